@@ -27,6 +27,7 @@ from scalarviz.base.checks import (
 )
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.losses import Weights
+from scalarviz.core.formulas.metric_formulas import is_one_hot
 from scalarviz.core.formulas.randomness import check_seed, shuffled
 from scalarviz.core.layers.normalization import Affine
 from scalarviz.data.batches import (
@@ -53,7 +54,6 @@ from scalarviz.data.samples import (
     held_out_last,
     in_shape,
     is_labels,
-    is_one_hot,
     kinds_in,
     names_in,
     rows_of_labels,

@@ -25,6 +25,7 @@ from scalarviz.base.checks import (
 )
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.losses import Weights
+from scalarviz.core.formulas.metric_formulas import is_one_hot
 from scalarviz.data.batches import Pair
 from scalarviz.errors import InputError, ShapeError
 
@@ -197,12 +198,6 @@ def groups_of(groups: object, count: int) -> Any:
             f"groups are a number or a text for each of the {count} samples, not {shorten(groups)}"
         )
     return np.unique(found, return_inverse=True)[1].ravel()
-
-
-def is_one_hot(targets: FloatArray) -> bool:
-    """Return whether each row has a 1 at its class, and else zeros, of two or more numbers."""
-    is_binary = bool(((targets == 0.0) | (targets == 1.0)).all())
-    return targets.shape[1] > 1 and is_binary and bool((targets.sum(axis=1) == 1.0).all())
 
 
 FEWEST_OF_A_KIND = 10  # samples of a whole number, on average, for which it is a class

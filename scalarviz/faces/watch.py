@@ -108,10 +108,10 @@ def watch(
                     the plane in "maps", by "swatches" of its colors, or by its loss in "losses"
     order           column of its tables by which a Sweep orders settings and networks, such as
                     "loss", or "-success" for the largest first; None, the default: settings as in
-                    the grid, networks by their loss
+                    the grid, networks as the sweep ranks them
     group           column by whose values a Sweep groups its settings; None, the default: none
     against         number of the setting with which a Sweep compares the others; None, the
-                    default: that of least loss
+                    default: the best
     browser         True: serve a page of one session of a network, whose address is printed, until
                     Ctrl-C; by default False
     address, port   where it is served; by default on this machine alone, at any free port. An

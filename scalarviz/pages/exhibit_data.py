@@ -10,11 +10,10 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula_trees import function_tree
-from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS
+from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, is_one_hot
 from scalarviz.data import DataSet, Digits, Rgb, Texture
 from scalarviz.data.batches import Pair
 from scalarviz.data.plane import FEATURES, PlaneSet
-from scalarviz.data.samples import is_one_hot
 from scalarviz.pages.bundle import packed
 from scalarviz.scene.canvas.canvas2d import image_bytes
 from scalarviz.scene.exhibits.plots import CORNER_PART

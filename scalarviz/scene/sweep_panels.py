@@ -329,10 +329,10 @@ Interval = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class PanelComparison:
-    """How often the networks of a setting have less loss than those of another one.
+    """How often the networks of a setting are better than those of another one.
 
     name    the other setting in words; "": it is this one
-    chosen  whether it was chosen, and not found as the one of least loss
+    chosen  whether it was chosen, and not found as the best one
     beats   the share of pairs, and its interval, NaN if it is not known yet
     """
 
@@ -356,6 +356,7 @@ class SweepPanel:
     success  share of networks that succeeded, and its interval; None: nothing counts as success
     error    what went wrong with the setting as a whole; "" if nothing
     against  the comparison with another setting, or None
+    score    what the setting is ranked by, in words; shown where nothing counts as success
     """
 
     setting: int
@@ -370,6 +371,7 @@ class SweepPanel:
     success: tuple[float, float, float] | None = None
     error: str = ""
     against: PanelComparison | None = None
+    score: str = ""
 
 
 @dataclass(frozen=True)
@@ -586,10 +588,13 @@ def halves(body: Box, scale: float) -> tuple[Box, Box]:
 def draw_head(canvas: Canvas2D, panel: SweepPanel, box: Box, theme: Theme, scale: float) -> None:
     """Draw the name, the share that succeeded as a number and as a bar, and its interval."""
     base, right, size, bar = box.y + 15.0 * scale, box.right, SIZE * scale, BAR * scale
-    if panel.success is not None:
+    room = box.width - canvas.measure(panel.name, size=size, bold=True) - 8.0 * scale
+    if panel.success is None:
+        words = canvas.first_fit([panel.score, ""], room, size=size)
+        right -= canvas.text(right, base, words, size=size, color=theme.ink, anchor="right")
+    else:
         share, low, high = panel.success
         known = {"share": share, "low": low, "high": high}
-        room = box.width - canvas.measure(panel.name, size=size, bold=True) - 8.0 * scale
         shapes = [text(f"sweep.picture.success.{each}", **known) for each in ("long", "short")]
         shapes.append(text("sweep.picture.success.alone", share=share))
         words = canvas.first_fit(shapes, room, size=size)
@@ -616,7 +621,7 @@ def draw_head(canvas: Canvas2D, panel: SweepPanel, box: Box, theme: Theme, scale
 def draw_comparison(
     canvas: Canvas2D, against: PanelComparison, box: Box, base: float, theme: Theme, scale: float
 ) -> None:
-    """Write how often the networks have less loss than those of the other setting."""
+    """Write how often the networks are better than those of the other setting."""
     size = SIZE * scale
     if not against.name:
         color, chosen = theme.ink, against.chosen

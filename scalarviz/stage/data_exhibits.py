@@ -15,12 +15,11 @@ import numpy.typing as npt
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.losses import Loss
-from scalarviz.core.formulas.metric_formulas import predictions_of
+from scalarviz.core.formulas.metric_formulas import is_one_hot, predictions_of
 from scalarviz.data import DataSet, Digits, Rgb, Texture, psnr
 from scalarviz.data.batches import Pair
 from scalarviz.data.data_set import TableSet
 from scalarviz.data.plane import PLANE, PlaneSet
-from scalarviz.data.samples import is_one_hot
 from scalarviz.scene.canvas.canvas2d import image_bytes
 from scalarviz.scene.exhibits.answers import Answers
 from scalarviz.scene.exhibits.classified import Classes, ConfusionMatrix, Sorting

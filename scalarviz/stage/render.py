@@ -107,10 +107,9 @@ def picture(
                 plane in "maps", by "swatches" of its colors, or by its loss in "losses"
     order       column of its tables by which a Sweep orders settings and networks, such as "loss",
                 or "-success" for the largest first; by default settings as in the grid, networks
-                by their loss
+                as the sweep ranks them
     group       column by whose values a Sweep groups its settings; by default none
-    against     number of the setting with which a Sweep compares the others; by default that of
-                least loss
+    against     number of the setting with which a Sweep compares the others; by default the best
     look        a RenderOptions that gives the defaults of these fifteen options instead
 
     Raises InputError for an option out of range, FileError if the file cannot be written, and

@@ -17,13 +17,13 @@ from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError
 from scalarviz.scene.sweep_panels import CUBES, KINDS
 from scalarviz.sweeps.results import as_key, in_order, in_words, is_empty, plain, value_of
+from scalarviz.sweeps.sweep_arguments import FALLING, Ranking
 from scalarviz.sweeps.tasks import NEVER, Outcome
 
 if TYPE_CHECKING:
     from scalarviz.sweeps.sweep import Sweep
 
 
-FALLING = "-"  # before the name of a column
 MOST_GROUPS = 8  # more numbers are grouped by ranges
 RANGES = 4
 Known = Mapping[int, tuple[Mapping[str, Any], Outcome | None]]  # settings and results by number
@@ -38,9 +38,9 @@ class SweepLook:
     networks  each network as a wall of "cubes", a map of the plane in "maps", "swatches" of its
               colors, or its loss line in "losses"
     order     column of the tables by which settings and networks are ordered, with - before it
-              from the largest; "": settings as in the grid, networks by their loss
+              from the largest; "": settings as in the grid, networks as the sweep ranks them
     group     column by whose values the settings are grouped; "": none
-    against   number of the setting with which the others are compared; None: that of least loss
+    against   number of the setting with which the others are compared; None: the best one
     """
 
     networks: str = CUBES
@@ -71,21 +71,23 @@ class SweepLook:
     def is_falling(self) -> bool:
         return self.order.startswith(FALLING)
 
-    def ordered(self, known: Known) -> list[int]:
+    def ordered(self, known: Known, ranking: Ranking) -> list[int]:
         """Return the numbers of settings in the order of their panels; empty cells come last."""
         if not self.column or self.column == "seed":
             return list(known)
-        cells = {number: value_of(*known[number], self.column) for number in known}
+        cells = {number: value_of(*known[number], self.column, ranking) for number in known}
         return in_order(cells, falling=self.is_falling)
 
-    def grouped(self, known: Known, numbers: Sequence[int]) -> list[tuple[str, list[int]]]:
+    def grouped(
+        self, known: Known, numbers: Sequence[int], ranking: Ranking
+    ) -> list[tuple[str, list[int]]]:
         """Return the name of each group and its settings; one without a name if not grouped.
 
         The `numbers` of settings of a group keep their order.
         """
         if not self.group or self.group == "seed":
             return [("", list(numbers))]
-        cells = {number: value_of(*known[number], self.group) for number in numbers}
+        cells = {number: value_of(*known[number], self.group, ranking) for number in numbers}
         names = group_names(self.group, cells)
         groups: dict[str, list[int]] = {}
         for number in sorted(numbers, key=lambda number: group_key(cells[number])):
@@ -93,10 +95,10 @@ class SweepLook:
         place = {number: i for i, number in enumerate(numbers)}
         return [(name, sorted(found, key=place.__getitem__)) for name, found in groups.items()]
 
-    def order_of_networks(self, outcome: Outcome) -> Any:
+    def order_of_networks(self, outcome: Outcome, ranking: Ranking) -> Any:
         """Return the rows of an outcome in the order of the pictures."""
         keys = keys_of(outcome, self.column)
-        return np.lexsort((outcome.final_losses, -keys if self.is_falling else keys))
+        return np.lexsort((outcome.scores(ranking), -keys if self.is_falling else keys))
 
 
 def columns_of(sweep: Sweep) -> list[str]:
@@ -109,15 +111,15 @@ def columns_of(sweep: Sweep) -> list[str]:
 
 def keys_of(outcome: Outcome, column: str) -> FloatArray:
     """Return a number of each network, by which a column orders them; zeros if it is another."""
-    if column in outcome.metrics and outcome.metrics[column].shape[1]:
-        return np.asarray(np.nan_to_num(outcome.metrics[column][:, -1], nan=np.inf))
+    if column in outcome.metrics:
+        return np.asarray(np.nan_to_num(outcome.last(column), nan=np.inf))
     succeeded, failed = outcome.succeeded != NEVER, outcome.failed != NEVER
     keys = {
         "seed": outcome.seeds.view(np.uint64),
         "steps to success": np.where(succeeded, outcome.succeeded, np.inf),
         "success": succeeded,
         "failed": failed,
-        "loss": outcome.final_losses,
+        "loss": outcome.scores(),
     }
     return np.asarray(keys.get(column, np.zeros(len(outcome.seeds))), np.float64)
 

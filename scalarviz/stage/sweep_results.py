@@ -14,9 +14,8 @@ import numpy.typing as npt
 from scalarviz.base.checks import FloatArray, require
 from scalarviz.base.scales import stop_above
 from scalarviz.base.texts import plural, text
-from scalarviz.core.formulas.metric_formulas import predictions_of
+from scalarviz.core.formulas.metric_formulas import is_one_hot, predictions_of
 from scalarviz.core.program import NONE, Program
-from scalarviz.data.samples import is_one_hot
 from scalarviz.scene.sweep_panels import (
     CUBES,
     KINDS,
@@ -38,6 +37,7 @@ from scalarviz.stage.sweep_look import SweepLook
 from scalarviz.sweeps.results import (
     Interval,
     beats,
+    cells_of,
     in_words,
     interquartile_mean,
     plain,
@@ -83,12 +83,13 @@ class Panels:
             for number, setting in enumerate(sweep.settings)
             if number in outcomes or number in sweep.errors
         }
-        groups = behind(look.grouped(known, look.ordered(known)), first)
+        ranking = sweep.ranking
+        groups = behind(look.grouped(known, look.ordered(known, ranking), ranking), first)
         numbers = [number for _, found in groups for number in found]
         panels = [self.panel(number, outcomes.get(number)) for number in numbers]
-        losses = {number: outcome.final_losses for number, outcome in outcomes.items()}
-        best = self._against(losses)
-        panels = [replace(each, against=self._comparison(each, losses, best)) for each in panels]
+        scores = {number: outcome.scores(ranking) for number, outcome in outcomes.items()}
+        best = self._against(scores)
+        panels = [replace(each, against=self._comparison(each, scores, best)) for each in panels]
         scale, clipped = self._scale_of(panels)
         now = sweep.progressed
         title = text(
@@ -97,6 +98,7 @@ class Panels:
             settings=plural("sweep.picture.settings", len(sweep.settings)),
             seeds=plural("sweep.picture.seeds", len(sweep.seeds)),
             step=now.step,
+            goal=ranking.words,
         )
         sizes = [(name, len(found)) for name, found in groups]
         columns = 0 if look.order or look.group else columns_of(sweep)
@@ -136,7 +138,7 @@ class Panels:
         before = self._kept.get(key)
         if before is not None and same(before[0], outcome):
             return before[1]
-        order = self.look.order_of_networks(outcome)
+        order = self.look.order_of_networks(outcome, self.sweep.ranking)
         succeeded = outcome.succeeded != NEVER
         pictures = SmallPictures(LOSSES)
         if len(outcome.values) and self.look.networks != LOSSES:
@@ -155,9 +157,16 @@ class Panels:
             (outcome.failed != NEVER)[order],
             succeeded[order],
             rate_of(outcome) if self.sweep.success else None,
+            score=self._score(outcome),
         )
         self._kept[key] = outcome, panel
         return panel
+
+    def _score(self, outcome: Outcome) -> str:
+        """Return what a setting is ranked by, in words."""
+        ranking = self.sweep.ranking
+        value = cells_of(outcome, ranking)[ranking.name]
+        return f"{ranking.words} {in_words(value)}" if math.isfinite(value) else ""
 
     def full_name(self, number: int) -> str:
         """Return a setting in words."""
@@ -169,19 +178,19 @@ class Panels:
         named = {key: value for key, value in setting.items() if key != self.look.group}
         return words_of(named) or text("sweep.picture.all")
 
-    def _against(self, losses: Mapping[int, FloatArray]) -> int | None:
-        """Return the setting with which the others are compared, by the losses of each."""
-        good = [number for number in losses if number not in self.sweep.errors]
+    def _against(self, scores: Mapping[int, FloatArray]) -> int | None:
+        """Return the setting with which the others are compared, by the scores of each."""
+        good = [number for number in scores if number not in self.sweep.errors]
         if self.look.against is not None:
             return self.look.against if self.look.against in good else None
         if len(good) < 2:
             return None
-        return min(good, key=lambda number: float(interquartile_mean(losses[number])))
+        return min(good, key=lambda number: float(interquartile_mean(scores[number])))
 
     def _comparison(
-        self, panel: SweepPanel, losses: Mapping[int, FloatArray], best: int | None
+        self, panel: SweepPanel, scores: Mapping[int, FloatArray], best: int | None
     ) -> PanelComparison | None:
-        """Return how often the networks of a panel have less loss than those of a setting.
+        """Return how often the networks of a panel are better than those of a setting.
 
         While it trains there is no interval, which takes some milliseconds.
         """
@@ -190,7 +199,7 @@ class Panels:
         chosen = self.look.against is not None
         if panel.setting == best:
             return PanelComparison("", chosen)
-        ours, theirs = losses[panel.setting], losses[best]
+        ours, theirs = scores[panel.setting], scores[best]
         place = panel.setting, best
         if self.sweep.playing:
             found = Interval(share_below(ours, theirs), math.nan, math.nan)
@@ -286,7 +295,7 @@ class Maker:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.samples = getattr(session.data, "palette", samples_of(session))
+        self.samples = getattr(session.data, "palette", samples_of(session)[:2])
 
     @cached_property
     def cells(self) -> Cells:

@@ -8,11 +8,13 @@ from typing import Any, final
 
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
+from scalarviz.core.formulas.metric_formulas import LOSS
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.sweep_panels import PicturePlaces, SweepPanels
-from scalarviz.stage.sweep_look import FALLING, SweepLook, columns_of
+from scalarviz.stage.sweep_look import SweepLook, columns_of
 from scalarviz.stage.sweep_results import Panels
 from scalarviz.sweeps.sweep import Sweep
+from scalarviz.sweeps.sweep_arguments import FALLING
 from scalarviz.sweeps.tasks import NEVER
 
 Run = tuple[int, int]  # number of the setting, and seed
@@ -118,7 +120,10 @@ class SweepStage:
         number, seed = self.chosen
         outcome = self.sweep.outcome(number)
         row = outcome.row_of(seed)
-        parts = [text("sweep.run", seed=seed, loss=float(outcome.last_losses[row]))]
+        parts = [text("sweep.run", seed=seed, loss=float(outcome.last()[row]))]
+        ranking = self.sweep.ranking
+        if ranking.name != LOSS:
+            parts.append(f"{ranking.words} {outcome.last(ranking.name)[row]:.4g}")
         if outcome.failed[row] != NEVER:
             parts.append(text("sweep.run.failed", step=int(outcome.failed[row])))
         elif outcome.succeeded[row] != NEVER:

@@ -21,6 +21,7 @@ from scalarviz.base.shell_commands import needed
 from scalarviz.core.program import columns
 from scalarviz.errors import InputError, OrderError
 from scalarviz.files.atomic import as_path, replace_file, save_text
+from scalarviz.sweeps.sweep_arguments import Ranking
 from scalarviz.sweeps.tasks import NEVER, Outcome
 from scalarviz.training.session.measurements import csv_of, data_frame
 from scalarviz.training.session.replicas import mean_of
@@ -157,10 +158,16 @@ def in_words(cell: object, most: int = LONGEST_CELL) -> str:
 def table_of_settings(sweep: Sweep) -> SweepTable:
     """Return a table with a row for each setting."""
     rows = [row_of_setting(sweep, number) for number in range(len(sweep.settings))]
+    goal = sweep.ranking
+    values = {number: row.get(goal.name) for number, row in enumerate(rows) if row["runs"]}
+    for rank, number in enumerate(in_order(values, falling=goal.rises), start=1):
+        rows[number]["rank"] = rank
     names = list(dict.fromkeys(name for row in rows for name in row if name != ERROR))
     names += [ERROR] * any(ERROR in row for row in rows)
     columns = {name: [row.get(name) for row in rows] for name in names}
-    return SweepTable(columns, [f"success: {sweep.success}"] if sweep.success else [])
+    first = "largest" if goal.rises else "smallest"
+    notes = [f"success: {sweep.success}"] if sweep.success else []
+    return SweepTable(columns, [*notes, f"rank: by {goal.name}, the {first} first"])
 
 
 def row_of_setting(sweep: Sweep, number: int) -> dict[str, Any]:
@@ -168,42 +175,47 @@ def row_of_setting(sweep: Sweep, number: int) -> dict[str, Any]:
     row: dict[str, Any] = {name: plain(value) for name, value in sweep.settings[number].items()}
     if number in sweep.errors:
         error = sweep.errors[number]
-        return {**row, "runs": 0, ERROR: f"{type(error).__name__}: {error}"}
+        return {**row, "runs": 0, "rank": None, ERROR: f"{type(error).__name__}: {error}"}
     try:
         outcome = sweep.outcome(number)
     except OrderError:
-        return {**row, "runs": 0}
-    return row | cells_of(outcome, judged=bool(sweep.success), sure=True)
+        return {**row, "runs": 0, "rank": None}
+    return row | cells_of(outcome, sweep.ranking, judged=bool(sweep.success), sure=True)
 
 
-def cells_of(outcome: Outcome, *, judged: bool = True, sure: bool = False) -> dict[str, Any]:
+def cells_of(
+    outcome: Outcome, ranking: Ranking, *, judged: bool = True, sure: bool = False
+) -> dict[str, Any]:
     """Return the cells of a setting's results by column.
 
-    judged  whether the sweep has successes; `sure` whether the loss has its interval
+    judged  whether the sweep has successes; `sure` whether there are intervals
     """
-    row: dict[str, Any] = {"runs": len(outcome.seeds)}
+    row: dict[str, Any] = {"runs": len(outcome.seeds), "rank": None}
     if judged:
         steps = outcome.succeeded[outcome.succeeded != NEVER]
         row |= spread("success", rate_of(outcome))
         row["steps to success"] = float(np.median(steps)) if len(steps) else None
-    losses = outcome.final_losses
-    row["loss"] = float(interquartile_mean(losses))
-    if sure:
-        row |= spread("loss", mean_with_interval(losses))
+    for each in dict.fromkeys([Ranking(), ranking]):
+        values = outcome.scores(each) * (-1.0 if each.rises else 1.0)
+        row[each.name] = float(interquartile_mean(values))
+        if sure:
+            row |= spread(each.name, mean_with_interval(values))
     row["failed"] = int((outcome.failed != NEVER).sum())
-    row |= {name: mean_of(table[:, -1:]) for name, table in outcome.metrics.items()}
+    row |= {name: mean_of(outcome.last(name)) for name in outcome.metrics if name not in row}
     row["seconds"] = outcome.seconds
     return row
 
 
-def value_of(setting: Mapping[str, Any], outcome: Outcome | None, column: str) -> Any:
+def value_of(
+    setting: Mapping[str, Any], outcome: Outcome | None, column: str, ranking: Ranking
+) -> Any:
     """Return the cell of a setting in a column of `table_of_settings`, None if there is none.
 
     `outcome` has its results, if there are any.
     """
     if column in setting:
         return plain(setting[column])
-    return None if outcome is None else cells_of(outcome).get(column)
+    return None if outcome is None else cells_of(outcome, ranking).get(column)
 
 
 def rate_of(outcome: Outcome) -> Interval:
@@ -224,13 +236,12 @@ def table_of_runs(sweep: Sweep) -> SweepTable:
                 **{n: plain(v) for n, v in setting.items()},
             }
             row |= {"seed": seed, "steps": int(outcome.lasted[i])}
-            row["loss"] = float(outcome.final_losses[i])
+            row["loss"] = float(outcome.scores()[i])
             if sweep.success:
                 at = int(outcome.succeeded[i])
                 row |= {"success": at != NEVER, "steps to success": None if at == NEVER else at}
             row["failed"] = bool(outcome.failed[i] != NEVER)
-            for name, table in outcome.metrics.items():
-                row[name] = float(table[i, -1]) if table.shape[1] else math.nan
+            row |= {name: float(outcome.last(name)[i]) for name in outcome.metrics}
             row["digest"] = outcome.digests[i]
             for name, cell in row.items():
                 columns.setdefault(name, []).append(cell)

@@ -15,7 +15,7 @@ from scalarviz.base.checks import FloatArray, answered, not_copied, shorten, siz
 from scalarviz.base.messages import caution, visible
 from scalarviz.base.progress import Progress
 from scalarviz.base.texts import text
-from scalarviz.core.formulas.metric_formulas import rows_of_metrics
+from scalarviz.core.formulas.metric_formulas import is_one_hot, rows_of_metrics
 from scalarviz.errors import FileError, InputError, OrderError
 from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.runs import bits_of
@@ -30,10 +30,10 @@ from scalarviz.sweeps.results import (
 )
 from scalarviz.sweeps.sweep_arguments import (
     RIGHT,
-    Goal,
     Make,
     Setting,
     goal_of,
+    ranking_of,
     seeds_of,
     session_of,
     settings_of,
@@ -44,6 +44,7 @@ from scalarviz.sweeps.tasks import (
     Plan,
     SweepTask,
     TaskTraining,
+    has_held_out,
     joined,
     processor_here,
     samples_of,
@@ -56,6 +57,7 @@ STEPS = 2000  # of `play`
 REST = 1e-3  # seconds after a check, in which others can read
 CHECKS = 40  # of a training, unless `every` says otherwise
 SOME = 20  # settings that are made to know what they are like
+MOST_JUDGED = 1000  # samples of data of which, by default, every one is to be right
 MOST_KEPT = 256 * 2**20  # bytes of the final weights of all networks together
 
 
@@ -82,6 +84,7 @@ class Sweep:
     settings  mappings from the names of the grid to values
     seeds     seed of each network of a setting
     success   what counts as success, in words; "" if nothing does
+    ranking   what settings and networks are ranked by
     step      number of steps that `advance` or `train` has been asked for
     errors    the error of each setting that raised one, by its number; the others go on
     """
@@ -93,6 +96,7 @@ class Sweep:
         seeds: Iterable[int],
         success: object,
         stop: object,
+        goal: object,
         metrics: object,
         executor: object,
         folder: object,
@@ -100,9 +104,12 @@ class Sweep:
         self.settings: list[Setting] = settings_of(make, grid)
         self.seeds = seeds_of(seeds, len(self.settings))
         self.make, self._executor = make, executor
-        self._metrics = rows_of_metrics(metrics)
+        first, rows = next(self._some_sessions(), None), rows_of_metrics(metrics)
+        held_out = first is not None and has_held_out(first)
+        self.ranking, self._metrics = ranking_of(goal, rows, held_out)
         self._store = None if folder is None else Store(folder)
-        self._success = self._goal(success)
+        is_auto = isinstance(success, str) and success == "auto"
+        self._success = goal_of(usual_success(first) if is_auto else success, "success")
         self._stop = self._success if stop == "success" else goal_of(stop, "stop")
         if stop == "success" and self._stop is None:
             raise InputError("stop='success' needs success=, such as success=0.05")
@@ -114,13 +121,6 @@ class Sweep:
         self._plan = 0, 0  # its steps and checks
         self._outcomes: dict[int, list[Outcome]] = {}
         self._trainings: list[tuple[SweepTask, TaskTraining]] = []  # those under way
-
-    def _goal(self, success: object) -> Goal | None:
-        if not (isinstance(success, str) and success == "auto"):
-            return goal_of(success, "success")
-        session = next(self._some_sessions(), None)
-        targets = () if session is None else samples_of(session)[1]
-        return goal_of(RIGHT, "success") if len(np.unique(targets)) == 2 else None  # two sides
 
     def _some_sessions(self) -> Iterator[Session]:
         """Make sessions of some settings, those that raise an error left out."""
@@ -414,12 +414,13 @@ class Sweep:
     def table(self) -> SweepTable:
         """Return a table with a row for each setting, in the order of `settings`.
 
-        Its columns are the names of the grid, `runs`, and: `success`, the share of runs that
-        succeeded, with `success low` and `success high`, the 95 % interval of Wilson; `steps to
-        success`, the median over those that did; `loss`, the interquartile mean of the last
-        measured losses, with `loss low` and `loss high`, a 95 % bootstrap interval; `failed`, the
-        number of runs that came to a number that is not finite; the mean of each metric; `seconds`
-        of training; and `error`, if a setting raised one.
+        Its columns are the names of the grid, `runs`, `rank`, 1 for the best setting by the goal,
+        and: `success`, the share of runs that succeeded, with `success low` and `success high`, the
+        95 % interval of Wilson; `steps to success`, the median over those that did; `loss`, the
+        interquartile mean of the last measured losses, with `loss low` and `loss high`, a 95 %
+        bootstrap interval; the same of the goal, if it is another; `failed`, the number of runs
+        that came to a number that is not finite; the mean of each metric; `seconds` of training,
+        judging and measuring; and `error`, if a setting raised one.
         """
         return table_of_settings(self)
 
@@ -436,11 +437,11 @@ class Sweep:
         self.runs().save(path)
 
     def beats(self, setting: int, other: int) -> Interval:
-        """Return the probability that a run of `setting` has a smaller last loss than of `other`.
+        """Return the probability that a run of `setting` is better than one of `other`, by `goal`.
 
-        With `low` and `high`, its 95 % bootstrap interval. Equal losses count half.
+        With `low` and `high`, its 95 % bootstrap interval. Equal ones count half.
         """
-        return beats(self.outcome(setting).final_losses, self.outcome(other).final_losses)
+        return beats(*(self.outcome(each).scores(self.ranking) for each in (setting, other)))
 
     def losses(self, setting: int) -> FloatArray:
         """Return the mean training losses between checks, shape (seeds, checks)."""
@@ -456,6 +457,18 @@ class Sweep:
         )
 
 
+def usual_success(session: Session | None) -> str | None:
+    """Return what is success by default: "all right" for few samples on two sides, else nothing.
+
+    For classes that would take long, and hardly ever be reached.
+    """
+    if session is None:
+        return None
+    targets = samples_of(session)[1]
+    has_sides = len(np.unique(targets)) == 2 and not is_one_hot(targets)
+    return RIGHT if has_sides and len(targets) <= MOST_JUDGED else None
+
+
 @answered
 def sweep(
     make: Make,
@@ -464,6 +477,7 @@ def sweep(
     *,
     success: object = "auto",
     stop: object = None,
+    goal: str | None = None,
     metrics: object = (),
     executor: object = None,
     folder: object = None,
@@ -477,12 +491,18 @@ def sweep(
     seeds     integers from 0, one for each network of a setting; by default 0 to 9
     success   what counts as success at a check: a bound on the mean loss since the previous check;
               a function f(outputs, targets) on all samples for training; "all right": every
-              output is on the side of its target; None: nothing. By default "all right" if the
-              targets are two numbers, else None
+              output is on the side of its target, or the largest one that of its class; None:
+              nothing. By default "all right" if the targets are two numbers of at most 1,000
+              samples, which are not rows with a 1 at a class; else None
     stop      "success", or such a condition: at it a network ends; by default None
+    goal      what settings and networks are ranked by: "loss", "held_out_loss", or the name of a
+              metric, with "held_out_" before it on held-out samples, such as "held_out_accuracy";
+              the best is the largest for metrics like accuracy, and for custom functions with
+              - before the name. By default "held_out_loss" if the data has held-out samples, else
+              "loss"
     metrics   names and functions f(predictions, targets) -> float, measured at checks on all
-              samples for training (4,096 of them, evenly spaced, if there are more); those held out
-              are measured in single runs, `sv.metrics.accuracy(runs[3, 17].network(x), t)`
+              samples for training (4,096 of them, evenly spaced, if there are more), and, as is
+              the loss, on the held-out ones at every fourth check and at the end
     executor  where the networks are trained: None, the default: in this process; "processes"; an
               Executor of concurrent.futures; a Dask Client, the address of a Dask scheduler, or
               "dask" for a cluster on this machine. Sessions are sent as files, functions are
@@ -496,7 +516,7 @@ def sweep(
 
     Raises InputError for unsuitable arguments.
     """
-    return Sweep(make, grid, seeds, success, stop, metrics, executor, folder)
+    return Sweep(make, grid, seeds, success, stop, goal, metrics, executor, folder)
 
 
 SUFFIX = ".safetensors"

@@ -1,4 +1,4 @@
-"""Arguments of a sweep: its settings and seeds, and the goal at which a network has succeeded."""
+"""Arguments of a sweep: settings, seeds, what it ranks by, and when a network has succeeded."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray, check_signature, number, shorten
+from scalarviz.base.texts import text
+from scalarviz.core.formulas.formula import pick
+from scalarviz.core.formulas.losses import Weights
+from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, METRICS, MetricRow, is_one_hot
 from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.engines.custom.user_functions import digest
 from scalarviz.errors import InputError, UnknownNameError
@@ -179,9 +183,66 @@ def session_of(make: Make, setting: Setting, seed: int) -> Session:
     return session
 
 
+# What the networks and settings are ranked by.
+
+FALLING = "-"  # before a name: from the largest
+
+
+@final
+@dataclass(frozen=True)
+class Ranking:
+    """What networks are ranked by.
+
+    name   "loss", or the name of a metric; of held-out samples, with HELD_OUT before it
+    rises  whether larger is better
+    """
+
+    name: str = LOSS
+    rises: bool = False
+
+    @property
+    def words(self) -> str:
+        """The name as pictures show it."""
+        known = self.name.removeprefix(HELD_OUT)
+        return known if known == self.name else text("chart.held_out.metric", name=known)
+
+
+Measured = Mapping[str, MetricRow | None]  # what is measured at checks; None: the loss
+
+
+def ranking_of(
+    goal: object, rows: Mapping[str, MetricRow], held_out: bool
+) -> tuple[Ranking, Measured]:
+    """Return what a sweep ranks by, and what it measures for that and for its metrics.
+
+    goal      a name, or None for the loss, of held-out samples if there are any
+    rows      the metrics of the sweep; others of `METRICS` can be the goal as well
+    held_out  whether the data have held-out samples
+
+    Raises UnknownNameError for unknown names, InputError for held-out samples that are not there.
+    """
+    found: dict[str, MetricRow | None] = {**rows}
+    if held_out:
+        found |= {HELD_OUT + LOSS: None, **{HELD_OUT + name: row for name, row in rows.items()}}
+    if goal is None:
+        return Ranking(HELD_OUT + LOSS if held_out else LOSS), found
+    name = goal.removeprefix(FALLING) if isinstance(goal, str) else goal
+    known = {LOSS: MetricRow(LOSS, min), **METRICS, **rows}
+    names = {prefix + each: row for prefix in ("", HELD_OUT) for each, row in known.items()}
+    row = pick(names, name, "goal of a sweep")
+    ranking = Ranking(str(name), row.rises or goal != name)
+    if ranking.name.startswith(HELD_OUT) and not held_out:
+        raise InputError(
+            f"goal={goal!r} is of held-out samples, and this data has none: write "
+            "sv.data.Arrays(inputs, targets, share=0.8), say"
+        )
+    return ranking, found if row.name == LOSS else {ranking.name: row} | found
+
+
 # What counts as success, and when a network ends early.
 
 Judge = Callable[[FloatArray, FloatArray], object]
+Answer = tuple[FloatArray, FloatArray, Weights]  # predictions of a network, targets, weights
 
 RIGHT = "all right"
 ARGUMENTS = ["outputs", "targets"]
@@ -208,26 +269,29 @@ class Goal:
         return f"{self.bound!r} {code_of(self.judge) if self.judge else ''}"
 
     def reached(
-        self, losses: FloatArray, outputs: Callable[[], FloatArray], targets: FloatArray
+        self, losses: FloatArray, answers: Callable[[], Sequence[Answer]]
     ) -> npt.NDArray[np.bool_]:
         """Return which networks reach the goal.
 
         losses   mean loss of each network since the previous check
-        outputs  function that returns the outputs of each network for all samples
-        targets  shape (samples, outputs)
+        answers  function that returns the Answer of each network, for all samples
         """
         if self.judge is None:
             return losses < self.bound
-        if self.judge is right_side:  # for all networks at once
-            return np.asarray(right_side(outputs(), targets))
-        return np.array([bool(self.judge(each, targets)) for each in outputs()])
+        predictions, targets, _ = zip(*answers(), strict=True)
+        if self.judge is right_side and all(each is targets[0] for each in targets):
+            return np.asarray(right_side(np.array(predictions), targets[0]))  # for all at once
+        return np.array([bool(self.judge(p, t)) for p, t in zip(predictions, targets, strict=True)])
 
 
 def right_side(outputs: FloatArray, targets: FloatArray) -> Any:
     """Whether every output is on the same side of the middle between two targets as its target.
 
+    If each row of targets is 1 at its class, whether every largest output is that of the class.
     `outputs` has the shape of the targets, or (networks, samples, outputs) for one answer each.
     """
+    if is_one_hot(targets):
+        return (outputs.argmax(axis=-1) == targets.argmax(axis=-1)).all(axis=-1)
     middle = float(targets.min() + targets.max()) / 2
     return ((outputs > middle) == (targets > middle)).all(axis=(-2, -1))
 
@@ -238,7 +302,7 @@ def goal_of(wanted: object, what: str) -> Goal | None:
         return None
     if isinstance(wanted, str):
         if wanted == RIGHT:
-            return Goal(np.nan, right_side, "every output on the side of its target")
+            return Goal(np.nan, right_side, "every sample right")
         raise InputError(
             f"{what} is a bound on the loss, such as 0.05, {RIGHT!r}, or a function of outputs and "
             f"targets, not {shorten(wanted)}"

@@ -13,27 +13,45 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from importlib.metadata import version
 from itertools import compress
 from pathlib import Path
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.bank import Bank
-from scalarviz.core.formulas.metric_formulas import MetricRow, measured, predictions_of
+from scalarviz.core.formulas.losses import Weights
+from scalarviz.core.formulas.metric_formulas import (
+    HELD_OUT,
+    LOSS,
+    measured,
+    predictions_of,
+)
 from scalarviz.data.batches import GeneratedBatches
 from scalarviz.engines.engine import ORDER_OF_SUMS
 from scalarviz.errors import EngineError, FileError, GradientError, InputError, UpdateError
 from scalarviz.files.atomic import bytes_of, replace_file
 from scalarviz.files.checked_safetensors import Array, as_stored, encode, read
 from scalarviz.files.runs import bits_of, check_saving, describe_timeline
-from scalarviz.sweeps.sweep_arguments import Goal, Make, Setting, code_of, session_of
+from scalarviz.sweeps.sweep_arguments import (
+    Answer,
+    Goal,
+    Make,
+    Measured,
+    Ranking,
+    Setting,
+    code_of,
+    session_of,
+)
+from scalarviz.training.network.network import Network
 from scalarviz.training.session.replicas import Replicas, draw
 from scalarviz.training.session.session import Session
+
+T = TypeVar("T")
 
 STEP_SECONDS = 1e-6  # about what a step of the smallest network takes
 PRODUCTS_A_SECOND = 1e9
@@ -76,7 +94,7 @@ class SweepTask:
             asked = self.seeds[:1] if self.together else self.seeds
             sessions = [session_of(self.make, self.setting, seed) for seed in asked]
         networks = Replicas(sessions[0], self.seeds) if self.together else OneByOne(sessions)
-        return TaskTraining(networks, sessions[0], self.seeds, self.plan)
+        return TaskTraining(networks, sessions, self.seeds, self.plan)
 
     def train(self) -> Outcome:
         """Train the networks of this task to the end."""
@@ -163,7 +181,7 @@ def session_in(file: bytes) -> Session:
 def key_of(files: Sequence[bytes], seeds: Sequence[int], plan: Plan) -> str:
     """Return a digest of everything that a result depends on, except the processor."""
     goals = [goal.key if goal else "" for goal in (plan.success, plan.stop)]
-    metrics = [f"{name} {code_of(row.value)}" for name, row in plan.metrics.items()]
+    metrics = [f"{name} {row and code_of(row.value)}" for name, row in plan.metrics.items()]
     parts = [plan.steps, plan.every, plan.keep, *goals, *metrics, sorted(versions_here().items())]
     found = hashlib.sha256(repr(parts).encode())
     found.update(np.array(seeds, np.uint64).tobytes())
@@ -175,6 +193,7 @@ def key_of(files: Sequence[bytes], seeds: Sequence[int], plan: Plan) -> str:
 # The networks of one task, trained together and measured at some steps.
 
 MOST_ROWS = 4096  # of samples that a goal and metrics are measured on
+APART = 4  # checks between two measurements on held-out samples
 MEMORY = 2**20  # bytes of keyframes of a session in a sweep
 
 
@@ -187,7 +206,7 @@ class Plan:
     every    steps between two checks
     success  a Goal, or None
     stop     the Goal at which a network ends; None: after `steps`
-    metrics  rows by name
+    metrics  rows by name; None: the loss
     keep     whether the weights at the end are kept
     """
 
@@ -195,7 +214,7 @@ class Plan:
     every: int
     success: Goal | None = None
     stop: Goal | None = None
-    metrics: Mapping[str, MetricRow] = field(default_factory=dict)
+    metrics: Measured = field(default_factory=dict)
     keep: bool = True
 
 
@@ -229,8 +248,8 @@ class OneByOne:
     def take_losses(self) -> FloatArray:
         return self._losses
 
-    def outputs(self, x: FloatArray, which: npt.NDArray[np.bool_]) -> FloatArray:
-        return np.array([session.network(x) for session in compress(self.sessions, which)])
+    def ask(self, ask: Callable[[Network], T], which: npt.NDArray[np.bool_]) -> list[T]:
+        return [ask(session.network) for session in compress(self.sessions, which)]
 
     def end(self, which: npt.NDArray[np.bool_]) -> None:
         self._ended |= which
@@ -249,15 +268,29 @@ class TaskTraining:
     """The networks of one task on their way through a Plan."""
 
     def __init__(
-        self, networks: Replicas | OneByOne, like: Session, seeds: Sequence[int], plan: Plan
+        self,
+        networks: Replicas | OneByOne,
+        sessions: Sequence[Session],
+        seeds: Sequence[int],
+        plan: Plan,
     ) -> None:
-        """`like` is a session of the same data and loss."""
+        """`sessions` have the data and the loss: one for all networks, or one for each."""
         self.networks, self.plan, self.seeds = networks, plan, list(seeds)
         self.step = 0
         sooner = np.arange(plan.every, plan.steps, plan.every, dtype=np.int64)
         self.checks: Steps = np.append(sooner, plan.steps)
-        self.loss = like.trainer.loss
-        self.inputs, self.targets = samples_of(like)
+        self.loss = sessions[0].trainer.loss
+        self._samples = lru_cache(2)(lambda prefix, i: samples_of(sessions[i], prefix))
+        self._is_shared = len(sessions) == 1  # whether all networks have the same samples
+        has = {"": True, HELD_OUT: all(map(has_held_out, sessions))}
+        self._rows = {
+            prefix: {
+                name: row
+                for name, row in plan.metrics.items()
+                if has[prefix] and name.startswith(HELD_OUT) == bool(prefix)
+            }
+            for prefix in has
+        }
         count, times = len(self.seeds), len(self.checks)
         self.losses = np.full((count, times), np.nan)
         self.metrics = {name: np.full((count, times), np.nan) for name in plan.metrics}
@@ -295,22 +328,13 @@ class TaskTraining:
         mean[running] = losses[running].mean(axis=1)
         self.losses[:, self._checked] = mean
         asked = running  # the networks whose outputs matter
-        if not self.plan.metrics and self.plan.stop is None:
+        if not self._rows[""] and self.plan.stop is None:
             asked = running & (self.succeeded == NEVER)
-
-        @cache
-        def outputs() -> FloatArray:
-            raw = self.networks.outputs(self.inputs, asked)
-            return np.array([predictions_of(self.loss, each) for each in raw])
-
+        answers = cache(lambda prefix, which: self._ask(self._answer_of, prefix, np.array(which)))
         reached = {}
-        if asked.any():
-            for name, row in self.plan.metrics.items():
-                found = np.array([measured(row, each, self.targets) for each in outputs()])
-                self.metrics[name][asked, self._checked] = found
-            for goal in filter(None, {self.plan.success, self.plan.stop}):
-                reached[goal] = np.zeros(len(asked), np.bool_)
-                reached[goal][asked] = goal.reached(mean[asked], outputs, self.targets)
+        for goal in filter(None, {self.plan.success, self.plan.stop}) if asked.any() else ():
+            reached[goal] = np.zeros(len(asked), np.bool_)
+            reached[goal][asked] = goal.reached(mean[asked], partial(answers, "", tuple(asked)))
         if self.plan.success in reached:
             first = reached[self.plan.success] & (self.succeeded == NEVER)
             self.succeeded[first] = step
@@ -318,6 +342,36 @@ class TaskTraining:
             ended = reached[self.plan.stop]
             self.ended[ended] = step
             self.networks.end(ended)
+        now = self._checked + 1
+        is_due = now % APART == 0 or now == len(self.checks)
+        last = running if is_due else running & ~self.running  # those that have ended here
+        for prefix, which in (("", asked), (HELD_OUT, last)):
+            for name, row in self._rows[prefix].items() if which.any() else ():
+                self.metrics[name][which, self._checked] = (
+                    self._ask(self._loss_of, prefix, which)
+                    if row is None
+                    else [measured(row, *each) for each in answers(prefix, tuple(which))]
+                )
+
+    def _ask(self, ask: Callable[..., T], prefix: str, which: npt.NDArray[np.bool_]) -> list[T]:
+        """Return what a function says of inputs, targets and network, for some networks."""
+        masks = {0: which} if self._is_shared else dict(enumerate(np.diag(which)))
+        return [
+            answer
+            for i, mask in masks.items()
+            if mask.any()
+            for answer in self.networks.ask(partial(ask, *self._samples(prefix, i)), mask)
+        ]
+
+    def _loss_of(
+        self, inputs: FloatArray, targets: FloatArray, weights: Weights, network: Network
+    ) -> float:
+        return network.loss_on(inputs, targets, weights, self.loss)()
+
+    def _answer_of(
+        self, inputs: FloatArray, targets: FloatArray, weights: Weights, network: Network
+    ) -> Answer:
+        return predictions_of(self.loss, network(inputs)), targets, weights
 
     def outcome(self) -> Outcome:
         """Return the results so far."""
@@ -333,18 +387,26 @@ class TaskTraining:
         )  # fmt: skip
 
 
-def samples_of(session: Session) -> tuple[FloatArray, FloatArray]:
-    """Return the inputs and targets that goals and metrics are measured on.
+def samples_of(session: Session, prefix: str = "") -> tuple[FloatArray, FloatArray, Weights]:
+    """Return the inputs, targets and weights that goals and metrics are measured on.
 
     Those are the samples of the data set, at most MOST_ROWS; of data that is made by code, those of
-    the first batch.
+    the first batch. With the prefix HELD_OUT they are the held-out samples.
     """
-    batches = session.trainer.batches
+    batches, data = session.trainer.batches, session.trainer.settings.data
+    weights = data.held_out_weights if prefix else batches.weights
     inputs, targets = getattr(batches, "inputs", None), getattr(batches, "targets", None)
+    if prefix:
+        inputs, targets = data.held_out or (None, None)
     if inputs is None or targets is None or len(inputs) != len(targets):
         inputs, targets = batches.at(0)
     rows = np.linspace(0, len(inputs) - 1, min(len(inputs), MOST_ROWS)).round().astype(np.intp)
-    return np.array(inputs, np.float64)[rows], np.array(targets, np.float64)[rows]
+    weights = None if weights is None else weights[rows]
+    return np.array(inputs, np.float64)[rows], np.array(targets, np.float64)[rows], weights
+
+
+def has_held_out(session: Session) -> bool:
+    return session.trainer.settings.data.held_out is not None
 
 
 def trains_together(
@@ -419,20 +481,21 @@ class Outcome:
     seconds: float = 0.0
     processor: str = ""
 
-    @property
-    def last_losses(self) -> FloatArray:
-        """The last measured loss of each network; NaN without any."""
-        known = np.isfinite(self.losses)
+    def last(self, name: str = LOSS) -> FloatArray:
+        """Return the last measured loss or metric of each network; NaN without any."""
+        table = self.losses if name == LOSS else self.metrics[name]
+        known = np.isfinite(table)
         if not known.shape[1]:
-            return np.full(len(self.losses), np.nan)
-        last = self.losses.shape[1] - 1 - known[:, ::-1].argmax(axis=1)
-        found = self.losses[np.arange(len(self.losses)), last]
-        return np.where(known.any(axis=1), found, np.nan)
+            return np.full(len(table), np.nan)
+        last = table.shape[1] - 1 - known[:, ::-1].argmax(axis=1)
+        return np.where(known.any(axis=1), table[np.arange(len(table)), last], np.nan)
 
-    @property
-    def final_losses(self) -> FloatArray:
-        """The last measured loss of each network; infinite for one that failed or has none."""
-        found = self.last_losses
+    def scores(self, ranking: Ranking = Ranking()) -> FloatArray:  # noqa: B008  # it is frozen
+        """Return what networks are ranked by, by default the loss: the best has the smallest.
+
+        Those that failed, or have none, are infinite; where larger is better, the sign is changed.
+        """
+        found = self.last(ranking.name) * (-1.0 if ranking.rises else 1.0)
         return np.where((self.failed == NEVER) & np.isfinite(found), found, np.inf)
 
     def row_of(self, seed: int) -> int:

@@ -53,6 +53,28 @@ def folds(hidden: int = 3, seed: int = 0) -> sv.Session:
     return sv.Session(net, data, optimizer=sv.SGD(0.5), engine="cpu", seed=seed)
 
 
+def classes(lr: float = 0.3, seed: int = 0, **options: Any) -> sv.Session:
+    """Three classes of places, of which a part is held out."""
+    inputs = np.random.default_rng(0).random((30, 2))
+    labels = (inputs.sum(axis=1) * 1.5).astype(int)
+    data = sv.data.Arrays(inputs[:20], labels[:20], held_out=(inputs[20:], labels[20:]))
+    net = sv.Network([2, 8, 3], "tanh", seed=seed)
+    return sv.Session(
+        net, data, "softmax_cross_entropy", sv.Adam(lr), engine="cpu", seed=seed, **options
+    )
+
+
+def many_places(seed: int = 0) -> sv.Session:
+    """Places on two sides, more than one would judge one by one."""
+    inputs = np.random.default_rng(0).random((1001, 2))
+    net = sv.Network([2, 2, 1], "tanh", seed=seed)
+    return sv.Session(net, (inputs, inputs[:, :1] > 0.5), engine="cpu", seed=seed)
+
+
+def furthest(predictions: FloatArray, targets: FloatArray) -> float:
+    return float(np.abs(predictions - targets).max())
+
+
 def diverging(lr: float = 1.0, seed: int = 0) -> sv.Session:
     net = sv.Network([1, 4, 1], "relu", seed=seed)
     return sv.Session(net, ([[3.0], [5.0]], [[20.0], [-30.0]]), optimizer=sv.SGD(lr), seed=seed)

@@ -29,6 +29,7 @@ from scalarviz.stage.sweep_results import Panels
 from scalarviz.sweeps import executors
 from scalarviz.sweeps import tasks as task
 from scalarviz.sweeps.results import beats, interquartile_mean, mean_with_interval, rate
+from scalarviz.sweeps.sweep_arguments import right_side
 from scalarviz.sweeps.tasks import NEVER, versions_here
 from tests.machine import ROOT, until
 from tests.sessions import advanced
@@ -36,12 +37,15 @@ from tests.sweeps.making import (
     GRID,
     PLACES,
     always_killing,
+    classes,
     close,
     digests,
     digests_here,
     diverging,
     folds,
+    furthest,
     killing,
+    many_places,
     own_data,
     raising,
     xor,
@@ -76,7 +80,7 @@ def test_training_can_be_followed_from_check_to_check() -> None:
 
 def test_success_is_a_bound_or_a_function_and_is_on_the_right_side_by_default() -> None:
     runs = sv.sweep(xor, {}, seeds=range(6))
-    assert runs.success == "every output on the side of its target"
+    assert runs.success == "every sample right"
     runs.advance(400, every=25)
     outcome = runs.outcome(0)
     for i in range(6):
@@ -162,6 +166,55 @@ def test_metrics_are_measured_at_the_checks() -> None:
     assert {"accuracy", "mae"} <= set(runs.table().columns)
 
 
+def test_held_out_samples_rank_where_there_are_some_and_any_metric_can_be_the_goal() -> None:
+    runs = advanced(sv.sweep(classes, {"lr": [0.001, 0.3]}, seeds=[3, 4]), 40, every=10)
+    alone = advanced(classes(0.3, 4, metrics="accuracy", every=40), 40).metrics
+    table, found = runs.table(), runs.outcome(1).last("held_out_loss")
+    assert found[1] == pytest.approx(alone["held_out_loss"][1][-1], rel=1e-5)
+    assert table.columns["rank"] == [2, 1] and "rank: by held_out_loss, the smallest" in repr(table)
+    assert runs.success == "" and runs.beats(1, 0).value == 1.0
+    assert (
+        np.isfinite(runs.outcome(0).metrics["held_out_loss"]).tolist() == [[False] * 3 + [True]] * 2
+    )
+    best = sv.sweep(classes, {"lr": [0.001, 0.3]}, seeds=[3, 4], goal="held_out_accuracy")
+    shown = repr(advanced(best, 40).table())
+    assert "rank: by held_out_accuracy, the largest first" in shown
+    assert best.table().columns["rank"] == [2, 1]
+    assert best.outcome(1).last("held_out_accuracy")[1] == alone["held_out_accuracy"][1][-1]
+    assert "held_out_accuracy" in best.runs().csv().splitlines()[0]
+    worst = sv.sweep(xor, {"lr": [0.01, 2.0]}, range(3), goal="-furthest", metrics=[furthest])
+    assert advanced(worst, 300).table().columns["rank"] == [1, 2]
+    assert advanced(sv.sweep(xor, {"lr": [1.0]}, [0]), 2).ranking.name == "loss"
+
+
+def test_samples_of_a_seed_are_those_that_its_run_is_judged_by() -> None:
+    runs = advanced(sv.sweep(folds, {}, seeds=range(2), metrics=["mae"]), 20)
+    for row, seed in enumerate(range(2)):
+        net, data = runs[0, seed].network, runs[0, seed].data
+        mae = np.abs(net(data.training[0]) - data.training[1]).mean()
+        assert runs.outcome(0).last("mae")[row] == pytest.approx(mae, rel=1e-6)
+
+
+def test_classes_have_no_success_by_default_and_all_right_is_the_class_of_each_sample() -> None:
+    assert sv.sweep(classes, {}).success == sv.sweep(many_places, {}).success == ""
+    runs = advanced(sv.sweep(classes, {}, seeds=[0], success="all right"), 200, every=50)
+    found, (inputs, targets) = NEVER, classes().data.training
+    for step in (200, 150, 100, 50):
+        at = advanced(classes(), step).network(inputs)
+        found = step if (at.argmax(axis=1) == targets.argmax(axis=1)).all() else found
+    assert found != NEVER and runs.outcome(0).succeeded.tolist() == [found]
+    assert right_side(np.array([[0.4, 0.35, 0.25]]), np.eye(3)[:1])  # none is above the middle
+
+
+def test_seconds_are_those_of_judging_as_well() -> None:
+    def slow(outputs: Any, targets: Any) -> bool:
+        time.sleep(0.05)
+        return False
+
+    runs = advanced(sv.sweep(xor, {}, seeds=[0], success=slow), 20, every=5)
+    assert runs.outcome(0).seconds > 0.2
+
+
 @pytest.mark.slow
 def test_a_folder_keeps_results_for_the_next_time(tmp_path: Path) -> None:
     first = advanced(sv.sweep(xor, GRID_OF_RATES, seeds=range(3), folder=tmp_path / "kept"), 30)
@@ -210,7 +263,7 @@ def test_tables_are_saved_and_sorted(tmp_path: Path) -> None:
     losses = runs.table().sorted_by("loss", falling=True).columns["loss"]
     assert losses == sorted(losses, reverse=True)
     shown = repr(runs.table())
-    assert re.search(r"hidden +lr +runs", shown) and "every output" in shown
+    assert re.search(r"hidden +lr +runs", shown) and "every sample right" in shown
     assert "<table>" in runs.table()._repr_html_()
     frame = pytest.importorskip("pandas", reason="pandas is an extra") and runs.to_pandas()
     assert list(frame.columns) == lines[0].split(",") and len(frame) == 12
@@ -232,6 +285,8 @@ def test_what_is_no_sweep_is_refused_in_a_sentence() -> None:
     refused(InputError).by(sv.sweep, xor, {}, seeds=[-1])
     refused(InputError).by(sv.sweep, xor, {}, success="great")
     refused(InputError).by(sv.sweep, xor, {}, success=0.0)
+    refused(UnknownNameError).by(sv.sweep, xor, {}, goal="acuracy")
+    refused(InputError).by(sv.sweep, xor, {}, goal="held_out_loss")  # nothing is held out
     refused(InputError).by(sv.sweep, xor, {}, success=lambda outputs: True)
     refused(InputError).by(sv.sweep, xor, {}, success=None, stop="success")
     refused(InputError).by(sv.sweep(xor, {}, executor="threads").advance, 1)
@@ -492,3 +547,23 @@ def test_workers_end_with_the_sweep_however_it_ends(name: str, tmp_path: Path) -
         workers = workers_of(job.pid)
         job.send_signal(getattr(signal, name))
     until(lambda: not any(map(lives, workers)))
+
+
+def test_weights_of_samples_count_in_what_a_sweep_measures() -> None:
+    rng = np.random.default_rng(0)
+    x, kinds, weights = rng.normal(size=(60, 2)), rng.integers(0, 2, 60), rng.random(60)
+    table = sv.data.Arrays(x, kinds, classes=2, share=0.7, sample_weight=weights)
+
+    def make(rate: float = 0.1, seed: int = 0) -> sv.Session:
+        net = sv.Network([2, 3, 2], "tanh", seed=seed)
+        return sv.Session(net, table, "softmax_cross_entropy", sv.SGD(rate), 8, "cpu", seed)
+
+    runs = advanced(sv.sweep(make, {"rate": [0.1]}, range(3), metrics=["accuracy"]), 40)
+    session, pair = runs[0, 1], table.held_out
+    assert pair is not None
+    row, outputs = runs.runs().columns, session.network(pair[0])
+    loss = session.loss_function(outputs, pair[1], table.held_out_weights)
+    assert row["held_out_loss"][1] == pytest.approx(loss, rel=1e-6)
+    accuracy = sv.metrics.accuracy(outputs, pair[1], table.held_out_weights)
+    assert row["held_out_accuracy"][1] == pytest.approx(accuracy)
+    assert advanced(make(seed=1), 40).losses[-1] == advanced(session, 0).losses[-1]

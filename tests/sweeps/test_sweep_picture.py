@@ -65,7 +65,7 @@ def test_cells_are_the_weights_of_each_layer_with_biases_last() -> None:
 def test_networks_stand_in_the_order_of_their_losses(runs: Sweep) -> None:
     panel = panels_of(runs).panels[3]
     assert (np.diff(panel.losses[:, -1]) >= 0).all() and panel.name == "hidden 3, lr 2"
-    best = int(np.argmin(runs.outcome(3).final_losses))
+    best = int(np.argmin(runs.outcome(3).scores()))
     assert panel.pictures.cells is not None
     cells = panel.pictures.cells[0][np.isfinite(panel.pictures.cells[0])]
     assert sorted(cells) == pytest.approx(sorted(runs.outcome(3).values[best].tolist()))
@@ -180,7 +180,7 @@ def test_each_setting_is_compared_with_the_best_or_a_chosen_one(runs: Sweep) -> 
                 assert panel.against.beats == runs.beats(panel.setting, other)
     canvas = Canvas2D(1280, 800)
     draw_panels(canvas, panels_of(runs, against=1), THEMES["dark"])
-    assert sum("less loss than hidden 2, lr 2 in " in words for words in canvas.words) == 3
+    assert sum("better than hidden 2, lr 2 in " in words for words in canvas.words) == 3
 
 
 @pytest.mark.parametrize("theme", ["dark", "light"])

@@ -77,6 +77,12 @@ def there_in(t: FloatArray) -> Any:
     return largest_of(t) if t.shape[1] > 1 and is_one.all() else there
 
 
+def is_one_hot(targets: FloatArray) -> bool:
+    """Return whether each row has a 1 at its class, and else zeros, of two or more numbers."""
+    is_binary = bool(((targets == 0.0) | (targets == 1.0)).all())
+    return targets.shape[1] > 1 and is_binary and bool((targets.sum(axis=1) == 1.0).all())
+
+
 def largest_of(rows: FloatArray) -> Any:
     """Return where the largest number of each row is."""
     return np.arange(rows.shape[1]) == rows.argmax(axis=1)[:, np.newaxis]

@@ -201,8 +201,14 @@ def sweep_command() -> Callable[..., None]:
         success: str | None = typer.Option(
             None,
             metavar="LOSS",
-            help="A run succeeds when its loss is below this; else when every output is on the "
-            "side of its target.",
+            help="A run succeeds when its loss is below this; else when all few samples of two "
+            "sides are right.",
+        ),
+        goal: str | None = typer.Option(
+            None,
+            metavar="NAME",
+            help="Rank by loss, held_out_loss, accuracy, held_out_accuracy or another metric; else "
+            "by the loss, of held-out samples if there are some.",
         ),
         ends: bool = typer.Option(
             False, "--stop-at-success", help="End each network when it succeeds."
@@ -249,6 +255,7 @@ def sweep_command() -> Callable[..., None]:
                 steps,
                 every,
                 success,
+                goal,
                 ends,
                 executor,
                 out,

@@ -60,6 +60,7 @@ def sweep_scene(
     steps: int,
     every: int | None,
     success: str | None,
+    goal: str | None,
     ends: bool,
     executor: str,
     out: str | None,
@@ -75,7 +76,8 @@ def sweep_scene(
     seeds     a number of seeds from 0, or a range such as 5-14
     steps     of each training
     every     steps between two checks; None: 40 checks
-    success   a bound on the loss; None: every output on the side of its target
+    success   a bound on the loss; None: that of `sv.sweep`
+    goal      what settings are ranked by; None: that of `sv.sweep`
     ends      whether networks end at their success
     executor  here, processes, dask or the address of a scheduler
     out       file for the runs, .csv or .parquet; None: none
@@ -103,6 +105,7 @@ def sweep_scene(
         values,
         seeds_in(seeds),
         stop="success" if ends else None,
+        goal=goal,
         executor=executor,
         folder=folder,
         **more,
@@ -127,7 +130,7 @@ def sweep_scene(
 
 def report(runs: Sweep, out: str | None, folder: str | None, stopped: bool) -> None:
     """Print the table, and write the file unless the training was stopped."""
-    say(*repr(runs.table()).splitlines())
+    say(*repr(runs.table().sorted_by("rank")).splitlines())
     if stopped:
         say(text("sweep.stopped.kept", folder=folder) if folder else text("sweep.stopped"))
     elif out is not None:

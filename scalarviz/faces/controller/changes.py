@@ -18,10 +18,10 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
+from scalarviz.core.formulas.metric_formulas import is_one_hot
 from scalarviz.core.layers import Dense
 from scalarviz.core.program import Operation
 from scalarviz.data.data_set import TableSet
-from scalarviz.data.samples import is_one_hot
 from scalarviz.errors import InputError
 from scalarviz.faces.controller.options import TRAINING, Options, rate_now
 from scalarviz.faces.controller.precompile import computes

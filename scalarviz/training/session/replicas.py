@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import compress, islice
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, TypeVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,8 @@ from scalarviz.training.session.threads import SessionLock
 if TYPE_CHECKING:
     from scalarviz.engines.cpu.parallel_networks import CpuMany
     from scalarviz.engines.cuda.engine import CudaMany
+
+T = TypeVar("T")
 
 MOST_STEPS = 10_000  # in one kernel call
 GROWTH = 16.0  # of the steps of a call, from one to the next
@@ -220,14 +222,22 @@ class Replicas:
         batch, _ = as_batch(
             x, self._evaluator.inputs, "the replicas", picture=self._evaluator.input_shape
         )
+        return np.array(self.ask(lambda network: network(batch), which))
+
+    def ask(self, function: Callable[[Network], T], which: object = None) -> list[T]:
+        """Return what a function returns of each network: `replicas.ask(lambda net: net(x))`.
+
+        function  takes a Network with the numbers of a replica, the same one for each
+        which     a mask with a boolean for each replica, to leave some out; None, the default: none
+        """
         mask = np.ones(len(self), np.bool_) if which is None else self._mask_of(which)
-        outputs = []
+        found = []
         with self._session_lock.taken():
             for bank in compress(self.banks, mask):
                 self._evaluator.bank.value[:] = bank.value
                 self._evaluator.bank.state[:] = bank.state
-                outputs.append(self._evaluator(batch))
-        return np.array(outputs)
+                found.append(function(self._evaluator))
+        return found
 
     def __len__(self) -> int:
         return len(self.seeds)

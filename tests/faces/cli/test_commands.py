@@ -484,13 +484,14 @@ def test_the_options_of_a_sweep_arrive(run: Any, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sweep_command, "sweep_scene", lambda *known: given.extend(known) or 0)
     words = (
         "--grid hidden=2,4 --seeds 3 --steps 20 --every 5 --success 0.1 --stop-at-success "
+        "--goal mae "
         "--executor processes --out a.csv --folder runs --picture a.png --watch --networks maps "
         "--order loss --group hidden"
     )
     assert run("sweep", "xor", *words.split()).code == 0
     assert given == [
-        "xor", ["hidden=2,4"], "3", 20, 5, "0.1", True, "processes", "a.csv", "runs", "a.png", True,
-        {"networks": "maps", "order": "loss", "group": "hidden"},
+        "xor", ["hidden=2,4"], "3", 20, 5, "0.1", "mae", True, "processes", "a.csv", "runs",
+        "a.png", True, {"networks": "maps", "order": "loss", "group": "hidden"},
     ]  # fmt: skip
 
 
@@ -579,7 +580,7 @@ def test_a_recording_of_no_steps_is_refused(option: str, tmp_path: Path) -> None
 
 def run_sweep(grid: list[str], out: Path | None = None, **more: object) -> int:
     given: dict[str, object] = {
-        "seeds": "3", "steps": 20, "every": None, "success": None, "ends": False,
+        "seeds": "3", "steps": 20, "every": None, "success": None, "goal": None, "ends": False,
         "executor": "here", "folder": None,
     }  # fmt: skip
     return sweep_scene("xor", grid, out=None if out is None else str(out), **(given | more))  # type: ignore[arg-type]  # as typer calls it
@@ -590,7 +591,8 @@ def test_the_table_is_printed_and_the_runs_are_written(
 ) -> None:
     assert run_sweep(["hidden=2,4", "lr=0.1,1"], tmp_path / "xor.csv") == 0
     said = capsys.readouterr().out.splitlines()
-    assert said[0].split()[:3] == ["hidden", "lr", "runs"] and len(said) == 7
+    assert said[0].split()[:4] == ["hidden", "lr", "runs", "rank"] and len(said) == 8
+    assert [line.split()[3] for line in said[1:5]] == ["1", "2", "3", "4"]  # the best is first
     assert said[-1].startswith("12 runs are in ")
     assert len((tmp_path / "xor.csv").read_text().splitlines()) == 13
     assert len(list((tmp_path / "xor.runs").iterdir())) == 4
@@ -624,5 +626,5 @@ def test_what_a_sweep_cannot_do_is_refused(tmp_path: Path) -> None:
     refused(InputError).by(run_sweep, [], success="low")
     refused(UnknownNameError).by(run_sweep, [], executor="threads")
     refused(UnknownNameError).by(
-        sweep_scene, "xort", [], "3", 20, None, None, False, "here", None, None
+        sweep_scene, "xort", [], "3", 20, None, None, None, False, "here", None, None
     )

@@ -120,7 +120,7 @@ def case_keys_choose_and_pause() -> None:
     first = made.stage.chosen
     QTest.keyClick(made.picture, Qt.Key.Key_Right)
     assert first is not None and made.stage.chosen not in (None, first)
-    losses = runs.outcome(0).final_losses
+    losses = runs.outcome(0).scores()
     assert losses[runs.outcome(0).row_of(first[1])] == losses.min()
     QTest.keyClick(made.picture, Qt.Key.Key_Space)  # goes on from there
     until(lambda: runs.progressed.step > step)
