@@ -94,14 +94,14 @@ def changes_of(ctx: TracedWeight) -> tuple[Change, ...]:
     every = None if answer is None else ctx.of_batch("values", outputs)
     if answer is None or every is None:
         return ()
-    size = ctx.facts.buffers[outputs].size
+    size = len(answer)  # the buffer of a graph, whose outputs are nodes, counts as one
     before = floats(every)[ctx.sample * size : (ctx.sample + 1) * size]
     names, places = ctx.facts.buffers[outputs].names, list(range(size))
     if size > TERMS:
         places = [] if right is None else [right[1]]
     found: list[Change] = []
     for place in places:
-        name = names[place] if place < len(names) else text("picture.out")
+        name = names[place] if len(names) == size else text("picture.out")
         found.append(Change((outputs, place), name, before[place], float(answer[place])))
     target = ctx.state.target
     if len(places) == size and target is not None and not ctx.facts.loss.logits:
