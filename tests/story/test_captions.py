@@ -487,6 +487,23 @@ def test_a_step_says_what_it_makes_of_the_shown_sample(make: Any) -> None:
     assert names == (["R", "G", "B"] if len(before) == 3 else ["OUT"])
 
 
+def test_a_step_of_a_compiled_function_says_what_it_makes_of_each_output() -> None:
+    w, x = sv.Value(0.5), np.random.default_rng(0).random((8, 2))
+    function = sv.compile(lambda a, b: (a * w, b * w), inputs=2)
+    s = sv.Session(function, (x, 2.0 * x), loss="mse", optimizer=sv.SGD(0.1), batch=4)
+    for focus in (0, 3):
+        s.focus = focus
+        s.advance(1)
+        *outputs, off = caption(s).changes
+        with s.timeline.at_work():
+            inputs, targets = (each[focus] for each in s.trainer.batches.at(s.step_index - 1))
+        after = s.network(inputs[np.newaxis])[0]
+        np.testing.assert_allclose([each.after for each in outputs], after)
+        assert off.after == pytest.approx(np.abs(after - targets).mean())
+        s.back(1)
+        np.testing.assert_allclose([o.before for o in outputs], s.network(inputs[np.newaxis])[0])
+
+
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 def test_a_step_is_told_after_a_seek_and_after_loading(engine: str, tmp_path: Path) -> None:
     x, y = np.array([[0.0, 1.0], [0.0, -1.0]]), np.eye(2)

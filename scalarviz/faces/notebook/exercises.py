@@ -137,10 +137,9 @@ class Prediction(CellOutput):
 
     def _changed(self) -> None:
         """Store the guesses in the notebook, with the question."""
-        if self._cell is not None:
-            self._publish(update=True)
+        self.renew()
         for table in _tables.values():
-            table.refresh()
+            table.renew()
 
     @property
     def result(self) -> str:
@@ -233,10 +232,6 @@ class Predictions(CellOutput):
             )
             for each in _asked.values()
         ]
-
-    def refresh(self) -> None:
-        if self._cell is not None:
-            self._publish(update=True)
 
     def __repr__(self) -> str:
         lines = [

@@ -73,6 +73,11 @@ class CellOutput:
         if (found := shell()) is not None:
             found.display_pub.publish(self.bundle(), transient=mark, **more)
 
+    def renew(self) -> None:
+        """Show it as it is now in the cell that shows it."""
+        if self._cell is not None:
+            self._publish(update=True)
+
     def show(self) -> None:
         """Show it in the running cell; nothing outside a notebook."""
         found = shell()

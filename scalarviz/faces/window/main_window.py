@@ -129,7 +129,9 @@ class MainWindow(LoopWindow):
         self.menus = Menus(self, bars)
         self.farewell = ExportsDialog(self, face, self.close)
         face.start_editing = self._start_editing
-        face.fill_screen = self._turn_full_screen
+        face.fill_screen = lambda: self.setWindowState(
+            self.windowState() ^ Qt.WindowState.WindowFullScreen
+        )
         face.ask_color = self._ask_color
         face.copy_text = QApplication.clipboard().setText
         face.leave = self.close
@@ -246,9 +248,6 @@ class MainWindow(LoopWindow):
             if not panel.isVisible():
                 panel.turn()
         edit(field)
-
-    def _turn_full_screen(self) -> None:
-        self.setWindowState(self.windowState() ^ Qt.WindowState.WindowFullScreen)
 
     def _leave_what_is_open(self) -> bool:
         """Leave full screen, else close the panel; return whether there was one of them."""
@@ -466,7 +465,12 @@ class Menus:
             ("save", "runs", self._save, "run.safetensors"),
             ("network", "networks", of_file(save_network), "network.safetensors"),
             ("learn", "photos", of_file(drop), ""),
-            ("picture", "images", self._export, "network.png"),
+            (
+                "picture",
+                "images",
+                lambda path: face.tell(self.window.photograph(path)),
+                "network.png",
+            ),
             ("video", "videos", partial(export_to, face, what="video"), "network.mp4"),
             ("page", "pages", partial(export_to, face, what="step"), "step.html"),
             ("trains", "pages", partial(export_to, face, what="page"), "network.html"),
@@ -538,9 +542,6 @@ class Menus:
 
     def _save(self, path: str) -> None:
         save(self.face.lead, Path(path).with_suffix(".safetensors"))
-
-    def _export(self, path: str) -> None:
-        self.face.tell(self.window.photograph(path))
 
 
 def with_key(title: str, key: str) -> str:
