@@ -355,9 +355,9 @@ def rms_norm(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, 
 def softmax(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
     """The lines of a softmax, or of its logarithms."""
     top, own = largest(x), EquationTerm((x[ctx.place[0]],), neuron=ctx.before)
-    total, name = exact_sum(math.exp(each - top) for each in x), ctx.operation.formula
+    total = exact_sum(math.exp(each - top) for each in x)
     head: list[EquationTerm | str] = [own, " - ", EquationTerm((top,))]
-    is_log = name == "log_softmax"
+    is_log = ctx.operation.formula == "log_softmax"
     parts: list[EquationTerm | str] = [*head, " - log("] if is_log else ["exp(", *head, ") / "]
     parts += [EquationTerm((total,)), ")"] if is_log else [EquationTerm((total,))]
 
@@ -365,7 +365,10 @@ def softmax(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, .
         return v[0] - v[1] - math.log(v[2]) if is_log else math.exp(v[0] - v[1]) / v[2]
 
     line = equation(parts, compute, y, about=ctx.behind)
-    return line, *plain_lines(text(f"captions.{name}.over", count=len(x), top=said(top, 3)))
+    count, most = len(x), said(top, 3)
+    if is_log:
+        return line, *plain_lines(text("captions.log_softmax.over", count=count, top=most))
+    return line, *plain_lines(text("captions.softmax.over", count=count, top=most))
 
 
 def waves(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import scalarviz as sv
-from scalarviz.core.program import NONE, Operation, Program
+from scalarviz.core.program import NONE, Operation, Program, Windows
 from scalarviz.scene.layout.plates import (
     DOWN,
     HALF,
@@ -115,7 +115,7 @@ def fans(program: Program, layout: Layout) -> list[tuple[Fan, Operation, int]]:
     groups = [
         (op, group)
         for _, op in walls(program)
-        for group in range(int(op.settings[-1]) if op.kind == "convolution" else 1)
+        for group in range(Windows.of(op).groups if op.kind == "convolution" else 1)
     ]
     return [(fan, *of) for fan, of in zip(layout.fans, groups, strict=True)]
 
