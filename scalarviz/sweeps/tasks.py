@@ -33,9 +33,17 @@ from scalarviz.core.formulas.metric_formulas import (
 from scalarviz.data.batches import GeneratedBatches
 from scalarviz.engines.engine import ORDER_OF_SUMS
 from scalarviz.errors import EngineError, FileError, GradientError, InputError, UpdateError
-from scalarviz.files.atomic import bytes_of, replace_file
-from scalarviz.files.checked_safetensors import Array, as_stored, encode, read
-from scalarviz.files.runs import bits_of, check_saving, describe_timeline
+from scalarviz.files.atomic import replace_file
+from scalarviz.files.checked_safetensors import Array, encode, read
+from scalarviz.files.networks import describe
+from scalarviz.files.run_settings import SettingsWriter
+from scalarviz.files.runs import (
+    bits_of,
+    check_saving,
+    describe_action,
+    describe_timeline,
+    own_of,
+)
 from scalarviz.sweeps.sweep_arguments import (
     Answer,
     Goal,
@@ -425,14 +433,20 @@ def trains_together(
     return all(map(is_replica, seeds))
 
 
-def all_but_seed(session: Session) -> tuple[object, dict[str, bytes]]:
+def all_but_seed(session: Session) -> tuple[object, ...]:
     """Return what a session trains, without its seed and what is drawn with it."""
-    description, arrays = describe_timeline(session.timeline, session.network)
-    description["network"].pop("seed")
-    for name in ("seed", "bits"):
-        description.pop(name)
-    stored = {n: as_stored(n, a)[1] for n, a in arrays.items() if n != "frames 0 value"}
-    return description, {n: b"".join(map(bytes_of, parts)) for n, parts in stored.items()}
+    writer, branches, bank = SettingsWriter(), session.branches, session.network.bank
+    settings = session.trainer.settings
+    parts = [writer.write([*v] if isinstance(v, tuple) else v) for v in vars(settings).values()]
+    done = [describe_action(action, writer) for branch in branches for action in branch.journal]
+    arrays = [*writer.arrays.values(), bank.frozen, bank.state]
+    operations = session.network.program.operations
+    custom = {**describe(session.network), "seed": None} if any(op.own for op in operations) else {}
+    return (
+        [operations, custom, bank.dtype, bank.step_count],
+        [parts, done, own_of(settings, branches), len(branches)],
+        [(array.dtype, array.shape, array.tobytes()) for array in arrays],
+    )
 
 
 # What the training of some networks of one setting came to, as arrays and as a file.
