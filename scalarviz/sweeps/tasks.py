@@ -17,7 +17,7 @@ from functools import cache, lru_cache, partial
 from importlib.metadata import version
 from itertools import compress
 from pathlib import Path
-from typing import Any, TypeVar, final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +45,6 @@ from scalarviz.files.runs import (
     own_of,
 )
 from scalarviz.sweeps.sweep_arguments import (
-    Answer,
     Goal,
     Make,
     Measured,
@@ -57,8 +56,6 @@ from scalarviz.sweeps.sweep_arguments import (
 from scalarviz.training.network.network import Network
 from scalarviz.training.session.replicas import Replicas, draw
 from scalarviz.training.session.session import Session
-
-T = TypeVar("T")
 
 STEP_SECONDS = 1e-6  # about what a step of the smallest network takes
 PRODUCTS_A_SECOND = 1e9
@@ -255,7 +252,7 @@ class OneByOne:
     def take_losses(self) -> FloatArray:
         return self._losses
 
-    def ask(self, ask: Callable[[Network], T], which: npt.NDArray[np.bool_]) -> list[T]:
+    def ask(self, ask: Callable[[Network], Any], which: npt.NDArray[np.bool_]) -> list[Any]:
         return [ask(session.network) for session in compress(self.sessions, which)]
 
     def end(self, which: npt.NDArray[np.bool_]) -> None:
@@ -289,7 +286,7 @@ class TaskTraining:
         self.loss = sessions[0].trainer.loss
         self._samples = lru_cache(2)(lambda prefix, i: samples_of(sessions[i], prefix))
         self._is_shared = len(sessions) == 1  # whether all networks have the same samples
-        has = {"": True, HELD_OUT: all(map(has_held_out, sessions))}
+        has = {"": True, HELD_OUT: all(each.data.held_out is not None for each in sessions)}
         self._rows = {
             prefix: {
                 name: row
@@ -343,24 +340,22 @@ class TaskTraining:
             reached[goal] = np.zeros(len(asked), np.bool_)
             reached[goal][asked] = goal.reached(mean[asked], partial(answers, "", tuple(asked)))
         if self.plan.success in reached:
-            first = reached[self.plan.success] & (self.succeeded == NEVER)
-            self.succeeded[first] = step
+            self.succeeded[reached[self.plan.success] & (self.succeeded == NEVER)] = step
         if self.plan.stop in reached:
             ended = reached[self.plan.stop]
             self.ended[ended] = step
             self.networks.end(ended)
-        now = self._checked + 1
-        is_due = now % APART == 0 or now == len(self.checks)
-        last = running if is_due else running & ~self.running  # those that have ended here
+        is_due = (self._checked + 1) % APART == 0 or step == self.plan.steps
+        last = running & (is_due | ~self.running)  # else those that have ended here
         for prefix, which in (("", asked), (HELD_OUT, last)):
             for name, row in self._rows[prefix].items() if which.any() else ():
                 self.metrics[name][which, self._checked] = (
-                    self._ask(self._loss_of, prefix, which)
+                    self._ask(lambda x, t, net: net.loss_on(x, t, self.loss)(), prefix, which)
                     if row is None
                     else [measured(row, *each) for each in answers(prefix, tuple(which))]
                 )
 
-    def _ask(self, ask: Callable[..., T], prefix: str, which: npt.NDArray[np.bool_]) -> list[T]:
+    def _ask(self, ask: Callable[..., Any], prefix: str, which: npt.NDArray[np.bool_]) -> list[Any]:
         """Return what a function says of inputs, targets and network, for some networks."""
         masks = {0: which} if self._is_shared else dict(enumerate(np.diag(which)))
         return [
@@ -370,10 +365,7 @@ class TaskTraining:
             for answer in self.networks.ask(partial(ask, *self._samples(prefix, i)), mask)
         ]
 
-    def _loss_of(self, inputs: FloatArray, targets: FloatArray, network: Network) -> float:
-        return network.loss_on(inputs, targets, self.loss)()
-
-    def _answer_of(self, inputs: FloatArray, targets: FloatArray, network: Network) -> Answer:
+    def _answer_of(self, inputs: FloatArray, targets: FloatArray, network: Network) -> Any:
         return predictions_of(self.loss, network(inputs)), targets
 
     def outcome(self) -> Outcome:
@@ -399,15 +391,11 @@ def samples_of(session: Session, prefix: str = "") -> tuple[FloatArray, FloatArr
     batches = session.trainer.batches
     inputs, targets = getattr(batches, "inputs", None), getattr(batches, "targets", None)
     if prefix:
-        inputs, targets = session.trainer.settings.data.held_out or (None, None)
+        inputs, targets = session.data.held_out or (None, None)
     if inputs is None or targets is None or len(inputs) != len(targets):
         inputs, targets = batches.at(0)
     rows = np.linspace(0, len(inputs) - 1, min(len(inputs), MOST_ROWS)).round().astype(np.intp)
     return np.array(inputs, np.float64)[rows], np.array(targets, np.float64)[rows]
-
-
-def has_held_out(session: Session) -> bool:
-    return session.trainer.settings.data.held_out is not None
 
 
 def trains_together(
@@ -549,9 +537,9 @@ class Outcome:
 
 def checked(about: Mapping[str, Any], arrays: Mapping[str, Array]) -> Outcome:
     """Return the Outcome of a file; raise KeyError, TypeError or ValueError if it is none."""
-    seeds, checks = arrays["seeds"], arrays["checks"]
+    names = ("seeds", "checks", "succeeded", "ended", "failed")
+    seeds, checks, *steps = (arrays[name] for name in names)
     count, times = len(seeds), len(checks)
-    steps = [arrays[name] for name in ("succeeded", "ended", "failed")]
     metrics = {str(name): arrays[f"metric {name}"] for name in about["metrics"]}
     digests = tuple(str(digest) for digest in about["digests"])
     good = all(array.dtype == np.int64 and array.ndim == 1 for array in (seeds, checks, *steps))
