@@ -586,17 +586,12 @@ def draw_head(canvas: Canvas2D, panel: SweepPanel, box: Box, theme: Theme, scale
     """Draw the name, the share that succeeded as a number and as a bar, and its interval."""
     base, right, size, bar = box.y + 15.0 * scale, box.right, SIZE * scale, BAR * scale
     room = box.width - canvas.measure(panel.name, size=size, bold=True) - 8.0 * scale
-    if panel.success is None:
-        words = canvas.first_fit([panel.score, ""], room, size=size)
-        right -= canvas.text(right, base, words, size=size, color=theme.ink, anchor="right")
-    else:
+    shapes = [panel.score, ""]
+    if panel.success is not None:
         share, low, high = panel.success
         known = {"share": share, "low": low, "high": high}
         shapes = [text(f"sweep.picture.success.{each}", **known) for each in ("long", "short")]
         shapes.append(text("sweep.picture.success.alone", share=share))
-        words = canvas.first_fit(shapes, room, size=size)
-        right -= canvas.text(right, base, words, size=size, color=theme.ink, anchor="right")
-        right -= 8.0 * scale
         y = box.y + TITLE * scale
         canvas.box(box.x, y, box.width, bar, theme.rim, radius=bar / 2.0)
         start, end = box.x + low * box.width, box.x + high * box.width
@@ -604,6 +599,10 @@ def draw_head(canvas: Canvas2D, panel: SweepPanel, box: Box, theme: Theme, scale
         if share > 0.0:
             wide, line = max(share * box.width, bar), scale
             canvas.box(box.x, y + line, wide, bar - 2.0 * line, theme.metric, radius=bar / 2 - line)
+    words = canvas.first_fit(shapes, room, size=size)
+    right -= (
+        canvas.text(right, base, words, size=size, color=theme.ink, anchor="right") + 8.0 * scale
+    )
     canvas.text(
         box.x,
         base,

@@ -83,11 +83,12 @@ class Panels:
             for number, setting in enumerate(sweep.settings)
             if number in outcomes or number in sweep.errors
         }
-        ranking = sweep.ranking
-        groups = behind(look.grouped(known, look.ordered(known, ranking), ranking), first)
+        groups = behind(
+            look.grouped(known, look.ordered(known, sweep.ranking), sweep.ranking), first
+        )
         numbers = [number for _, found in groups for number in found]
         panels = [self.panel(number, outcomes.get(number)) for number in numbers]
-        scores = {number: outcome.scores(ranking) for number, outcome in outcomes.items()}
+        scores = {number: outcome.scores(sweep.ranking) for number, outcome in outcomes.items()}
         best = self._against(scores)
         panels = [replace(each, against=self._comparison(each, scores, best)) for each in panels]
         scale, clipped = self._scale_of(panels)
@@ -98,7 +99,7 @@ class Panels:
             settings=plural("sweep.picture.settings", len(sweep.settings)),
             seeds=plural("sweep.picture.seeds", len(sweep.seeds)),
             step=now.step,
-            goal=ranking.words,
+            goal=sweep.ranking.words,
         )
         sizes = [(name, len(found)) for name, found in groups]
         columns = 0 if look.order or look.group else columns_of(sweep)

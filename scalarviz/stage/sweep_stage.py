@@ -121,8 +121,7 @@ class SweepStage:
         outcome = self.sweep.outcome(number)
         row = outcome.row_of(seed)
         parts = [text("sweep.run", seed=seed, loss=float(outcome.last()[row]))]
-        ranking = self.sweep.ranking
-        if ranking.name != LOSS:
+        if (ranking := self.sweep.ranking).name != LOSS:
             parts.append(f"{ranking.words} {outcome.last(ranking.name)[row]:.4g}")
         if outcome.failed[row] != NEVER:
             parts.append(text("sweep.run.failed", step=int(outcome.failed[row])))

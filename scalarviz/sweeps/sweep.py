@@ -44,7 +44,6 @@ from scalarviz.sweeps.tasks import (
     Plan,
     SweepTask,
     TaskTraining,
-    has_held_out,
     joined,
     processor_here,
     samples_of,
@@ -105,11 +104,12 @@ class Sweep:
         self.seeds = seeds_of(seeds, len(self.settings))
         self.make, self._executor = make, executor
         first, rows = next(self._some_sessions(), None), rows_of_metrics(metrics)
-        held_out = first is not None and has_held_out(first)
+        held_out = first is not None and first.data.held_out is not None
         self.ranking, self._metrics = ranking_of(goal, rows, held_out)
         self._store = None if folder is None else Store(folder)
-        is_auto = isinstance(success, str) and success == "auto"
-        self._success = goal_of(usual_success(first) if is_auto else success, "success")
+        if isinstance(success, str) and success == "auto":
+            success = None if first is None else usual_success(samples_of(first)[1])
+        self._success = goal_of(success, "success")
         self._stop = self._success if stop == "success" else goal_of(stop, "stop")
         if stop == "success" and self._stop is None:
             raise InputError("stop='success' needs success=, such as success=0.05")
@@ -457,14 +457,11 @@ class Sweep:
         )
 
 
-def usual_success(session: Session | None) -> str | None:
+def usual_success(targets: FloatArray) -> str | None:
     """Return what is success by default: "all right" for few samples on two sides, else nothing.
 
     For classes that would take long, and hardly ever be reached.
     """
-    if session is None:
-        return None
-    targets = samples_of(session)[1]
     has_sides = len(np.unique(targets)) == 2 and not is_one_hot(targets)
     return RIGHT if has_sides and len(targets) <= MOST_JUDGED else None
 

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from scalarviz.base.checks import FloatArray, check_signature, number, shorten
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
-from scalarviz.core.formulas.losses import Weights
 from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, METRICS, MetricRow, is_one_hot
 from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.engines.custom.user_functions import digest
@@ -224,13 +223,12 @@ def ranking_of(
     found: dict[str, MetricRow | None] = {**rows}
     if held_out:
         found |= {HELD_OUT + LOSS: None, **{HELD_OUT + name: row for name, row in rows.items()}}
-    if goal is None:
-        return Ranking(HELD_OUT + LOSS if held_out else LOSS), found
-    name = goal.removeprefix(FALLING) if isinstance(goal, str) else goal
+    asked = HELD_OUT * held_out + LOSS if goal is None else goal
+    name = asked.removeprefix(FALLING) if isinstance(asked, str) else asked
     known = {LOSS: MetricRow(LOSS, min), **METRICS, **rows}
     names = {prefix + each: row for prefix in ("", HELD_OUT) for each, row in known.items()}
     row = pick(names, name, "goal of a sweep")
-    ranking = Ranking(str(name), row.rises or goal != name)
+    ranking = Ranking(str(name), row.rises or asked != name)
     if ranking.name.startswith(HELD_OUT) and not held_out:
         raise InputError(
             f"goal={goal!r} is of held-out samples, and this data has none: write "
@@ -242,7 +240,6 @@ def ranking_of(
 # What counts as success, and when a network ends early.
 
 Judge = Callable[[FloatArray, FloatArray], object]
-Answer = tuple[FloatArray, FloatArray, Weights]  # predictions of a network, targets, weights
 
 RIGHT = "all right"
 ARGUMENTS = ["outputs", "targets"]
@@ -269,12 +266,13 @@ class Goal:
         return f"{self.bound!r} {code_of(self.judge) if self.judge else ''}"
 
     def reached(
-        self, losses: FloatArray, answers: Callable[[], Sequence[Answer]]
+        self, losses: FloatArray, answers: Callable[[], Sequence[tuple[Any, Any, Any]]]
     ) -> npt.NDArray[np.bool_]:
         """Return which networks reach the goal.
 
         losses   mean loss of each network since the previous check
-        answers  function that returns the Answer of each network, for all samples
+        answers  function that returns predictions, targets and weights of all samples, for each
+                 network
         """
         if self.judge is None:
             return losses < self.bound

@@ -17,7 +17,7 @@ from functools import cache, lru_cache, partial
 from importlib.metadata import version
 from itertools import compress
 from pathlib import Path
-from typing import Any, TypeVar, final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -34,11 +34,18 @@ from scalarviz.core.formulas.metric_formulas import (
 from scalarviz.data.batches import GeneratedBatches
 from scalarviz.engines.engine import ORDER_OF_SUMS
 from scalarviz.errors import EngineError, FileError, GradientError, InputError, UpdateError
-from scalarviz.files.atomic import bytes_of, replace_file
-from scalarviz.files.checked_safetensors import Array, as_stored, encode, read
-from scalarviz.files.runs import bits_of, check_saving, describe_timeline
+from scalarviz.files.atomic import replace_file
+from scalarviz.files.checked_safetensors import Array, encode, read
+from scalarviz.files.networks import describe
+from scalarviz.files.run_settings import SettingsWriter
+from scalarviz.files.runs import (
+    bits_of,
+    check_saving,
+    describe_action,
+    describe_timeline,
+    own_of,
+)
 from scalarviz.sweeps.sweep_arguments import (
-    Answer,
     Goal,
     Make,
     Measured,
@@ -50,8 +57,6 @@ from scalarviz.sweeps.sweep_arguments import (
 from scalarviz.training.network.network import Network
 from scalarviz.training.session.replicas import Replicas, draw
 from scalarviz.training.session.session import Session
-
-T = TypeVar("T")
 
 STEP_SECONDS = 1e-6  # about what a step of the smallest network takes
 PRODUCTS_A_SECOND = 1e9
@@ -248,7 +253,7 @@ class OneByOne:
     def take_losses(self) -> FloatArray:
         return self._losses
 
-    def ask(self, ask: Callable[[Network], T], which: npt.NDArray[np.bool_]) -> list[T]:
+    def ask(self, ask: Callable[[Network], Any], which: npt.NDArray[np.bool_]) -> list[Any]:
         return [ask(session.network) for session in compress(self.sessions, which)]
 
     def end(self, which: npt.NDArray[np.bool_]) -> None:
@@ -282,7 +287,7 @@ class TaskTraining:
         self.loss = sessions[0].trainer.loss
         self._samples = lru_cache(2)(lambda prefix, i: samples_of(sessions[i], prefix))
         self._is_shared = len(sessions) == 1  # whether all networks have the same samples
-        has = {"": True, HELD_OUT: all(map(has_held_out, sessions))}
+        has = {"": True, HELD_OUT: all(each.data.held_out is not None for each in sessions)}
         self._rows = {
             prefix: {
                 name: row
@@ -336,24 +341,22 @@ class TaskTraining:
             reached[goal] = np.zeros(len(asked), np.bool_)
             reached[goal][asked] = goal.reached(mean[asked], partial(answers, "", tuple(asked)))
         if self.plan.success in reached:
-            first = reached[self.plan.success] & (self.succeeded == NEVER)
-            self.succeeded[first] = step
+            self.succeeded[reached[self.plan.success] & (self.succeeded == NEVER)] = step
         if self.plan.stop in reached:
             ended = reached[self.plan.stop]
             self.ended[ended] = step
             self.networks.end(ended)
-        now = self._checked + 1
-        is_due = now % APART == 0 or now == len(self.checks)
-        last = running if is_due else running & ~self.running  # those that have ended here
+        is_due = (self._checked + 1) % APART == 0 or step == self.plan.steps
+        last = running & (is_due | ~self.running)  # else those that have ended here
         for prefix, which in (("", asked), (HELD_OUT, last)):
             for name, row in self._rows[prefix].items() if which.any() else ():
                 self.metrics[name][which, self._checked] = (
-                    self._ask(self._loss_of, prefix, which)
+                    self._ask(lambda x, t, w, net: net.loss_on(x, t, w, self.loss)(), prefix, which)
                     if row is None
                     else [measured(row, *each) for each in answers(prefix, tuple(which))]
                 )
 
-    def _ask(self, ask: Callable[..., T], prefix: str, which: npt.NDArray[np.bool_]) -> list[T]:
+    def _ask(self, ask: Callable[..., Any], prefix: str, which: npt.NDArray[np.bool_]) -> list[Any]:
         """Return what a function says of inputs, targets and network, for some networks."""
         masks = {0: which} if self._is_shared else dict(enumerate(np.diag(which)))
         return [
@@ -363,14 +366,9 @@ class TaskTraining:
             for answer in self.networks.ask(partial(ask, *self._samples(prefix, i)), mask)
         ]
 
-    def _loss_of(
-        self, inputs: FloatArray, targets: FloatArray, weights: Weights, network: Network
-    ) -> float:
-        return network.loss_on(inputs, targets, weights, self.loss)()
-
     def _answer_of(
         self, inputs: FloatArray, targets: FloatArray, weights: Weights, network: Network
-    ) -> Answer:
+    ) -> Any:
         return predictions_of(self.loss, network(inputs)), targets, weights
 
     def outcome(self) -> Outcome:
@@ -393,7 +391,7 @@ def samples_of(session: Session, prefix: str = "") -> tuple[FloatArray, FloatArr
     Those are the samples of the data set, at most MOST_ROWS; of data that is made by code, those of
     the first batch. With the prefix HELD_OUT they are the held-out samples.
     """
-    batches, data = session.trainer.batches, session.trainer.settings.data
+    batches, data = session.trainer.batches, session.data
     weights = data.held_out_weights if prefix else batches.weights
     inputs, targets = getattr(batches, "inputs", None), getattr(batches, "targets", None)
     if prefix:
@@ -403,10 +401,6 @@ def samples_of(session: Session, prefix: str = "") -> tuple[FloatArray, FloatArr
     rows = np.linspace(0, len(inputs) - 1, min(len(inputs), MOST_ROWS)).round().astype(np.intp)
     weights = None if weights is None else weights[rows]
     return np.array(inputs, np.float64)[rows], np.array(targets, np.float64)[rows], weights
-
-
-def has_held_out(session: Session) -> bool:
-    return session.trainer.settings.data.held_out is not None
 
 
 def trains_together(
@@ -432,14 +426,20 @@ def trains_together(
     return all(map(is_replica, seeds))
 
 
-def all_but_seed(session: Session) -> tuple[object, dict[str, bytes]]:
+def all_but_seed(session: Session) -> tuple[object, ...]:
     """Return what a session trains, without its seed and what is drawn with it."""
-    description, arrays = describe_timeline(session.timeline, session.network)
-    description["network"].pop("seed")
-    for name in ("seed", "bits"):
-        description.pop(name)
-    stored = {n: as_stored(n, a)[1] for n, a in arrays.items() if n != "frames 0 value"}
-    return description, {n: b"".join(map(bytes_of, parts)) for n, parts in stored.items()}
+    writer, branches, bank = SettingsWriter(), session.branches, session.network.bank
+    settings = session.trainer.settings
+    parts = [writer.write([*v] if isinstance(v, tuple) else v) for v in vars(settings).values()]
+    done = [describe_action(action, writer) for branch in branches for action in branch.journal]
+    arrays = [*writer.arrays.values(), bank.frozen, bank.state]
+    operations = session.network.program.operations
+    custom = {**describe(session.network), "seed": None} if any(op.own for op in operations) else {}
+    return (
+        [operations, custom, bank.dtype, bank.step_count],
+        [parts, done, own_of(settings, branches), len(branches)],
+        [(array.dtype, array.shape, array.tobytes()) for array in arrays],
+    )
 
 
 # What the training of some networks of one setting came to, as arrays and as a file.
@@ -542,9 +542,9 @@ class Outcome:
 
 def checked(about: Mapping[str, Any], arrays: Mapping[str, Array]) -> Outcome:
     """Return the Outcome of a file; raise KeyError, TypeError or ValueError if it is none."""
-    seeds, checks = arrays["seeds"], arrays["checks"]
+    names = ("seeds", "checks", "succeeded", "ended", "failed")
+    seeds, checks, *steps = (arrays[name] for name in names)
     count, times = len(seeds), len(checks)
-    steps = [arrays[name] for name in ("succeeded", "ended", "failed")]
     metrics = {str(name): arrays[f"metric {name}"] for name in about["metrics"]}
     digests = tuple(str(digest) for digest in about["digests"])
     good = all(array.dtype == np.int64 and array.ndim == 1 for array in (seeds, checks, *steps))

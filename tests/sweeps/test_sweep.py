@@ -333,6 +333,40 @@ def test_each_seed_of_a_cross_validation_is_trained_on_its_own_fold() -> None:
         assert together.outcome(0).values[row].tolist() == alone.network.bank.value.tolist()
 
 
+def frozen(session: sv.Session) -> None:
+    session.freeze(session.network.layers[0].perceptrons[0].weights[0])
+
+
+def slower(session: sv.Session) -> None:
+    session.optimizer = sv.SGD(0.1)
+
+
+def swapped(session: sv.Session) -> None:
+    session.set_activation(0, "relu")
+
+
+def edited(session: sv.Session) -> None:
+    session.edit(session.network.layers[0].perceptrons[0].weights[0], 0.25)
+
+
+def other_data(session: sv.Session) -> None:
+    session.data = (PLACES, [[1], [0], [0], [0]])
+
+
+@pytest.mark.parametrize("change", [frozen, slower, swapped, edited, other_data])
+def test_a_run_that_differs_by_more_than_its_seed_is_trained_as_it_is(change: Any) -> None:
+    def make(seed: int = 0) -> sv.Session:
+        session = xor(seed=seed)
+        if seed == 1:
+            change(session)
+        return session
+
+    runs = advanced(sv.sweep(make, {}, seeds=range(3)), 20)
+    alone = [advanced(make(seed), 20).network.bank.value.tolist() for seed in range(3)]
+    assert runs.outcome(0).values.tolist() == alone and not runs._tasks(20, 5)[0].together
+    assert sv.sweep(xor, {}, seeds=range(3))._tasks(20, 5)[0].together
+
+
 def test_the_result_of_another_setting_under_its_name_is_trained_again(tmp_path: Path) -> None:
     def trained() -> Any:
         runs = sv.sweep(xor, {"hidden": [2, 3]}, seeds=range(2), folder=tmp_path)

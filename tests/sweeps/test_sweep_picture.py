@@ -34,11 +34,12 @@ from scalarviz.stage.encoders import png
 from scalarviz.stage.sweep_look import SweepLook
 from scalarviz.stage.sweep_results import Maker, Panels, layers_side_by_side
 from scalarviz.stage.sweep_stage import choices_of
+from scalarviz.sweeps.results import in_words
 from scalarviz.sweeps.sweep import Sweep
 from tests.machine import until
 from tests.scene.measures import Words
 from tests.sessions import advanced
-from tests.sweeps.making import colors, diverging, raising, xor
+from tests.sweeps.making import classes, colors, diverging, raising, xor
 from tests.wording import refused
 
 
@@ -167,6 +168,16 @@ def test_settings_and_networks_are_ordered_by_any_column(runs: Sweep) -> None:
     seeds = [list(panel.seeds) for panel in panels_of(runs, order="-seed").panels]
     assert seeds == [list(range(11, -1, -1))] * 4
     assert [panel.setting for panel in panels_of(runs).panels] == [0, 1, 2, 3]
+
+
+def test_a_picture_names_the_goal_and_what_each_setting_comes_to() -> None:
+    runs = advanced(sv.sweep(classes, {"lr": [0.001, 0.3]}, range(3), goal="held_out_accuracy"), 40)
+    shown, canvas = panels_of(runs), Canvas2D(1280, 800)
+    draw_panels(canvas, shown, THEMES["dark"])
+    assert shown.title.startswith("6 networks by held-out accuracy: 2 settings, 3 seeds each")
+    value = in_words(runs.table().columns["held_out_accuracy"][1])
+    assert any(f"held-out accuracy {value}" in words for words in canvas.words)
+    assert [panel.against is not None and panel.against.name for panel in shown.panels][1] == ""
 
 
 def test_each_setting_is_compared_with_the_best_or_a_chosen_one(runs: Sweep) -> None:

@@ -254,7 +254,7 @@ def check_fit(windows: Windows) -> None:
 class Pool(Rowwise):
     """A row formula on windows of a picture; `output_shape` is the shape of the result.
 
-    The arguments are those of MaxPool2d.
+    The arguments `shape`, `kernel`, `stride` and `padding` are those of MaxPool2d.
     """
 
     _formula: ClassVar[RowFormula]

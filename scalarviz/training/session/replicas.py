@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import compress, islice
-from typing import TYPE_CHECKING, TypeVar, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -37,8 +37,6 @@ from scalarviz.training.session.threads import SessionLock
 if TYPE_CHECKING:
     from scalarviz.engines.cpu.parallel_networks import CpuMany
     from scalarviz.engines.cuda.engine import CudaMany
-
-T = TypeVar("T")
 
 MOST_STEPS = 10_000  # in one kernel call
 GROWTH = 16.0  # of the steps of a call, from one to the next
@@ -224,7 +222,7 @@ class Replicas:
         )
         return np.array(self.ask(lambda network: network(batch), which))
 
-    def ask(self, function: Callable[[Network], T], which: object = None) -> list[T]:
+    def ask(self, function: Callable[[Network], Any], which: object = None) -> list[Any]:
         """Return what a function returns of each network: `replicas.ask(lambda net: net(x))`.
 
         function  takes a Network with the numbers of a replica, the same one for each

@@ -26,7 +26,7 @@ from scalarviz.base.limits import check_losses
 from scalarviz.base.progress import Progress
 from scalarviz.core.bank_arrays import bad_gradient
 from scalarviz.core.formulas.formula import pick
-from scalarviz.core.program import NONE, Moment
+from scalarviz.core.program import NONE, Moment, Program
 from scalarviz.engines.engine import RunOutcome
 from scalarviz.errors import GradientError, InputError, OrderError
 from scalarviz.training.session.actions import ACTIONS, Action, nothing
@@ -87,12 +87,12 @@ class Timeline:
     def show(self) -> None:
         """Publish the present state in `here`, for other threads."""
         if not self.asking:
-            branch, moments, (step, operation) = self.branch, self.trainer.moments, self.clock.place
+            branch, (step, operation) = self.branch, self.clock.place
             if operation or not (self.holds or self._place == self.clock.place):
                 self.seen = max(0, step - (operation == 0))
             self._place = self.clock.place
             last = self.loss, self.leaps, branch.end, self.seen
-            self.here = Position(self.clock, branch, moments, *last)
+            self.here = Position(self.clock, branch, self.trainer.network.program, *last)
 
     @property
     def is_at_work(self) -> bool:
@@ -555,11 +555,16 @@ class Position(NamedTuple):
 
     clock: Clock
     branch: Branch
-    moments: tuple[Moment, ...]
+    program: Program
     loss: float
     leaps: int
     end: Clock
     seen: int
+
+    @property
+    def moments(self) -> tuple[Moment, ...]:
+        """All moments of a step, in order; they are made when first asked for."""
+        return self.program.moments
 
 
 # Units: advancing and going back by operations, phases, samples, steps or epochs.
