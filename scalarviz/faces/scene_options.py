@@ -351,11 +351,9 @@ def show_of(scene: Scene, given: Mapping[str, Any], typed: Collection[str]) -> S
         name: given[name] for name in SHARED if name not in own and given.get(name) is not None
     }
     values = {name: chosen[name] for name in changed} | extra
-    # A rate of the scene's own option is also that of another optimizer.
-    rate = {"lr": values["lr"]} if "optimizer" in extra and "lr" in values else {}
     if given.get("resume") is None:
         with told_by_option(values):
-            show = with_extra(played(scene, chosen), extra | rate)
+            show = with_extra(played(scene, chosen), extra | rate_for(extra, values))
         return replace(show, hint=hint_with(show.hint, values))
     refused = [name for name in [*changed, *extra] if name not in GOING_ON]
     if refused:
@@ -400,6 +398,11 @@ def option_words(option: str, value: object) -> list[str]:
     if isinstance(value, bool):
         return [f"--{option}" if value else f"--no-{option}"]
     return [f"--{option}", shlex.quote(str(value))]
+
+
+def rate_for(extra: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the rate of a scene's own option, if it was given beside another optimizer."""
+    return {"lr": values["lr"]} if "optimizer" in extra and "lr" in values else {}
 
 
 def with_extra(show: Show, extra: Mapping[str, Any]) -> Show:

@@ -94,21 +94,21 @@ class PinnedRows:
     """Rows of the bank, of a pinned weight or a layer, and what controls show of them.
 
     name   of the first row, as `value`
-    rate   learning rate before the schedule; None if the rows have several
+    rate   learning rate before the schedule; NaN if the rows have several
     """
 
     rows: range
     name: str
     value: float
     frozen: bool
-    rate: float | None
+    rate: float
 
 
 def pinned_rows(session: Session, rows: range) -> PinnedRows:
     """Return what controls show of some rows."""
     bank, optimizer = session.network.bank, settings_now(session).optimizer
     own = optimizer.own_rates.of_all(rows)
-    rate = optimizer.rate(bank.step_count) if own is None else None if np.isnan(own) else own
+    rate = optimizer.rate(bank.step_count) if own is None else own
     value = float(np.asarray(bank.value[rows.start]))
     frozen = bool(np.all(bank.frozen[rows.start : rows.stop]))
     return PinnedRows(rows, bank.name_of(rows.start), value, frozen, rate)

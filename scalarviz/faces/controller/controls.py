@@ -121,6 +121,17 @@ def listed(branch: Branch) -> str:
 # The pinned weight, its layer, and what goes wrong.
 
 
+def name_of_pinned(state: FaceState) -> str:
+    if state.pinned is None:
+        return text("controls.unpinned")
+    return text("controls.pinned", name=state.pinned.name)
+
+
+def layer_rate(state: FaceState) -> float | None:
+    layer = state.pinned_layer
+    return None if layer is None or math.isnan(layer.rate) else layer.rate
+
+
 def choose_preset(controller: Controller, name: str) -> None:
     found = preset_names(shallow=True).get(name)
     if found is not None:
@@ -157,6 +168,11 @@ def walk(controller: Controller, key: str) -> bool:
 
 def toggle_help(controller: Controller) -> None:
     controller.stage.help = not controller.stage.help
+
+
+def scene_names(state: FaceState) -> tuple[str, ...]:
+    """Return the scenes, and before them an entry for a training that is none."""
+    return (*(() if state.scene else (text("controls.choose"),)), *entries())
 
 
 CONTROLS = table(
@@ -254,11 +270,7 @@ CONTROLS = table(
             of("pinned", "value"),
             drag=to_pinned("edit", dragged=True),
             enabled=field("pinned"),
-            about=lambda state: (
-                text("controls.pinned", name=state.pinned.name)
-                if state.pinned
-                else text("controls.unpinned")
-            ),
+            about=name_of_pinned,
         ),
         Control("type a value", press(changes.type_value)),
         Control(
@@ -273,7 +285,7 @@ CONTROLS = table(
         Control(
             "layer rate",
             to_pinned(changes.set_rate, layer=True),
-            of("pinned_layer", "rate"),
+            layer_rate,
             enabled=field("pinned_layer"),
         ),
         Control(
@@ -338,7 +350,7 @@ CONTROLS = table(
             "scenes",
             choose_scene,
             lambda state: entry_of(state.scene) or text("controls.choose"),
-            names=lambda state: (*([] if state.scene else [text("controls.choose")]), *entries()),
+            names=scene_names,
         ),
         Control("cancel", press("cancel_exports"), enabled=field("work")),
         Control("copy link", press(copy_link)),

@@ -335,11 +335,12 @@ class Guessing:
     def turn(self, on: bool) -> None:
         """Begin with the first question, or end; the session stays where it is then."""
         self.right = self.asked = 0
-        self.on, self.controller.stage.guess = False, None
         if on:
-            self.ask()
-        elif text("guess.end") in self.controller.stage.offered:
+            return self.ask()
+        self.on, self.controller.stage.guess = False, None
+        if text("guess.end") in self.controller.stage.offered:
             self.controller.withdraw()
+        return None
 
     def ask(self) -> None:
         """Go to the moment before the next operation that is asked about, and ask."""

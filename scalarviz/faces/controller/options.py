@@ -371,6 +371,10 @@ class TrainingOption:
 # ---- values --------------------------------------------------------------------------------------
 
 
+def batch_now(session: Session, settings: Settings) -> str:
+    return text("training.all") if settings.batch is None else str(settings.batch)
+
+
 def activation_now(session: Session, settings: Settings) -> str | None:
     """Return the activation of the hidden layers; None without any."""
     names = {settings.activations[place] for place in hidden_places(session.network)}
@@ -381,6 +385,10 @@ def precision_now(session: Session, settings: Settings) -> str | None:
     if session.network.bank.dtype != "float32":
         return None
     return "mixed" if settings.precision.mixed else "full"
+
+
+def init_now(session: Session, settings: Settings) -> str | None:
+    return str(session.network.init.row.name) if session.network.layers else None
 
 
 def bias_now(session: Session, settings: Settings) -> bool | None:
@@ -422,14 +430,16 @@ def choose_precision(session: Session, name: str) -> None:
     session.precision = name
 
 
+def choose_bias(session: Session, on: object) -> Session:
+    return set_biases(session, as_kind(str(on), bool, "bias"))
+
+
 TRAINING: Mapping[str, TrainingOption] = {
     "precision": TrainingOption(str, precision_now, choose_precision, PRECISIONS),
     "optimizer": TrainingOption(
         str, lambda session, now: now.optimizer.name, choose_optimizer, OPTIMIZERS
     ),
-    "batch": TrainingOption(
-        str, lambda session, now: str(now.batch or text("training.all")), choose_batch
-    ),
+    "batch": TrainingOption(str, batch_now, choose_batch),
     "loss": TrainingOption(
         str, lambda session, now: now.loss.name, choose_loss, ChainMap[str, Any](ROW_LOSSES, LOSSES)
     ),
@@ -440,19 +450,8 @@ TRAINING: Mapping[str, TrainingOption] = {
     "l2": TrainingOption(
         float, lambda session, now: now.optimizer.l2, partial(choose_penalty, "l2")
     ),
-    "init": TrainingOption(
-        str,
-        lambda session, now: session.network.init.row.name if session.network.layers else None,
-        reinitialize,
-        INITIALIZERS,
-        anew=True,
-    ),
-    "bias": TrainingOption(
-        bool,
-        bias_now,
-        lambda session, on: set_biases(session, as_kind(str(on), bool, "bias")),
-        anew=True,
-    ),
+    "init": TrainingOption(str, init_now, reinitialize, INITIALIZERS, anew=True),
+    "bias": TrainingOption(bool, bias_now, choose_bias, anew=True),
 }
 
 

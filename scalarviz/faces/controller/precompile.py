@@ -97,11 +97,7 @@ class Compiling:
 
     def lacking(self, kinds: Iterable[str]) -> set[str]:
         """Return the kinds that are not compiled, and start compiling them."""
-        found = {
-            kind
-            for kind in filter(None, kinds)
-            if kind in self._going or not (kind in self._done_here or is_ready(kind))
-        }
+        found = {kind for kind in kinds if kind and not self._is_there(kind)}
         for kind in set() if self._over else found - set(self._going):
             try:
                 worker: Any = processes.start([*COMMAND, words_for(kind)], stdin=PIPE)
@@ -109,6 +105,9 @@ class Compiling:
                 worker = CompilingThread(kind)
             self._going[kind] = worker, monotonic()
         return found
+
+    def _is_there(self, kind: str) -> bool:
+        return kind not in self._going and (kind in self._done_here or is_ready(kind))
 
     def attend(self) -> bool:
         """Return whether a compilation has just ended."""
