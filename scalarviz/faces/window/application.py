@@ -58,11 +58,6 @@ def theme_of(name: str) -> str:
     return "light" if QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Light else "dark"
 
 
-def first_size(window: QWidget, wanted: tuple[int, int]) -> QSize:
-    """Return the size in which a window opens: the wanted one, as far as its screen has room."""
-    return QSize(*wanted).boundedTo(window.screen().availableSize() - QSize(0, TITLE_BAR))
-
-
 class LoopWindow(QMainWindow):
     """A window that a loop of its own shows; an `error` of drawing, or of training, closes it."""
 
@@ -72,7 +67,8 @@ class LoopWindow(QMainWindow):
         self.error: Exception | None = None
         self.loop = QEventLoop()
         self.setMinimumSize(*SMALLEST)
-        self.resize(first_size(self, SIZE))
+        room = self.screen().availableSize() - QSize(0, TITLE_BAR)
+        self.resize(QSize(*SIZE).boundedTo(room))
 
     def fail(self, error: Exception) -> None:
         """Close the window for an error, the first one, which is raised by what has opened it."""

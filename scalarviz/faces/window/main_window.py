@@ -129,7 +129,9 @@ class MainWindow(LoopWindow):
         self.menus = Menus(self, bars)
         self.farewell = ExportsDialog(self, face, self.close)
         face.start_editing = self._start_editing
-        face.fill_screen = self._turn_full_screen
+        face.fill_screen = lambda: self.setWindowState(
+            self.windowState() ^ Qt.WindowState.WindowFullScreen
+        )
         face.ask_color = self._ask_color
         face.copy_text = QApplication.clipboard().setText
         face.leave = self.close
@@ -246,9 +248,6 @@ class MainWindow(LoopWindow):
             if not panel.isVisible():
                 panel.turn()
         edit(field)
-
-    def _turn_full_screen(self) -> None:
-        self.setWindowState(self.windowState() ^ Qt.WindowState.WindowFullScreen)
 
     def _leave_what_is_open(self) -> bool:
         """Leave full screen, else close the panel; return whether there was one of them."""
