@@ -27,7 +27,6 @@ from scalarviz.faces.scene_file import Scene, about, answer, find, load, print_s
 if TYPE_CHECKING:
     from typer import Typer
 
-    from scalarviz.faces.controller.options import Recipe
     from scalarviz.faces.controller.train import Autosave
     from scalarviz.stage.show import Show
 
@@ -500,7 +499,7 @@ class NamedScene:
 
 def scenes_in(words: Sequence[str]) -> list[str]:
     """Return the words that name scenes, if a command line shows several, or one with options."""
-    if len(words) < 2 or words[0] not in DEEDS_OF_SEVERAL:
+    if len(words) < 2 or words[0] not in ("watch", "render"):
         return []
     found = [*takewhile(lambda word: not word.startswith("-"), words[1:])]
     return found if len(found) > 1 or "?" in "".join(found) else []
@@ -557,7 +556,15 @@ def command_of_several(verb: str, words: Sequence[str]) -> Callable[..., None]:
         ]
         names = names_of(named)
         named_shows = {name: show for name, (show, _) in zip(names, made, strict=True)}
-        return DEEDS_OF_SEVERAL[verb](named_shows, [recipe for _, recipe in made], given)
+        if verb == "watch":
+            from scalarviz.faces.cli.watch_scene import watch_anywhere
+
+            recipes = [recipe for _, recipe in made]
+            return watch_anywhere(named_shows, given, "", recipe=recipes)
+        from scalarviz.faces.cli.render_scene import render_several
+        from scalarviz.stage.show import Several
+
+        return render_several(Several.of(named_shows), given)
 
     others = typer.Argument(
         None, metavar="[SCENE]...", help="Further scenes; options of one follow a ?, as in rgb?lr=1"
@@ -590,28 +597,6 @@ def branches_of(session: Any) -> dict[str, Any]:
 
     newest = session.branches[-MOST_SESSIONS:]
     return {f"{branch.number}. {branch.name}": session.copy(branch) for branch in newest}
-
-
-def watch_scenes(
-    shows: Mapping[str, Show], recipes: Sequence[Recipe], given: Mapping[str, Any]
-) -> int:
-    """Open a window on several scenes; return the exit code."""
-    from scalarviz.faces.cli.watch_scene import watch_anywhere
-
-    return watch_anywhere(shows, given, "", recipe=recipes)
-
-
-def render_scenes(
-    shows: Mapping[str, Show], recipes: Sequence[Recipe], given: Mapping[str, Any]
-) -> int:
-    """Draw several scenes into a file; return the exit code."""
-    from scalarviz.faces.cli.render_scene import render_several
-    from scalarviz.stage.show import Several
-
-    return render_several(Several.of(shows), given)
-
-
-DEEDS_OF_SEVERAL = {"watch": watch_scenes, "render": render_scenes}
 
 
 # The option --language, which any command takes: it is read before the commands are made.
