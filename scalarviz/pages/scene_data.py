@@ -30,14 +30,12 @@ from scalarviz.scene.layout.plates import (
     Layout,
     Neurons,
     Plate,
-    Sign,
-    Wires,
     WrittenWords,
 )
 from scalarviz.scene.layout.threads import turned_cube
 from scalarviz.scene.lights import lit_buffers
 from scalarviz.scene.marks import LEAST_GHOST
-from scalarviz.scene.pace import LIT, pace_data
+from scalarviz.scene.pace import LIT, longest, pauses
 from scalarviz.scene.visuals import shaders
 from scalarviz.scene.visuals.mip_levels import levels_of, room_of
 from scalarviz.scene.visuals.shaders import PROGRAMS, as_es
@@ -91,7 +89,10 @@ def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
         },
         "maps": maps_data(session),
         "numbers": NUMBERS,
-        "pace": pace_data(program),
+        "pace": {  # seconds of its operations
+            "longest": [longest(program, moment) for moment in program.moments],
+            "slow": [pauses(program, again=again) for again in (False, True)],
+        },
         "ghost": LEAST_GHOST,
         "themes": {theme.name: colors_of(theme) for theme in THEMES.values()},
         "layouts": layouts,
@@ -259,10 +260,24 @@ def layout_data(layout: Layout) -> dict[str, Any]:
     return {
         "plates": [plate_data(plate) for plate in layout.plates],
         "neurons": [neurons_data(line) for line in layout.neurons],
-        "wires": [wires_data(bundle) for bundle in layout.wires],
+        "wires": [
+            {
+                **parts(bundle, "operation neurons outgoing"),
+                "start": points(bundle.start),
+                "end": points(bundle.end),
+            }
+            for bundle in layout.wires
+        ],
         "labels": [label.place.tolist() for label in layout.labels],
         "fans": [fan_data(fan) for fan in layout.fans],
-        "signs": [sign_data(sign) for sign in layout.signs],
+        "signs": [
+            {
+                **parts(sign, "above below radius apart buffer row"),
+                "middle": sign.middle.tolist(),
+                "room": sign.room().ravel().tolist(),
+            }
+            for sign in layout.signs
+        ],
         "written": [written_data(each) for each in layout.written],
         "views": {name: astuple(camera) for name, camera in layout.views.items()},
     }
@@ -294,39 +309,20 @@ def neurons_data(line: Neurons) -> dict[str, Any]:
         "also": [*line.also],
         "points": points(line.points),
         "way": points(line.way),
-        "tied": None if line.tied is None else tied_data(line.tied),
-    }
-
-
-def tied_data(place: FloatArray) -> dict[str, Any]:
-    """Return where the color of a line stands, and the sizes of what is drawn there."""
-    return {
-        "place": place.tolist(),
-        "side": SIDE,
-        "largest": labels.COLOR_SIDE,
-        "letters": labels.COLOR_LETTERS,
-    }
-
-
-def wires_data(bundle: Wires) -> dict[str, Any]:
-    return {
-        **parts(bundle, "operation neurons outgoing"),
-        "start": points(bundle.start),
-        "end": points(bundle.end),
+        "tied": None
+        if line.tied is None
+        else {  # where its color stands, and the sizes of what is drawn there
+            "place": line.tied.tolist(),
+            "side": SIDE,
+            "largest": labels.COLOR_SIDE,
+            "letters": labels.COLOR_LETTERS,
+        },
     }
 
 
 def written_data(each: WrittenWords) -> dict[str, Any]:
     ends = each.middle + ENDS * each.half
     return {"words": each.words, "ends": ends.ravel().tolist(), "least": each.least}
-
-
-def sign_data(sign: Sign) -> dict[str, Any]:
-    return {
-        **parts(sign, "above below radius apart buffer row"),
-        "middle": sign.middle.tolist(),
-        "room": sign.room().ravel().tolist(),
-    }
 
 
 def fan_data(fan: Fan) -> dict[str, Any]:

@@ -1,13 +1,13 @@
 """Pace: the seconds that operations take in a picture, and what happens in them.
 
-Pages have it in JavaScript, see docs/TRANSLATOR.md, and from `pace_data` what depends on a program.
+Pages have it in JavaScript, see docs/TRANSLATOR.md; `scene_data` has what depends on a program.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, final
+from typing import final
 
 from scalarviz.core.program import Moment, Program
 from scalarviz.story.facts import NONE
@@ -114,11 +114,3 @@ class Attention:
         level = goal if calm else min(1.0, max(0.0, level))
         self._level, self._at, self._goal, self.moves = level, now, goal, level != goal
         return level * level * (3.0 - 2.0 * level)
-
-
-def pace_data(program: Program) -> dict[str, Any]:
-    """Return the seconds of the operations of a program for a page, for JSON."""
-    return {
-        "longest": [longest(program, moment) for moment in program.moments],
-        "slow": [pauses(program, again=again) for again in (False, True)],
-    }
