@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.scene.canvas.canvas2d import Canvas2D
-from scalarviz.scene.canvas.palette import ColorMap, Theme, class_colors, faded, rgb
+from scalarviz.scene.canvas.palette import Theme, class_colors, faded, rgb
 from scalarviz.scene.exhibits.exhibit import (
     LETTERS,
     LINE_PITCH,
@@ -104,15 +104,14 @@ class Plane(Exhibit):
             parts = np.where(np.isnan(parts), parts, np.where(parts > 0.0, 1.0, -1.0))
         return parts
 
-    def _strong(self, targets: FloatArray, colors: ColorMap) -> FloatArray:
-        """Return the colors of samples."""
-        if self.classes:
-            return class_colors(targets, colors.background)
-        return colors(np.where(targets > self.middle, STRONG, -STRONG))
-
     def _dots(self, targets: FloatArray, theme: Theme) -> FloatArray:
         """Return the colors of samples on a map that has the same colors."""
-        return faded(self._strong(targets, theme.map), LIGHT, rgb((theme.ink,)))
+        strong = (
+            class_colors(targets, theme.map.background)
+            if self.classes
+            else theme.map(np.where(targets > self.middle, STRONG, -STRONG))
+        )
+        return faded(strong, LIGHT, rgb((theme.ink,)))
 
     # On a canvas.
 
