@@ -34,7 +34,7 @@ class SweepStage:
         self.panels.check()
         self.chosen: Run | None = None
         self.first = 0
-        self._shown: SweepPanels | None = None
+        self._shown = SweepPanels("", (), (), 0, 0.0, 0)  # before the first picture
         self._spots: list[PicturePlaces] = []
         self._renderer: Any = None
 
@@ -50,12 +50,10 @@ class SweepStage:
     @property
     def has_pages(self) -> bool:
         """Whether there are more settings than on the last picture."""
-        return self._shown is not None and len(self._shown.panels) + self.first > len(self._spots)
+        return len(self._shown.panels) + self.first > len(self._spots)
 
     def page(self, pages: int) -> None:
         """Show the settings behind those on the last picture, or before them."""
-        if self._shown is None:
-            return
         first = self.first + pages * max(1, len(self._spots))
         if first < self.first + len(self._shown.panels):
             self.first = max(0, first)
@@ -82,14 +80,14 @@ class SweepStage:
     def point(self, x: float, y: float) -> Run | None:
         """Choose the network at a pixel of the last picture, and return it; None: nothing there."""
         self.chosen = None
-        for spots in self._spots if self._shown is not None else ():
-            if (place := spots.at(x, y)) is not None and self._shown is not None:
+        for spots in self._spots:
+            if (place := spots.at(x, y)) is not None:
                 self.chosen = run_at(self._shown, spots.panel, place)
         return self.chosen
 
     def move(self, across: int, down: int) -> None:
         """Choose a network beside the chosen one; the best of all if there is none."""
-        if self._shown is None or not self._spots:
+        if not self._spots:
             return
         at = self._place_in(self._shown)
         spots = next((each for each in self._spots if at and each.panel == at[0]), None)

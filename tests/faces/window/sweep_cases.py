@@ -145,7 +145,6 @@ def case_boxes_choose_how_it_is_drawn() -> None:
     assert made.stage.look == SweepLook("maps", "seed", "hidden", 0)
 
     def shown() -> SweepPanels:
-        assert made.stage._shown is not None
         return made.stage._shown
 
     until(lambda: shown().kind == "maps" and len(shown().groups) == 2)
@@ -162,7 +161,6 @@ def case_page_keys_show_the_other_settings() -> None:
     first = made.stage.first
 
     def shown() -> list[int]:
-        assert made.stage._shown is not None
         return [panel.setting for panel in made.stage._shown.panels[: len(made.stage._spots)]]
 
     seen = set(shown())
