@@ -16,7 +16,6 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.core.program import Moment
 from scalarviz.core.trace_program import chain_of
-from scalarviz.data.batches import Pair
 from scalarviz.errors import ScalarvizError
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.frame_data import Buffers
@@ -296,12 +295,6 @@ class LiveValues:
         return self._copies[0].with_numbers(self.numbers)
 
     # What is learned.
-
-    @property
-    def first_batch(self) -> Pair | None:
-        """The first batch of data made by code, once an exhibit has asked for it."""
-        found: Pair | None = self.answers["first"].value
-        return found
 
     def exhibit(self) -> Exhibit | None:
         """Return what is learned, marked at the focus sample."""

@@ -61,7 +61,8 @@ class SessionMaps:
 
     def _make(self, sample: FloatArray) -> NeuronMaps | None:
         reading, session = self._reading, self._reading.session
-        self._places = places = places_of(session, reading.first_batch, sample, self._axis)
+        batch = reading.answers["first"].value  # of data made by code, once an exhibit asked
+        self._places = places = places_of(session, batch, sample, self._axis)
         side = side_of(session.network)
         if places is None or not side:
             return None

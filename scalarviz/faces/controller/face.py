@@ -239,8 +239,7 @@ class Face:
     def set_channel(self, which: str, name: str) -> None:
         """Set the channel of the cubes' "color" or "size"."""
         with reporting_errors(self):
-            known = {each: each for each in self.stage.channels}
-            setattr(self.stage, which, pick(known, name, "channel"))
+            setattr(self.stage, which, name)
 
     def quit(self) -> None:
         """Stop everything but files that are to be written, after the current command."""
