@@ -67,7 +67,9 @@ class SweepStage:
         theme = THEMES[self.theme]
         canvas = Canvas2D(width / ratio, height / ratio, ratio)
         shown = self.panels.now(self.first)
-        self._shown = replace(shown, chosen=self._place_in(shown), words=self._words())
+        self._shown = replace(
+            shown, before=self.first, chosen=self._place_in(shown), words=self._words()
+        )
         self._spots = draw_panels(canvas, self._shown, theme)
         clear(theme.ground, width, height)
         self._renderer = self._renderer or Renderer()

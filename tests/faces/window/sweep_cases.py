@@ -171,7 +171,7 @@ def case_page_keys_show_the_other_settings() -> None:
         first = made.stage.first
         seen |= set(shown())
     QTest.keyClick(made.picture, Qt.Key.Key_PageDown)
-    assert made.stage.first == first  # the last page
+    assert made.stage.first == made.stage._shown.before == first > 0  # the last page
     for _ in range(20):
         QTest.keyClick(made.picture, Qt.Key.Key_PageUp)
     assert made.stage.first == 0
