@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -50,46 +50,43 @@ class SmallPictures:
     """What small pictures of some networks show.
 
     kind    one of KINDS
-    cells   weights of walls of cubes, shape (networks, height, width); NaN where there is none
-    parts   numbers of maps from -1 to 1, or classes, shape (networks, side, side)
-    swatches  colors of outputs and targets, shape (networks, samples, 2, 3)
+    numbers  of walls of cubes the weights, shape (networks, height, width), NaN where there is
+             none; of maps those from -1 to 1, or classes, shape (networks, side, side); of swatches
+             the colors of outputs and targets, shape (networks, samples, 2, 3); of losses none
     classes  whether maps are of classes
     """
 
     kind: str = LOSSES
-    cells: FloatArray | None = None
-    parts: FloatArray | None = None
-    swatches: FloatArray | None = None
+    numbers: FloatArray = field(default_factory=partial(np.zeros, 0))
     classes: bool = False
 
     @property
     def shape(self) -> float:
         """Width of a picture relative to its height."""
-        if self.kind == CUBES and self.cells is not None:
-            return float(self.cells.shape[2] / self.cells.shape[1])
-        if self.kind == SWATCHES and self.swatches is not None:
-            columns, rows = tiling(self.swatches.shape[1])
+        if self.kind == CUBES:
+            return float(self.numbers.shape[2] / self.numbers.shape[1])
+        if self.kind == SWATCHES:
+            columns, rows = tiling(self.numbers.shape[1])
             return columns / rows
         return 1.0 if self.kind == MAPS else CHART_SHAPE
 
     def tiles(self, wide: float, ratio: float, scale: float, theme: Theme) -> Bytes:
-        """Return the pixels, shape (networks, height, width, 4).
+        """Return the pixels of all but losses, shape (networks, height, width, 4).
 
         wide   most device pixels of the width
         ratio  device pixels per logical pixel
         scale  number with the brightest color and the largest cube
         """
-        if self.kind == CUBES and self.cells is not None:
-            return cube_tiles(self.cells / scale, wide, ratio, theme)
-        if self.kind == MAPS and self.parts is not None:
+        if self.kind == CUBES:
+            return cube_tiles(self.numbers / scale, wide, ratio, theme)
+        if self.kind == MAPS:
             colors = (
-                class_colors(self.parts, theme.ground)
+                class_colors(self.numbers, theme.ground)
                 if self.classes
-                else theme.map(np.clip(self.parts, -1.0, 1.0))
+                else theme.map(np.clip(self.numbers, -1.0, 1.0))
             )
             return map_tiles(colors, wide)
-        assert self.swatches is not None, "loss lines have no tiles"
-        return swatch_tiles(self.swatches, wide, ratio)
+        return swatch_tiles(self.numbers, wide, ratio)
 
 
 @dataclass(frozen=True)

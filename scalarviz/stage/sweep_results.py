@@ -205,12 +205,12 @@ class Panels:
 
         It shrinks only if it is far too large, so that it does not flicker.
         """
-        cells = [(panel.pictures.cells, panel.failed) for panel in panels]
+        walls = [panel for panel in panels if panel.pictures.kind == CUBES]
         weights, good = (
             np.concatenate([np.zeros(0), *(abs(each[np.isfinite(each)]) for each in found)])
             for found in (
-                [each for each, _ in cells if each is not None],
-                [each[~failed] for each, failed in cells if each is not None],
+                [panel.pictures.numbers for panel in walls],
+                [panel.pictures.numbers[~panel.failed] for panel in walls],
             )
         )
         good = good if len(good) else weights
@@ -332,13 +332,13 @@ class Maker:
             times = (1.0 if playing else AT_REST) / max(networks, len(values))
             side = math.sqrt(times * min(POINTS, WORK / values.shape[1]))
             side = int(min(max(side, SIDES[0]), SIDES[1]))
-            return SmallPictures(MAPS, parts=self._maps(values, side), classes=classes)
+            return SmallPictures(MAPS, self._maps(values, side), classes)
         if kind == SWATCHES and SWATCHES in self.kinds:
-            return SmallPictures(SWATCHES, swatches=self._swatches(values))
+            return SmallPictures(SWATCHES, self._swatches(values))
         known = self.cells != NONE
         found = np.full((len(values), *self.cells.shape), np.nan)
         found[:, known] = values[:, self.cells[known]]
-        return SmallPictures(CUBES, cells=found)
+        return SmallPictures(CUBES, found)
 
     def _outputs(self, values: FloatArray, inputs: FloatArray) -> FloatArray:
         """Return the outputs of each network, shape (networks, samples, outputs)."""

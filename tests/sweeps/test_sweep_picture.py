@@ -66,8 +66,7 @@ def test_networks_stand_in_the_order_of_their_losses(runs: Sweep) -> None:
     panel = panels_of(runs).panels[3]
     assert (np.diff(panel.losses[:, -1]) >= 0).all() and panel.name == "hidden 3, lr 2"
     best = int(np.argmin(runs.outcome(3).final_losses))
-    assert panel.pictures.cells is not None
-    cells = panel.pictures.cells[0][np.isfinite(panel.pictures.cells[0])]
+    cells = panel.pictures.numbers[0][np.isfinite(panel.pictures.numbers[0])]
     assert sorted(cells) == pytest.approx(sorted(runs.outcome(3).values[best].tolist()))
     assert panel.mean[-1] == pytest.approx(runs.table().columns["loss"][3])
 
@@ -207,8 +206,8 @@ def test_cubes_have_the_colors_and_the_light_of_cubes(theme: str) -> None:
 
 def test_maps_show_the_output_of_each_network_over_the_plane(runs: Sweep) -> None:
     panel = panels_of(runs, networks="maps").panels[3]
-    parts = panel.pictures.parts
-    assert parts is not None and len(parts) == 12
+    parts = panel.pictures.numbers
+    assert len(parts) == 12
     net = runs[3, panel.seeds[5]].network
     side = parts.shape[1]
     plane = Maker(xor(3, 2.0)).plane
@@ -224,9 +223,8 @@ def test_swatches_show_outputs_above_targets_and_sizes_are_an_axis() -> None:
     assert [panel.name for panel in shown.panels][:3] == [
         "sizes 3-3, map grey", "sizes 3-3, map hue", "sizes 3-8-3, map grey",
     ]  # fmt: skip
-    swatches = shown.panels[3].pictures.swatches
+    swatches = shown.panels[3].pictures.numbers
     session = runs[3, shown.panels[3].seeds[2]]
-    assert swatches is not None
     inputs, targets = sv.data.Rgb("hue").palette
     assert swatches[2, :, 0] == pytest.approx(np.clip(session.network(inputs), 0, 1), abs=1e-5)
     assert swatches[2, :, 1] == pytest.approx(targets)
@@ -238,9 +236,9 @@ def test_swatches_show_outputs_above_targets_and_sizes_are_an_axis() -> None:
 def test_small_pictures_stay_in_their_box(kind: str, count: int) -> None:
     random = np.random.default_rng(0)
     pictures = {
-        "cubes": SmallPictures("cubes", cells=random.normal(size=(count, 4, 5))),
-        "maps": SmallPictures("maps", parts=random.uniform(-1, 1, (count, 8, 8))),
-        "swatches": SmallPictures("swatches", swatches=random.uniform(size=(count, 8, 2, 3))),
+        "cubes": SmallPictures("cubes", random.normal(size=(count, 4, 5))),
+        "maps": SmallPictures("maps", random.uniform(-1, 1, (count, 8, 8))),
+        "swatches": SmallPictures("swatches", random.uniform(size=(count, 8, 2, 3))),
         "losses": SmallPictures(),
     }[kind]
     box, canvas = Box(10.0, 20.0, 300.0, 200.0), Canvas2D(400, 300)
