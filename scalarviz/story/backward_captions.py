@@ -145,7 +145,7 @@ def output_words(ctx: TracedWeight, derivative: float) -> str:
 
 def loss_derivative(ctx: TracedWeight, value: float, name: str) -> tuple[str, CaptionLine]:
     """Return the derivative of the loss by a prediction: as formula, and as a line."""
-    function, samples, place = ctx.facts.loss, ctx.samples, ctx.place[0]
+    function, samples, place = ctx.facts.loss, ctx.state.batch, ctx.place[0]
     prediction, target = (floats(each) for each in ctx.answers)
     p, t, slope = prediction[place], target[place], function.slope
     count = samples * function.divisor

@@ -23,7 +23,17 @@ from scalarviz.story.equations import (
     sum_line,
     whole_line,
 )
-from scalarviz.story.facts import NONE, TERMS, Explained, Facts, Neuron, Numbers, State, UpdateLine
+from scalarviz.story.facts import (
+    NONE,
+    TERMS,
+    Explained,
+    Facts,
+    Neuron,
+    Numbers,
+    State,
+    UpdateLine,
+    sample_of,
+)
 from scalarviz.story.formats import (
     FEW,
     both,
@@ -79,11 +89,11 @@ def step(ctx: TracedWeight) -> Caption:
     caption = moved(found, float(state.value[ctx.row]), ctx.name_of(ctx.row))
     if caption.lines:
         who = text(f"captions.step.{'some' if found.is_any_frozen else 'all'}")
-        caption = with_line(caption, plural("captions.step.together", ctx.samples, who=who))
+        caption = with_line(caption, plural("captions.step.together", ctx.state.batch, who=who))
     caption = replace(caption, title=ctx.opened(caption.title))
     if state.again is not None:
         old, new = both(state.loss, state.again)
-        words = plural("captions.step.loss", ctx.samples, old=old, new=new)
+        words = plural("captions.step.loss", ctx.state.batch, old=old, new=new)
         caption = with_line(caption, words)
     return replace(caption, changes=changes_of(ctx))
 
@@ -95,7 +105,7 @@ def changes_of(ctx: TracedWeight) -> tuple[Change, ...]:
     if answer is None or every is None:
         return ()
     size = len(answer)  # the buffer of a graph, whose outputs are nodes, counts as one
-    before = floats(every)[ctx.sample * size : (ctx.sample + 1) * size]
+    before = floats(every)[sample_of(ctx.state) * size : (sample_of(ctx.state) + 1) * size]
     names, places = ctx.facts.buffers[outputs].names, list(range(size))
     if size > TERMS:
         places = [] if right is None else [right[1]]
@@ -408,7 +418,7 @@ def products_of(ctx: TracedWeight, row: int) -> GradientProducts:
     if x is None or deltas is None:
         return GradientProducts(own, None, grad)
     sizes = ctx.facts.buffers[source].size, ctx.facts.buffers[target].size
-    every = [pairs(x, deltas, i * sizes[0], i * sizes[1]) for i in range(ctx.samples)]
+    every = [pairs(x, deltas, i * sizes[0], i * sizes[1]) for i in range(ctx.state.batch)]
     return GradientProducts(own, every, grad)
 
 
@@ -417,7 +427,7 @@ def gradient_lines(
 ) -> tuple[tuple[CaptionLine, ...], tuple[CaptionLine, ...]]:
     """Return the gradient of a weight in lines, and with all samples if some are left out."""
     sample, own, every, start = (
-        ctx.sample,
+        sample_of(ctx.state),
         terms_of(ctx, row, products.own),
         products.every,
         GRADIENT,
@@ -430,7 +440,7 @@ def gradient_lines(
     def ended(line: CaptionLine) -> CaptionLine:
         return line if len(own) == 1 else (*line[:-1], replace(line[-1], row=row))
 
-    if ctx.samples == 1:
+    if ctx.state.batch == 1:
         whole = (ended(whole_line(own, grad, start=start)),) if is_long(own) else ()
         return (ended(sum_line(own, grad, start=start)),), whole
     mine = added_up(products.own)
@@ -438,7 +448,7 @@ def gradient_lines(
     rest = grad - mine
     if every is not None:
         rest = exact_sum(each for i, each in enumerate(products.sums) if i != sample)
-    more = plural("captions.more_samples", ctx.samples - 1, rest="{}").format
+    more = plural("captions.more_samples", ctx.state.batch - 1, rest="{}").format
     both_parts = [EquationTerm((mine,)), EquationTerm((rest,), more, opens=True)]
     lines = line, ended(sum_line(both_parts, grad, start=start))
     if every is None:

@@ -507,3 +507,8 @@ class State:
     edited: Mapping[int, float] = field(default_factory=dict)
     explained: Callable[[int], Explained] | None = None
     run: Any = None
+
+
+def sample_of(state: State) -> int:
+    """Return the index of the focus sample, or of the last one of a smaller batch."""
+    return min(state.focus, state.batch - 1)

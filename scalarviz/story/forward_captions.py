@@ -36,6 +36,7 @@ from scalarviz.story.facts import (
     LossPart,
     Neuron,
     Numbers,
+    sample_of,
 )
 from scalarviz.story.formats import FEW, MOST, both, exact_sum, fill, pretty, said, written_apart
 from scalarviz.story.names import sentence, short_name, unraveled
@@ -614,7 +615,7 @@ def part_lines(
 
     The second part is the last line with all samples, if some are left out.
     """
-    function, samples = ctx.facts.loss, ctx.samples
+    function, samples = ctx.facts.loss, ctx.state.batch
     divisor = (function.divisor or 1) if function.scalar else 1
     scale, last = function.factor / divisor, samples == 1
     own = exact_sum(errors) * scale
@@ -624,7 +625,7 @@ def part_lines(
         before = factor_of(function)
         is_sum = len(terms) > 1 and (before != "" or divisor > 1)
         inner: list[EquationTerm | str] = ["(", *between(terms), ")"] if is_sum else between(terms)
-        start = "L = " if last else text("captions.sample", sample=ctx.sample) + ": "
+        start = "L = " if last else text("captions.sample", sample=sample_of(ctx.state)) + ": "
         end = [f" / {divisor}"] if divisor > 1 else []
         add = sums(terms)
         parts: list[EquationTerm | str] = [start + before, *inner, *end]
@@ -637,13 +638,17 @@ def part_lines(
     each, count = errors_of_samples(ctx), 1 if function.mean == "none" else samples
     others = whole * count - own
     if each is not None:
-        others = exact_sum(error * scale for i, error in enumerate(each) if i != ctx.sample)
+        others = exact_sum(
+            error * scale for i, error in enumerate(each) if i != sample_of(ctx.state)
+        )
     more = plural("captions.more_samples", samples - 1, rest="{}").format
     terms = [EquationTerm((own,)), EquationTerm((others,), more, opens=True)]
     found.append(mean_line(terms, count, whole))
     if each is None:
         return found, None
-    every = shortened([EquationTerm((error * scale,)) for error in each], ctx.sample, MOST_TERMS)
+    every = shortened(
+        [EquationTerm((error * scale,)) for error in each], sample_of(ctx.state), MOST_TERMS
+    )
     return found, written_apart(lambda: mean_line(every, count, whole))
 
 
@@ -662,6 +667,6 @@ def errors_of_samples(ctx: TracedWeight) -> list[float] | None:
     p, t = ctx.of_batch("values", ctx.facts.outputs), ctx.of_batch("targets")
     if p is None or t is None:
         return None
-    starts = range(0, ctx.samples * size, size)
+    starts = range(0, ctx.state.batch * size, size)
     pairs = [(floats(p[first : first + size]), floats(t[first : first + size])) for first in starts]
     return [exact_sum(errors_in(function, own, wanted)) for own, wanted in pairs]

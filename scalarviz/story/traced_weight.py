@@ -110,15 +110,6 @@ class TracedWeight:
         """Return a buffer's values for the focus sample."""
         return self.state.values[name]
 
-    @property
-    def samples(self) -> int:
-        return self.state.batch
-
-    @property
-    def sample(self) -> int:
-        """The focus sample, or the last of a smaller batch."""
-        return min(self.state.focus, self.samples - 1)
-
     def of_batch(self, kind: str, name: str = "") -> Numbers | None:
         """Return the numbers of a buffer for all samples, one sample after the other.
 
@@ -127,7 +118,7 @@ class TracedWeight:
         None: the state has them for the focus sample only.
         """
         state = self.state
-        if state.all is None and self.samples > 1:
+        if state.all is None and self.state.batch > 1:
             return None
         if kind == "targets":
             return state.target if state.all is None else state.all.targets

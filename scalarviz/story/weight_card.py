@@ -24,6 +24,7 @@ from scalarviz.story.facts import (
     OperationFacts,
     State,
     UpdateLine,
+    sample_of,
 )
 from scalarviz.story.formats import said
 from scalarviz.story.names import neuron_name, owns, uses_of, weight_title
@@ -76,15 +77,6 @@ class Why:
         """Operations of the step that are done, at most all of them."""
         return self.state.operation or len(self.facts.moments)
 
-    @property
-    def samples(self) -> int:
-        return self.state.batch
-
-    @property
-    def sample(self) -> int:
-        """Index of the focus sample."""
-        return min(self.state.focus, self.samples - 1)
-
     @cached_property
     def homes(self) -> list[int]:
         """Places of the operations that have the weight among their parameters."""
@@ -135,7 +127,7 @@ class Why:
     def factors(self) -> tuple[float | None, float | None]:
         """Input and delta of the focus sample at the only place; None if not known."""
         if self.products is not None:
-            own = self.products[self.sample]
+            own = self.products[sample_of(self.state)]
             return own.first, own.second
         state, use = self.state, next(each for each in self.uses if each.written)
         source, target = use.operation.source, use.operation.target
@@ -174,19 +166,19 @@ def of_samples(known: Why, use: Use, *, is_input: bool) -> list[float] | None:
         (use.operation.source, use.read) if is_input else (use.operation.target, use.written)
     )
     if places is None:
-        return [1.0] * (known.samples * len(use.written))
+        return [1.0] * (known.state.batch * len(use.written))
     state = known.state
     own = state.values if is_input else state.gradients
     if state.all is None:
         is_now = state.operation or not is_input or name == known.facts.inputs
-        if known.samples > 1 or name not in own or not is_now:
+        if known.state.batch > 1 or name not in own or not is_now:
             return None
         return [float(own[name][place]) for place in places]
     every = state.all.values if is_input else state.all.gradients
     if name not in every:
         return None
     numbers, size = every[name], known.facts.buffers[name].size
-    starts = range(0, known.samples * size, size)
+    starts = range(0, known.state.batch * size, size)
     return [float(numbers[start + place]) for start in starts for place in places]
 
 
@@ -280,9 +272,9 @@ def sentence(known: Why, grad: str) -> str:
         off = text("card.off_now", sent=sent, unit=unit, delta=delta)
         return f"{off} {waits(known, 'product')}"
     off = text("card.off", sent=sent.rstrip("."), unit=unit, delta=delta)
-    if known.samples > 1:
-        off = text("card.off_in", sample=known.sample, off=off)
-    whole = plural("card.product_is", known.samples, off=off, grad=grad)
+    if known.state.batch > 1:
+        off = text("card.off_in", sample=sample_of(known.state), off=off)
+    whole = plural("card.product_is", known.state.batch, off=off, grad=grad)
     return f"{whole} {pushed(known)}".rstrip()
 
 
@@ -298,7 +290,7 @@ def shared(known: Why, grad: str) -> str:
     start = text("card.shared", count=known.places)
     if not known.is_final:
         return f"{start} {waits(known, 'delta' if known.products is None else 'product')}"
-    whole = plural("card.shared_is", known.samples, start=start, grad=grad)
+    whole = plural("card.shared_is", known.state.batch, start=start, grad=grad)
     return f"{whole} {pushed(known)}".rstrip()
 
 
@@ -355,7 +347,10 @@ def table_of(known: Why) -> list[CardTable]:
     if known.places > 1:  # most terms of a shared weight may be 0
         order = largest_first([each.value for each in products])
     else:
-        order = [known.sample, *(i for i in range(len(products)) if i != known.sample)]
+        order = [
+            sample_of(known.state),
+            *(i for i in range(len(products)) if i != sample_of(known.state)),
+        ]
     head = tuple(text(f"card.head.{name}") for name in ("sample", "x", "delta", "product"))
     marked = 0 if known.places == 1 else NONE
     every = [products[i] for i in order]

@@ -31,7 +31,7 @@ from scalarviz.story.equations import (
     sum_line,
     whole_line,
 )
-from scalarviz.story.facts import Neuron
+from scalarviz.story.facts import Neuron, sample_of
 from scalarviz.story.formats import FEW, pretty, said
 from scalarviz.story.forward_captions import CaptionFn, loss
 from scalarviz.story.traced_weight import TracedWeight
@@ -53,7 +53,7 @@ def operation_of(ctx: TracedWeight) -> Operation:
 
 def of_focus(ctx: TracedWeight, numbers: FloatArray) -> FloatArray:
     """Return the focus sample's row of an array."""
-    found: FloatArray = numbers[ctx.sample].astype(np.float64)
+    found: FloatArray = numbers[sample_of(ctx.state)].astype(np.float64)
     return found
 
 
@@ -281,7 +281,7 @@ def of_sample(ctx: TracedWeight, line: CaptionLine) -> CaptionLine:
     """Return a line that says which sample has these numbers, if there are several."""
     if len(ctx.state.run.targets()) < 2:
         return line
-    return Piece(text("captions.sample", sample=ctx.sample) + ": "), *line
+    return Piece(text("captions.sample", sample=sample_of(ctx.state)) + ": "), *line
 
 
 def subject_of(program: TraceProgram, place: int) -> tuple[int, Neuron | None]:
