@@ -177,8 +177,8 @@ class Curve:
     on_title  whether the mouse is on the chart's title
     large     whether the chart stands below the network
     marks     steps where it stopped by itself, or where something was so first, and why
-    past      all weights over time, shown below a large chart; or None
-    terrain   the loss over a plane, in place of that; or None
+    below     what stands under a large chart: all weights over time, or the loss over a plane; or
+              None
     several   the curves of several networks with their colors, drawn in place of this one
     """
 
@@ -201,8 +201,7 @@ class Curve:
     large: bool = False
     marks: Sequence[tuple[int, str]] = ()
     before: float = 0.0
-    past: PastWeights | None = None
-    terrain: Terrain | None = None
+    below: PastWeights | Terrain | None = None
     several: Sequence[tuple[str, Curve]] = ()
 
     @cached_property

@@ -18,7 +18,7 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D, image_bytes
 from scalarviz.scene.canvas.palette import NUMBER, Theme
 from scalarviz.scene.caption_band import PieceBox, clearest, corners
 from scalarviz.scene.charts import AXIS, Chart, draw_loss
-from scalarviz.scene.frame_data import FrameData, Pane
+from scalarviz.scene.frame_data import FrameData, Pane, Terrain
 from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import Box, Division, what_at
 from scalarviz.scene.layout.plates import LEAST, Layout
@@ -273,8 +273,8 @@ def draw_large_loss(
 ) -> Chart | None:
     """Draw the losses, and all weights over time, below the network; return the chart."""
     box, scale, curve = division.chart, division.scale, frame_data.curve
-    past, terrain = curve.past, curve.terrain
-    if (past is None and terrain is None) or not box.width:
+    below = curve.below
+    if below is None or not box.width:
         return None
     canvas.box(*box.place, theme.panel[:7], radius=8.0 * scale, outline=theme.rim)
     inner = box.inside(6.0 * scale)
@@ -286,17 +286,16 @@ def draw_large_loss(
     row = Box(plot.x, y, inner.right - plot.x, TABS_HIGH * scale)
     strip = Box(row.x, row.bottom, plot.width, inner.bottom - row.bottom - 4.0 * scale)
     chart, look = replace(chart, box=box), (theme, scale)
-    if terrain is not None:
-        ball = draw_terrain(canvas, strip, terrain, *look)
-        chosen, told = (LANDSCAPE, terrain.along), status_of_terrain(terrain, theme)
+    if isinstance(below, Terrain):
+        ball = draw_terrain(canvas, strip, below, *look)
+        chosen, told = (LANDSCAPE, below.along), status_of_terrain(below, theme)
         tabs = draw_tabs(canvas, row, (ALONG, TABS_OF_PAST), chosen, told, *look)
-        span = chart.span if terrain.plane is None else terrain.plane.span
+        span = chart.span if below.plane is None else below.plane.span
         return replace(chart, terrain=strip, span=span, ball=ball, tabs=tabs)
-    assert past is not None, "one of both is there"
-    draw_past(canvas, strip, past, curve, *look)
-    chosen, told = (past.over_time.kind, past.order), status_of_weights(past, theme)
+    draw_past(canvas, strip, below, curve, *look)
+    chosen, told = (below.over_time.kind, below.order), status_of_weights(below, theme)
     tabs = draw_tabs(canvas, row, (list(KINDS), TABS_OF_PAST), chosen, told, *look)
-    return replace(chart, strip=strip, tiles=len(past.over_time.tiles), tabs=tabs)
+    return replace(chart, strip=strip, tiles=len(below.over_time.tiles), tabs=tabs)
 
 
 def draw_offers(

@@ -134,8 +134,7 @@ class Curves:
             reads=loss_at(here.branch, over.step),
             on_title=over.title,
             large=view.large,
-            past=below if isinstance(below, PastWeights) else None,
-            terrain=below if isinstance(below, Terrain) else None,
+            below=below,
         )
         meant = next((b for b in self.session.branches if b.number == over.branch), None)
         if meant is None or meant is here.branch:  # a click on its line went over to it

@@ -331,7 +331,7 @@ def test_the_colors_of_the_strip_are_those_of_its_numbers(
     stage: Stage, studio: Studio, strip: Chart, session: sv.Session
 ) -> None:
     pixels = studio.stage(stage, 0.0, SIZE)
-    seen = stage.frame_data().curve.past
+    seen = stage.frame_data().curve.below
     assert seen is not None
     assert seen.scale == np.abs(seen.over_time.tiles).max()
     for tile, step in ((3, 5), (20, 30), (40, 38)):
@@ -376,7 +376,7 @@ def test_tabs_choose_what_the_strip_shows_and_how_it_is_sorted(
         box = {tab: box for box, tab in strip.tabs}[name]
         click(pointer, box.x + box.width / 2, box.y + box.height / 2)
         studio.stage(stage, 0.0, SIZE)
-        past = stage.frame_data().curve.past
+        past = stage.frame_data().curve.below
         assert past is not None
         assert name in (past.order, past.over_time.kind)
         assert len(past.over_time.norms) == (2 if past.order == "norms" else 0)
@@ -409,7 +409,7 @@ def pixel_of(chart: Chart, place: np.ndarray) -> tuple[float, float]:
 def test_a_landscape_has_the_path_of_the_branch_and_the_ball_at_the_present(
     stage: Stage, studio: Studio, terrain: Chart, session: sv.Session
 ) -> None:
-    seen = stage.frame_data().curve.terrain
+    seen = stage.frame_data().curve.below
     assert seen is not None and seen.plane is not None and seen.done == 1.0
     assert seen.steps.tolist() == list(range(41))
     for step in (0, 10, 20, 25, 40):
@@ -425,7 +425,7 @@ def test_a_landscape_has_the_path_of_the_branch_and_the_ball_at_the_present(
 def test_the_mouse_on_a_landscape_reads_its_loss_and_goes_to_a_step_of_the_path(
     pointer: Pointer, stage: Stage, studio: Studio, terrain: Chart, session: sv.Session
 ) -> None:
-    seen = stage.frame_data().curve.terrain
+    seen = stage.frame_data().curve.below
     assert seen is not None and seen.plane is not None
     at = pixel_of(terrain, np.array([seen.plane.xs[3], seen.plane.ys[30]]))
     stage.hover_at(*at)
@@ -441,7 +441,7 @@ def test_the_mouse_on_a_landscape_reads_its_loss_and_goes_to_a_step_of_the_path(
 def test_the_ball_is_dragged_and_one_undo_takes_it_back(
     pointer: Pointer, stage: Stage, studio: Studio, terrain: Chart, session: sv.Session
 ) -> None:
-    seen = stage.frame_data().curve.terrain
+    seen = stage.frame_data().curve.below
     assert seen is not None and seen.plane is not None
     before = session.network.bank.value.copy()
     goal = np.array([seen.plane.xs[10], seen.plane.ys[12]])
@@ -492,7 +492,7 @@ def test_a_landscape_is_made_anew_where_the_path_has_left_it(
     stage.reading.curves.past.terrain.planes.wait()
     stage.reading.curves.past.filled.wait()
     chart_of(stage, studio)
-    seen = stage.frame_data().curve.terrain
+    seen = stage.frame_data().curve.below
     assert seen is not None and seen.plane is not None and seen.plane is not before
     left, right, bottom, top = seen.plane.span
     assert ((left <= seen.path[:, 0]) & (seen.path[:, 0] <= right)).all()
