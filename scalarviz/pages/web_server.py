@@ -13,13 +13,13 @@ import logging
 import re
 import socket
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from ipaddress import ip_address
 from threading import Event, Thread
-from typing import Any, Self, final
+from typing import Any, final
 from urllib.parse import quote
 
 from scalarviz.base.shell_commands import pip_command
@@ -120,7 +120,7 @@ class Connection(ServerConnection):
 
 
 @final
-class PageServer:
+class PageServer(AbstractContextManager["PageServer"]):
     """A server of pages on a socket that listens; `start` begins to answer, on a thread.
 
     listener  as `listening` of addresses.py makes it; `close` closes it
@@ -143,9 +143,6 @@ class PageServer:
         self._listener, self._came, self._gate, self._visit = listener, came, gate, visit
         self._ready = Event()
         self._thread = Thread(target=lambda: asyncio.run(self._run()), daemon=True)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
