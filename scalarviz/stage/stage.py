@@ -806,6 +806,11 @@ class Stage(Messages):
         self.curve_view.pin(row)
         return True
 
+    @property
+    def pinned_part(self) -> int | Neuron | None:
+        """What is pinned, as `pin` takes it."""
+        return self._targets()[1].part
+
     def _targets(self) -> tuple[PointerTarget, PointerTarget]:
         """What is hovered, and what is pinned."""
         return PointerTarget(self.hover, self.hover_neuron), PointerTarget(

@@ -303,8 +303,7 @@ class Stages(Messages):
         """Pin the same in all sessions of equal networks, if they go together."""
         for stage in self.panes if self.together else ():
             if stage is not pinned and alike(stage.session, pinned.session):
-                neuron = pinned.pinned_neuron
-                stage.pin(pinned.pinned if neuron is None else neuron)
+                stage.pin(pinned.pinned_part)
 
     def pin_pointed(self) -> None:
         """Pin what the keyboard points at, or unpin it."""

@@ -40,7 +40,6 @@ from scalarviz.files.atomic import check_place
 from scalarviz.files.runs import check_saving, save_timeline
 from scalarviz.scene.frame_data import Work
 from scalarviz.stage.show import Several, Show
-from scalarviz.stage.stage import Stage
 from scalarviz.stage.stages import Stages
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.timeline import actions_of
@@ -135,7 +134,7 @@ def export_to(face: Face, path: str | Path, what: str = "") -> None:
     if controller.time.waits():
         return
     shows = [pane.show for pane in panes]
-    pin: Any = [pinned_of(pane.stage) for pane in panes]
+    pin: Any = [pane.stage.pinned_part for pane in panes]
     if len(panes) > 1:
         shows = [replace(show, title=name) for show, name in zip(shows, face.names, strict=True)]
     else:
@@ -144,11 +143,6 @@ def export_to(face: Face, path: str | Path, what: str = "") -> None:
         export = export_of(shows, face.stage, Path(path), what, pin)
         controller.exports.expect(export)
         controller.do(partial(controller.exports.start, export), kept=True)
-
-
-def pinned_of(stage: Stage) -> object:
-    """Return what is pinned, as the `pin` of a picture."""
-    return stage.pinned if stage.pinned_neuron is None else stage.pinned_neuron
 
 
 # The menu of scenes: another scene is opened in place of the training that is shown.
@@ -202,7 +196,7 @@ def options_of(name: str, given: dict[str, object]) -> Options:
 def copy_link(controller: Controller) -> None:
     """Put a link to this moment on the clipboard, and say so."""
     stage, recipe = controller.stage, controller.options.recipe
-    pinned: Any = pinned_of(stage)
+    pinned = stage.pinned_part
 
     def made() -> Link:
         with controller.session.doing():
@@ -233,14 +227,9 @@ def link_here(
     if name and is_made and all(is_plain(option_text(value)) for value in options.values()):
         return link_to(session, name, options, pinned)
     if kept is None or not kept.has(timeline.branch):
-        if was_changed:
-            raise InputError(
-                "a link leads to a scene as it comes, or to a file, and this training was changed: "
-                "save it first"
-            )
         raise InputError(
-            "a link leads to a scene as it comes, or to a file, and this training is neither: save "
-            "it first"
+            "a link leads to a scene as it comes, or to a file, and this training "
+            f"{'was changed' if was_changed else 'is neither'}: save it first"
         )
     here = session.clock
     left = timeline.branch.actions_at(here.place)[here.actions :]

@@ -19,7 +19,6 @@ from scalarviz.base.texts import text
 from scalarviz.errors import DisplayError, InputError
 from scalarviz.faces.browser.link import BETWEEN_STATES, PageLink, PageReader, links_of
 from scalarviz.faces.browser.wire import Buffers, Header
-from scalarviz.faces.controller.export import pinned_of
 from scalarviz.faces.controller.face import Face, Opening, WatchOptions
 from scalarviz.faces.notebook.notebook_cells import SIZE, CellOutput, loop_of_cells, run_of
 from scalarviz.pages.page import linked_page
@@ -130,7 +129,7 @@ class PageView(CellOutput):
         """Return the picture as it is now, as the bytes of a PNG."""
         stage, panes = self.face.stage, self.face.panes
         shows: Any = [pane.show for pane in panes]
-        pins: Any = [pinned_of(pane.stage) for pane in panes]
+        pins: Any = [pane.stage.pinned_part for pane in panes]
         look = RenderOptions(
             size=self.size,
             theme="light" if self._options.theme == "auto" else self._options.theme,

@@ -67,6 +67,10 @@ class FakeStage:
         self.offers: Mapping[str, Callable[[], None]] = {}
         self.broken: Exception | None = None
 
+    @property
+    def pinned_part(self) -> Any:
+        return self.pinned if self.pinned_neuron is None else self.pinned_neuron
+
     def __getattr__(self, name: str) -> Callable[..., None]:
         known = "finish look orbit move zoom frame_pinned pin_pointed restore hover_at rescale"
         if name not in known.split():
