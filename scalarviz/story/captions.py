@@ -77,7 +77,7 @@ from scalarviz.story.traced_weight import (
 # The step: the optimizer's arithmetic for one weight, and the new loss.
 
 RATE_DIGITS = 6
-PLACE_OF_NUMBER = re.compile(r"_(\d+)_", re.ASCII)  # its place in a `NumberedFormula`
+PLACE_OF_NUMBER = re.compile(r"_(\d+)_", re.ASCII)  # its place in a numbered formula
 
 
 def step(ctx: TracedWeight) -> Caption:
@@ -237,14 +237,13 @@ def formula_line(
         if i % 2 == 0:
             parts += [pretty(piece)] if piece else []
             continue
-        number = numbered.numbers[int(piece)]
-        value = line.known[number] if isinstance(number, str) else number
+        name = numbered.names[int(piece)]
         holds = pieces[i - 1].rstrip().endswith("-") or pieces[i + 1].startswith("^")
         words = in_brackets if holds else "{}".format
-        own = row if number == "w" else NONE
-        parts.append(EquationTerm((value,), words, own, exact=number in exactly))
+        own = row if name == "w" else NONE
+        parts.append(EquationTerm((line.known[name],), words, own, exact=name in exactly))
         order.append(int(piece))
-    if len(order) < len(numbered.numbers):  # it cannot be written
+    if len(order) < len(numbered.names):  # it cannot be written
         return plain_lines(f"{start}{said(line.value)}")[0]
 
     def compute(v: Sequence[float]) -> float:

@@ -9,7 +9,16 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from scalarviz.story.facts import NONE, Facts, MomentFacts, Neuron, Numbers, OperationFacts, State
+from scalarviz.story.facts import (
+    NONE,
+    Facts,
+    MomentFacts,
+    Neuron,
+    Numbers,
+    OperationFacts,
+    State,
+    sample_of,
+)
 from scalarviz.story.names import (
     first_channel,
     neuron_name,
@@ -205,7 +214,7 @@ def values_of(facts: Facts, state: State, name: str) -> list[float]:
     if state.operation != 0 or state.all is None:
         return [float(each) for each in state.values[name]]
     size = facts.buffers[name].size
-    first = min(state.focus, state.batch - 1) * size
+    first = sample_of(state) * size
     return [float(each) for each in state.all.values[name][first : first + size]]
 
 
