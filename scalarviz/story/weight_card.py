@@ -10,7 +10,6 @@ from scalarviz.base.texts import plural, text
 from scalarviz.story.caption import CardLine, CardTable
 from scalarviz.story.equations import (
     ProductRow,
-    WrittenNumbers,
     change_between,
     largest_first,
     optimizer_rows,
@@ -228,7 +227,7 @@ def blocks_of(known: Why) -> Blocks:
     new = known.new_value
     if new is not None and all(line.follows for line in known.lines):
         shown = change_between(found.value, new)
-        blocks += optimizer_rows(found, WrittenNumbers(shown[0], shown[1], grad))
+        blocks += optimizer_rows(found, shown[0], shown[1], grad)
     return blocks
 
 
