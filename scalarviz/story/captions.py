@@ -63,7 +63,7 @@ from scalarviz.story.forward_captions import (
     unchanged,
     weighted,
 )
-from scalarviz.story.names import sentence
+from scalarviz.story.names import homes_of, sentence
 from scalarviz.story.reason import chain_of
 from scalarviz.story.traced_weight import (
     TracedWeight,
@@ -431,7 +431,7 @@ def gradient_lines(
         products.every,
         GRADIENT,
     )
-    is_shared = len(ctx.homes_of(row)) > 1
+    is_shared = len(homes_of(ctx.facts, row)) > 1
     grad = products.total if is_shared else products.grad
     if len(own) == 1:
         own = [replace(own[0], row=row)]

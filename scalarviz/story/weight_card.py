@@ -62,10 +62,6 @@ class Why:
     foretells: bool = True
     first_use: Callable[[int], str] | None = None
 
-    def called(self, name: str, place: int) -> str:
-        """Return the name of a neuron."""
-        return neuron_name(self.facts, (name, place))
-
     @property
     def step(self) -> int:
         """Number of the step, from 1."""
@@ -266,7 +262,7 @@ def sentence(known: Why, grad: str) -> str:
     sent = sender(known, used[0], x)
     if g is None:
         return f"{sent} {waits(known, 'delta')}"
-    unit, delta = known.called(operation.target, used[0].written[0]), said(g)
+    unit, delta = neuron_name(known.facts, (operation.target, used[0].written[0])), said(g)
     if not known.is_final:
         off = text("card.off_now", sent=sent, unit=unit, delta=delta)
         return f"{off} {waits(known, 'product')}"
@@ -316,7 +312,7 @@ def sender(known: Why, use: Use, x: float | None) -> str:
     """Return what a weight multiplies, as a sentence."""
     if use.read is None:
         return text("card.sent_one")
-    name = sentence_of(known.called(use.operation.source, use.read[0]))
+    name = sentence_of(neuron_name(known.facts, (use.operation.source, use.read[0])))
     return (
         text("card.sent_nothing", name=name)
         if x is None
