@@ -181,13 +181,9 @@ def check_room(session: Session, probe: FloatArray, steps: int, every: int) -> N
 
 def too_long(steps: int, every: int | None = None) -> InputError:
     """Return the error for a recording that does not fit; `every` may do."""
-    if every is None:
-        return InputError(
-            f"a recording of {steps} steps does not fit into a page: take fewer steps"
-        )
+    other = f", or every={every}, steps from one that is kept to the next" if every else ""
     return InputError(
-        f"a recording of {steps} steps does not fit into a page: take fewer steps, or every={every}"
-        ", steps from one that is kept to the next"
+        f"a recording of {steps} steps does not fit into a page: take fewer steps{other}"
     )
 
 

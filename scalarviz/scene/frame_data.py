@@ -177,8 +177,8 @@ class Curve:
     on_title  whether the mouse is on the chart's title
     large     whether the chart stands below the network
     marks     steps where it stopped by itself, or where something was so first, and why
-    below     the picture below a large chart: all weights over time, or the loss over a plane;
-              or None
+    below     what stands under a large chart: all weights over time, or the loss over a plane; or
+              None
     several   the curves of several networks with their colors, drawn in place of this one
     """
 

@@ -15,7 +15,7 @@ from scalarviz.base.texts.decimals import CHANGE, short, typeset
 from scalarviz.scene.annotations import BIG, LEFT, Ball, lead
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.pace import ARRIVES, MOVED
-from scalarviz.story.caption import Bent, Caption, Change, Link, Summed, ends_of_bars
+from scalarviz.story.caption import Bent, Caption, Change, Piece, Summed, ends_of_bars
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
@@ -373,7 +373,7 @@ LINKS = 0.45, 0.95  # parts of an operation in which the links come, one after t
 
 
 def chain_places(
-    canvas: Canvas2D, links: Sequence[Link], things: Sequence[Box | None], view: Box
+    canvas: Canvas2D, links: Sequence[Piece], things: Sequence[Box | None], view: Box
 ) -> list[Box]:
     """Return the boxes of the links of a chain, at the lower edge of a view; none without room.
 
@@ -384,7 +384,7 @@ def chain_places(
     boxes: list[Box] = []
     left = view.x + 3.0 * size
     for link, thing in zip(links, things, strict=True):
-        wide = canvas.measure(words_of(link), size=size, bold=True) + 2.0 * PAD * scale
+        wide = canvas.measure(link.words, size=size, bold=True) + 2.0 * PAD * scale
         x = left if thing is None else max(left, thing.x + 0.5 * (thing.width - wide))
         boxes.append(Box(x, y, wide, CAPSULE * scale))
         left = x + wide + gap
@@ -396,15 +396,10 @@ def chain_places(
     return boxes if len(boxes) and boxes[0].x >= view.x + 2.0 * size else []
 
 
-def words_of(link: Link) -> str:
-    """Return the words of a link; the last one says what it is good for."""
-    return f"{link.words}: {text('reason.closer')}" if link.ends else link.words
-
-
 def draw_chain(
     canvas: Canvas2D,
     theme: Theme,
-    links: Sequence[Link],
+    links: Sequence[Piece],
     things: Sequence[Box | None],
     places: Sequence[Box],
     part: float,
@@ -432,7 +427,7 @@ def draw_chain(
         canvas.box(
             box.x, box.y, box.width, box.height, fill, radius=radius, outline=theme.lit, line=edge
         )
-        words, base = words_of(link), low + 0.36 * size
+        words, base = link.words, low + 0.36 * size
         canvas.text(middle, base, words, size=size, color=theme.ink, bold=True, anchor="center")
         if place == 0 and len(links) > 1:
             before, ink, said = box.x - 0.5 * size, theme.ink, text("reason.if")

@@ -309,7 +309,7 @@ def product_back(ctx: TracedWeight) -> Caption:
     found = float(ctx.upstream[place])
     lines = []
     for source, other in ((a, b), (b, a)):
-        factor = float(ctx.held(other)[place])
+        factor = float(ctx.state.values[other][place])
         term = EquationTerm((found, factor), PRODUCT, neuron=ctx.behind)
         lines.append(sum_line([term], found * factor, about=(source, place)))
     return caption_of("product_back", *lines, unit=ctx.called(ctx.behind))

@@ -52,19 +52,6 @@ class Summed:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
-    """A link of a chain of reasons: its words, and the weight or the neuron that they are about.
-
-    ends  whether it is what all that is good for
-    """
-
-    words: str
-    row: int = NONE
-    neuron: Neuron | None = None
-    ends: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Change:
     """How a step moves an output of the shown sample, or how far all are off: None."""
 
@@ -121,7 +108,7 @@ class Caption:
              if there are no rows
     summed   the sum of products that is the number of the subject; None if it is none
     bent     what an activation made of the subject's number; None if it is none
-    chain    why a gradient asks for what it does, where there is a simple reason
+    chain    why a gradient asks for what it does, where there is a simple reason: links
     changes  what a step makes of the outputs of the shown sample
     """
 
@@ -133,7 +120,7 @@ class Caption:
     neurons: tuple[Neuron, ...] = ()
     summed: Summed | None = None
     bent: Bent | None = None
-    chain: tuple[Link, ...] = ()
+    chain: tuple[Piece, ...] = ()
     changes: tuple[Change, ...] = ()
 
     @property

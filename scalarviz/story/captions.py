@@ -63,7 +63,7 @@ from scalarviz.story.forward_captions import (
     unchanged,
     weighted,
 )
-from scalarviz.story.names import sentence
+from scalarviz.story.names import homes_of, sentence
 from scalarviz.story.reason import chain_of
 from scalarviz.story.traced_weight import (
     TracedWeight,
@@ -77,7 +77,7 @@ from scalarviz.story.traced_weight import (
 # The step: the optimizer's arithmetic for one weight, and the new loss.
 
 RATE_DIGITS = 6
-PLACE_OF_NUMBER = re.compile(r"_(\d+)_", re.ASCII)  # its place in a `NumberedFormula`
+PLACE_OF_NUMBER = re.compile(r"_(\d+)_", re.ASCII)  # its place in a numbered formula
 
 
 def step(ctx: TracedWeight) -> Caption:
@@ -237,14 +237,13 @@ def formula_line(
         if i % 2 == 0:
             parts += [pretty(piece)] if piece else []
             continue
-        number = numbered.numbers[int(piece)]
-        value = line.known[number] if isinstance(number, str) else number
+        name = numbered.names[int(piece)]
         holds = pieces[i - 1].rstrip().endswith("-") or pieces[i + 1].startswith("^")
         words = in_brackets if holds else "{}".format
-        own = row if number == "w" else NONE
-        parts.append(EquationTerm((value,), words, own, exact=number in exactly))
+        own = row if name == "w" else NONE
+        parts.append(EquationTerm((line.known[name],), words, own, exact=name in exactly))
         order.append(int(piece))
-    if len(order) < len(numbered.numbers):  # it cannot be written
+    if len(order) < len(numbered.names):  # it cannot be written
         return plain_lines(f"{start}{said(line.value)}")[0]
 
     def compute(v: Sequence[float]) -> float:
@@ -432,7 +431,7 @@ def gradient_lines(
         products.every,
         GRADIENT,
     )
-    is_shared = len(ctx.homes_of(row)) > 1
+    is_shared = len(homes_of(ctx.facts, row)) > 1
     grad = products.total if is_shared else products.grad
     if len(own) == 1:
         own = [replace(own[0], row=row)]

@@ -402,19 +402,10 @@ def change_between(old: float, new: float) -> tuple[str, str, str]:
 # The optimizer.
 
 
-@dataclass(frozen=True)
-class WrittenNumbers:
-    """Numbers as they are written elsewhere on the card: weight before and after, and gradient."""
-
-    old: str
-    new: str
-    grad: str
-
-
-def optimizer_rows(found: Explained, written: WrittenNumbers) -> list[CardLine]:
+def optimizer_rows(found: Explained, before: str, after: str, grad: str) -> list[CardLine]:
     """Return the lines of an optimizer with numbers in place of names.
 
-    written  numbers that are on the card
+    before, after, grad  weight and gradient as they are written elsewhere on the card
     """
     rows, slots = [], [*found.kept]
     exact = [line.name for line in found.lines if is_exact(line)]
@@ -436,10 +427,10 @@ def optimizer_rows(found: Explained, written: WrittenNumbers) -> list[CardLine]:
             rows += corrections(line, changing)
             own = {}
             if "g" in line.known and line.known["g"] == found.grad:
-                own["g"] = written.grad
+                own["g"] = grad
             if "w" in line.known and line.known["w"] == found.value:
-                own["w"] = written.old
-            result = written.new if is_last else ""
+                own["w"] = before
+            result = after if is_last else ""
             rows.append(equation_of(corrected(line), line.card, name, changing, own, result))
     return rows
 

@@ -257,21 +257,11 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class NumberedFormula:
-    """A formula with _0_, _1_ ... in place of its numbers.
-
-    numbers  names, or constants
-    compute  a function of the numbers in these places
-    """
-
-    words: str
-    numbers: Sequence[str | float]
-    compute: Function
-
-
-@dataclass(frozen=True)
 class NamedFormula:
-    """A formula of names: its words, the names in their order, and a function of their numbers."""
+    """A formula of names: its words, the names in their order, and a function of their numbers.
+
+    One that is numbered has _0_, _1_ ... in its words, in place of the names.
+    """
 
     words: str
     names: Sequence[str]
@@ -309,7 +299,7 @@ class UpdateLine:
     value: float
     known: Mapping[str, float] = field(default_factory=dict)
     words: str = ""
-    numbered: NumberedFormula | None = None
+    numbered: NamedFormula | None = None
     card: NamedFormula | None = None
     corrections: Sequence[Correction] = ()
     same: bool = False

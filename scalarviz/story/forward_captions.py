@@ -203,7 +203,7 @@ def parameter_rows(ctx: TracedWeight, output: int) -> list[int]:
 def plain(ctx: TracedWeight) -> Caption:
     """Caption of a kind without one of its own: the meaning in its table row."""
     name = (ctx.operation.formula or ctx.operation.kind).replace("_", " ")
-    inputs = ", ".join(listed(ctx.held(each)) for each in ctx.operation.sources)
+    inputs = ", ".join(listed(ctx.state.values[each]) for each in ctx.operation.sources)
     lines = plain_lines(f"{inputs} → {listed(ctx.outputs)}")
     return Caption(text("captions.plain", name=name), pretty(ctx.operation.meaning), lines)
 
@@ -218,7 +218,7 @@ def joined(ctx: TracedWeight) -> Caption:
     place, second = ctx.place[0], ctx.operation.sources[1]
     x, y = ctx.through
     terms = [
-        EquationTerm((float(ctx.held(second)[place]),), neuron=(second, place)),
+        EquationTerm((float(ctx.state.values[second][place]),), neuron=(second, place)),
         EquationTerm((x,), neuron=ctx.before),
     ]
     line = sum_line(terms, y, about=ctx.behind)
@@ -227,7 +227,10 @@ def joined(ctx: TracedWeight) -> Caption:
 
 def product(ctx: TracedWeight) -> Caption:
     place, (a, b) = ctx.place[0], ctx.operation.sources
-    numbers, result = [float(ctx.held(each)[place]) for each in (a, b)], float(ctx.outputs[place])
+    numbers, result = (
+        [float(ctx.state.values[each][place]) for each in (a, b)],
+        float(ctx.outputs[place]),
+    )
     line = sum_line(
         [EquationTerm(tuple(numbers), PRODUCT, neuron=(a, place))], result, about=ctx.behind
     )

@@ -97,7 +97,7 @@ def weight_title(facts: Facts, row: int) -> str:
     """Return the title of the card of a weight: the neurons that it joins, else its name."""
     if len(facts.arrays) > 0:
         return place_in_array(facts.arrays, row)
-    homes = [each for each in facts.operations if owns(each, row)]
+    homes = homes_of(facts, row)
     if homes and homes[0].kind == "convolution":
         return sentence(weight_name(facts, homes[0], row))
     if not homes or homes[0].kind != "affine":
@@ -112,7 +112,7 @@ def weight_title(facts: Facts, row: int) -> str:
 
 def name_of_row(facts: Facts, row: int) -> str:
     """Return the name of a weight in the first operation that has it."""
-    homes = [each for each in facts.operations if owns(each, row)]
+    homes = homes_of(facts, row)
     return weight_name(facts, homes[0] if homes else None, row)
 
 
@@ -128,6 +128,11 @@ def owns(operation: OperationFacts, row: int) -> bool:
     """Return whether a row of the bank is a parameter of an operation."""
     first = operation.weights
     return first != NONE and first <= row < first + operation.count
+
+
+def homes_of(facts: Facts, row: int) -> list[OperationFacts]:
+    """Return the operations that a weight belongs to; layers can share it."""
+    return [each for each in facts.operations if owns(each, row)]
 
 
 def unraveled(place: int, shape: Sequence[int]) -> list[int]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short, typeset
-from scalarviz.story.caption import Link
+from scalarviz.story.caption import Piece
 from scalarviz.story.facts import NONE
 from scalarviz.story.names import short_name
 from scalarviz.story.traced_weight import TracedWeight, weights_from
 
 
-def chain_of(ctx: TracedWeight, row: int, total: float) -> tuple[Link, ...]:
+def chain_of(ctx: TracedWeight, row: int, total: float) -> tuple[Piece, ...]:
     """Return why a weight of a dense layer is to change; empty where nothing simple is true.
 
     total  its gradient over the batch
@@ -27,15 +27,15 @@ def chain_of(ctx: TracedWeight, row: int, total: float) -> tuple[Link, ...]:
     x = 1.0 if read is None else float(ctx.inputs[read[0]])
     is_larger = way * float(ctx.state.value[row]) >= 0.0
     wish = text("reason.larger") if is_larger else text("reason.smaller")
-    first = Link(wish, row)
+    first = Piece(wish, row)
     delta = float(ctx.upstream[unit])
     if not way * x * delta < 0.0:  # the shown sample does not ask for it
-        return (Link(f"{wish}: {text('reason.others')}", row),)
+        return (Piece(f"{wish}: {text('reason.others')}", row),)
     moves = 1.0 if way * x > 0.0 else -1.0
     if ctx.facts.outputs == operation.target or following(ctx, operation.target) == NONE:
         return first, ending(ctx, operation.target, unit, moves)
     higher = text("reason.higher") if moves > 0.0 else text("reason.lower")
-    links = [first, Link(higher, neuron=(operation.target, unit))]
+    links = [first, Piece(higher, neuron=(operation.target, unit))]
     number = following(ctx, operation.target)
     after = ctx.facts.operations[number]
     arrived = float(ctx.state.gradients[after.source][unit])
@@ -50,7 +50,7 @@ def chain_of(ctx: TracedWeight, row: int, total: float) -> tuple[Link, ...]:
     if best == NONE:
         return ()
     weight = float(values[rows[best]])
-    links.append(Link(f"× {typeset(short(weight))}", rows[best]))
+    links.append(Piece(f"× {typeset(short(weight))}", rows[best]))
     moves = moves if weight > 0.0 else -moves
     return *links, ending(ctx, after.target, outs[best], moves)
 
@@ -67,7 +67,7 @@ def following(ctx: TracedWeight, name: str) -> int:
     return NONE
 
 
-def ending(ctx: TracedWeight, name: str, unit: int, moves: float) -> Link:
+def ending(ctx: TracedWeight, name: str, unit: int, moves: float) -> Piece:
     """Return the last link: what becomes of an output, or of a neuron on the way to one."""
     neuron = name, unit
     if following(ctx, name) == NONE:
@@ -76,4 +76,4 @@ def ending(ctx: TracedWeight, name: str, unit: int, moves: float) -> Link:
     else:
         name = ctx.called(neuron)
         words = text("reason.rises", name=name) if moves > 0.0 else text("reason.falls", name=name)
-    return Link(words, neuron=neuron, ends=True)
+    return Piece(f"{words}: {text('reason.closer')}", neuron=neuron)  # what all that is good for

@@ -9,9 +9,19 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from scalarviz.story.facts import NONE, Facts, MomentFacts, Neuron, Numbers, OperationFacts, State
+from scalarviz.story.facts import (
+    NONE,
+    Facts,
+    MomentFacts,
+    Neuron,
+    Numbers,
+    OperationFacts,
+    State,
+    sample_of,
+)
 from scalarviz.story.names import (
     first_channel,
+    homes_of,
     neuron_name,
     owns,
     per_unit,
@@ -106,10 +116,6 @@ class TracedWeight:
         target = self.state.target
         return self.state.values[self.facts.outputs], () if target is None else target
 
-    def held(self, name: str) -> Numbers:
-        """Return a buffer's values for the focus sample."""
-        return self.state.values[name]
-
     def of_batch(self, kind: str, name: str = "") -> Numbers | None:
         """Return the numbers of a buffer for all samples, one sample after the other.
 
@@ -149,10 +155,6 @@ class TracedWeight:
         """Return the outputs here that a weight adds to, and the inputs it multiplies."""
         return uses_of(self.facts, self.operation, row)
 
-    def homes_of(self, row: int) -> list[OperationFacts]:
-        """Return the operations that a weight belongs to; layers can share it."""
-        return [each for each in self.facts.operations if owns(each, row)]
-
     def name_of(self, row: int) -> str:
         """Return the name of a weight."""
         homes = [i for i, each in enumerate(self.facts.operations) if owns(each, row)]
@@ -184,7 +186,7 @@ def explained_row(facts: Facts, state: State, moment: MomentFacts, neuron: Neuro
     that the shown sample pushes the same way, if there are any.
     """
     row = row_beside(facts, neuron)
-    homes = [each for each in facts.operations if owns(each, row)]
+    homes = homes_of(facts, row)
     is_known = moment.kind in PUSHING  # its gradient, at this moment
     if not is_known or not homes or len(homes[0].shape) < 2:
         return row
@@ -205,7 +207,7 @@ def values_of(facts: Facts, state: State, name: str) -> list[float]:
     if state.operation != 0 or state.all is None:
         return [float(each) for each in state.values[name]]
     size = facts.buffers[name].size
-    first = min(state.focus, state.batch - 1) * size
+    first = sample_of(state) * size
     return [float(each) for each in state.all.values[name][first : first + size]]
 
 

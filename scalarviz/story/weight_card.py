@@ -10,7 +10,6 @@ from scalarviz.base.texts import plural, text
 from scalarviz.story.caption import CardLine, CardTable
 from scalarviz.story.equations import (
     ProductRow,
-    WrittenNumbers,
     change_between,
     largest_first,
     optimizer_rows,
@@ -62,10 +61,6 @@ class Why:
     found: Explained | None
     foretells: bool = True
     first_use: Callable[[int], str] | None = None
-
-    def called(self, name: str, place: int) -> str:
-        """Return the name of a neuron."""
-        return neuron_name(self.facts, (name, place))
 
     @property
     def step(self) -> int:
@@ -228,7 +223,7 @@ def blocks_of(known: Why) -> Blocks:
     new = known.new_value
     if new is not None and all(line.follows for line in known.lines):
         shown = change_between(found.value, new)
-        blocks += optimizer_rows(found, WrittenNumbers(shown[0], shown[1], grad))
+        blocks += optimizer_rows(found, shown[0], shown[1], grad)
     return blocks
 
 
@@ -267,7 +262,7 @@ def sentence(known: Why, grad: str) -> str:
     sent = sender(known, used[0], x)
     if g is None:
         return f"{sent} {waits(known, 'delta')}"
-    unit, delta = known.called(operation.target, used[0].written[0]), said(g)
+    unit, delta = neuron_name(known.facts, (operation.target, used[0].written[0])), said(g)
     if not known.is_final:
         off = text("card.off_now", sent=sent, unit=unit, delta=delta)
         return f"{off} {waits(known, 'product')}"
@@ -317,7 +312,7 @@ def sender(known: Why, use: Use, x: float | None) -> str:
     """Return what a weight multiplies, as a sentence."""
     if use.read is None:
         return text("card.sent_one")
-    name = sentence_of(known.called(use.operation.source, use.read[0]))
+    name = sentence_of(neuron_name(known.facts, (use.operation.source, use.read[0])))
     return (
         text("card.sent_nothing", name=name)
         if x is None

@@ -316,7 +316,7 @@ EXPLAINED = """
     const found = lines.map((line) => {
         const { name, value, known, numbered, card, corrections, same, own_rate, follows } = line;
         const named = (each) => known.get(each);
-        const numbers = (numbered?.numbers ?? []).map((each) => named(each) ?? each);
+        const numbers = (numbered?.names ?? []).map(named);
         for (const { name, by, card } of corrections) {
             known.set(`${name}_corrected`, named(name) / named(by));
             if (card.compute(...card.names.map(named)) !== named(`${name}_corrected`)) return card;

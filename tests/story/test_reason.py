@@ -10,7 +10,7 @@ import scalarviz as sv
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.core.program import Program
-from scalarviz.story.caption import Link
+from scalarviz.story.caption import Piece
 from scalarviz.training.session.reading import caption, state_of
 
 NETWORKS = [
@@ -50,7 +50,7 @@ def passed(program: Program, bank: np.ndarray, x: np.ndarray) -> dict[str, np.nd
     return held
 
 
-def is_true(session: sv.Session, row: int, chain: tuple[Link, ...]) -> bool:
+def is_true(session: sv.Session, row: int, chain: tuple[Piece, ...]) -> bool:
     """Whether a small step of this weight alone, as its gradient asks, does what each link says."""
     program, state = session.network.program, state_of(session)
     bank, x = np.array(state.value), np.array(state.values[program.inputs.name])
@@ -69,12 +69,13 @@ def is_true(session: sv.Session, row: int, chain: tuple[Link, ...]) -> bool:
             found.append(link.words == f"× {typeset(short(bank[link.row]))}")
         else:
             name, unit = link.neuron
+            words, good, _ = link.words.partition(f": {text('reason.closer')}")
             rises = new[name][unit] > old[name][unit]
-            more = link.words.startswith(text("reason.more", name="")) or any(
-                link.words.endswith(text(key, name="")) for key in UP
+            more = words.startswith(text("reason.more", name="")) or any(
+                words.endswith(text(key, name="")) for key in UP
             )
             found.append(rises == more)
-            if link.ends and name in {each.target.name for each in program.operations[-2:]}:
+            if good and name in {each.target.name for each in program.operations[-2:]}:
                 found.append(off[1][unit] < off[0][unit])
     return all(found)
 

@@ -34,7 +34,6 @@ from scalarviz.core.optimizer import Optimizer
 from scalarviz.story.facts import (
     Correction,
     NamedFormula,
-    NumberedFormula,
     OptimizerFacts,
     UpdateCase,
     UpdateLine,
@@ -171,12 +170,12 @@ def named_formula(formula: str, known: set[str], calls: Calls) -> NamedFormula:
     return NamedFormula(words, names, ExpressionFunction(formula.replace("^", "**"), names, calls))
 
 
-def numbered_formula(formula: str, calls: Calls) -> NumberedFormula:
+def numbered_formula(formula: str, calls: Calls) -> NamedFormula:
     """Return a formula with _0_, _1_ ... in place of its numbers."""
     names = NUMBER.findall(formula)
     places = [f"_{i}_" for i in range(len(names))]
     code = NUMBER.sub("{}", formula).format(*places)
-    return NumberedFormula(
+    return NamedFormula(
         in_words(code, places, calls), names, ExpressionFunction(code, places, calls)
     )
 
