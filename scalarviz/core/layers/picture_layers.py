@@ -31,7 +31,8 @@ class Convolution(PerceptronLayer):
     them, and its gradient is the sum. In the bank the weights are ordered (kernel, channel, line,
     column), then come the biases.
 
-    The arguments are those of Conv2d.
+    `shape, channels, kernel, stride, padding, activation, bias, init, dilation, groups` are as in
+    Conv2d.
     """
 
     _sides: ClassVar[int]  # 2 of a picture, 1 of a sequence

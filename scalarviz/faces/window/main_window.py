@@ -465,12 +465,7 @@ class Menus:
             ("save", "runs", self._save, "run.safetensors"),
             ("network", "networks", of_file(save_network), "network.safetensors"),
             ("learn", "photos", of_file(drop), ""),
-            (
-                "picture",
-                "images",
-                lambda path: face.tell(self.window.photograph(path)),
-                "network.png",
-            ),
+            ("picture", "images", self._export, "network.png"),
             ("video", "videos", partial(export_to, face, what="video"), "network.mp4"),
             ("page", "pages", partial(export_to, face, what="step"), "step.html"),
             ("trains", "pages", partial(export_to, face, what="page"), "network.html"),
@@ -542,6 +537,9 @@ class Menus:
 
     def _save(self, path: str) -> None:
         save(self.face.lead, Path(path).with_suffix(".safetensors"))
+
+    def _export(self, path: str) -> None:
+        self.face.tell(self.window.photograph(path))
 
 
 def with_key(title: str, key: str) -> str:
