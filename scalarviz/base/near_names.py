@@ -49,7 +49,7 @@ METRIC_NAMES = {
     "acc": "accuracy",
     **dict.fromkeys(
         ("heldoutaccuracy", "valaccuracy", "testaccuracy", "heldoutloss", "valloss"),
-        "a Session measures each metric on held-out samples too, a sweep on those for training",
+        "each metric is measured on held-out samples too: leave out the beginning of the name",
     ),
 }
 SCHEDULES = {
