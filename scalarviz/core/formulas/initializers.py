@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import answered, as_floats, number
+from scalarviz.base.checks import answered, as_floats, check_signature, number
 from scalarviz.core.formulas.elementary import sqrt
 from scalarviz.core.formulas.formula import Target, given, pick, table
 from scalarviz.core.formulas.randomness import (
@@ -173,11 +173,11 @@ class Init:
         mean: float | None = None,
         deviation: float | None = None,
     ) -> None:
-        row = (
-            InitializerRow(Law(getattr(name, "__name__", "function"), "function", name))
-            if callable(name)
-            else pick(INITIALIZERS, name, "initializer")
-        )
+        if callable(name):
+            check_signature(name, ["rng", "shape"], "an initializer", "def init(rng, shape): ...")
+            row = InitializerRow(Law(getattr(name, "__name__", "function"), "function", name))
+        else:
+            row = pick(INITIALIZERS, name, "initializer")
         known = dict(row.settings)
         settings = given(low=low, high=high, mean=mean, deviation=deviation)
         for setting in settings:

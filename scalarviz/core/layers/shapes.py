@@ -35,9 +35,12 @@ def shape_of(shape: object, what: str, sides: int = 2) -> PictureShape:
 
 
 def numbers_of(shape: object, what: str) -> tuple[Shape, int]:
-    """Return picture shape and count of numbers, given either; the shape of a count is ()."""
+    """Return picture shape and count of numbers, given either; the shape of a count is ().
+
+    That of a sequence, (channels, length), is a picture 1 high.
+    """
     if isinstance(shape, Sequence) and not isinstance(shape, str):
-        picture = shape_of(shape, what)
+        picture = shape_of(shape, what, 1 if len(shape) == 2 else 2)
         return picture, size(prod(picture), what)
     return (), size(shape, what)
 

@@ -83,7 +83,7 @@ def test_the_mean_of_float32_is_taken_in_double_precision() -> None:
         (sv.Affine, (2, [1.0, np.nan]), NotFiniteError, "nan"),
         (sv.Affine, (2, 1.0, np.inf), InputError, "inf"),
         (sv.Affine, (2, "much"), InputError, "much"),
-        (sv.Affine, ((2, 3),), ShapeError, (2, 3)),
+        (sv.Affine, ((2, 3, 4, 5),), ShapeError, (2, 3, 4, 5)),
         (sv.Network, ([sv.Affine(1, 1e39)],), InputError, "1e+39"),
         (sv.Affine.standardizing, ([1.0, 2.0],), ShapeError, (2,)),
         (sv.Affine.standardizing, (np.zeros((0, 2)),), ShapeError, (0, 2)),

@@ -437,6 +437,7 @@ def test_a_function_gives_the_initial_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize("made", [np.zeros(3), [[np.nan]], None])
 def test_initial_numbers_that_do_not_fit_are_refused(made: object) -> None:
     refused(InputError, "(1, 1)").by(sv.Network, [1, 1], init=lambda rng, shape: made)
+    refused(InputError, "rng, shape").by(sv.Network, [1, 1], init=lambda shape: made)
 
 
 @pytest.mark.parametrize("engine", ["python", "cpu"])
