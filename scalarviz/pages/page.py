@@ -292,9 +292,14 @@ def check_image(image: bytes) -> None:
 def too_large(size: int | None = None) -> InputError:
     """Return the error for a page of so many bytes; None: of more than LARGEST."""
     most = size_words(LARGEST)
-    wanted = f"{size_words(size)}, and {most} are the most" if size else f"more than {most}"
+    if size is None:
+        return InputError(
+            f"the page of this session would have more than {most}: take fewer samples or a "
+            "smaller network"
+        )
     return InputError(
-        f"the page of this session would have {wanted}: take fewer samples or a smaller network"
+        f"the page of this session would have {size_words(size)}, and {most} are the most: take "
+        "fewer samples or a smaller network"
     )
 
 

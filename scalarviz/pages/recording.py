@@ -181,9 +181,13 @@ def check_room(session: Session, probe: FloatArray, steps: int, every: int) -> N
 
 def too_long(steps: int, every: int | None = None) -> InputError:
     """Return the error for a recording that does not fit; `every` may do."""
-    other = f", or every={every}, steps from one that is kept to the next" if every else ""
+    if every is None:
+        return InputError(
+            f"a recording of {steps} steps does not fit into a page: take fewer steps"
+        )
     return InputError(
-        f"a recording of {steps} steps does not fit into a page: take fewer steps{other}"
+        f"a recording of {steps} steps does not fit into a page: take fewer steps, or every={every}"
+        ", steps from one that is kept to the next"
     )
 
 
