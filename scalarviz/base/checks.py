@@ -406,14 +406,17 @@ def as_one_each(
 
 
 def as_weights(given: object, count: int, least: int = 1) -> FloatArray:
-    """Return the weights of samples, `least` or more of them above 0; raise InputError."""
+    """Return the weights of samples, at `least` or more of them above 0; raise InputError.
+
+    Sums of products with them are finite in float32, and above 0.
+    """
     found = as_floats(given, "sample_weight")
-    are_numbers = found.shape == (count,) and np.isfinite(found).all()
-    if not are_numbers or found.min() < 0.0 or np.count_nonzero(found) < least:
+    fits = (found == 0.0) | ((found >= 1e-30) & (found <= 1e30))
+    if found.shape != (count,) or not fits.all() or np.count_nonzero(found) < least:
         above = ", not zero for all" * bool(least)
         raise InputError(
-            f"sample_weight is a number from 0 on for each of the {count} samples{above}: here it "
-            f"is {shorten(given)}"
+            f"sample_weight is 0, or a number from 1e-30 to 1e30, for each of the {count} samples"
+            f"{above}: here it is {shorten(given)}"
         )
     return found
 

@@ -480,7 +480,9 @@ class Arrays(TableSet):
             of_classes = class_weights_of(
                 class_weight, whole[1], classes, names, weights, tests or 0
             )
-            weights = of_classes if weights is None else of_classes * weights
+            weights = as_weights(
+                of_classes * (1.0 if weights is None else weights), len(of_classes)
+            )
         settings: dict[str, Any] = {
             "source": source,
             "inputs": in_shape(whole[0], self.sample_shape or whole[0].shape[1:]),

@@ -248,7 +248,8 @@ def class_weights_of(
                 raise InputError(f"class_weight has {shorten(key)}, and the classes are {known}")
             by_class[places[key]] = number(weight, f"the weight of class {shorten(key)}", 0.0)
     else:
-        pick({"balanced": 0}, given, "class_weight")
+        what = f"class_weight is 'balanced' or a dict of weights by class, not {shorten(given)}"
+        require(isinstance(given, str) and given == "balanced", what)
         kept = slice(len(found) - tests)
         counts = np.bincount(found[kept], None if weights is None else weights[kept], len(labels))
         by_class = counts.sum() / np.count_nonzero(counts) / np.where(counts, counts, 1.0)

@@ -878,7 +878,8 @@ class Session:
         """
         with self._looking():
             data = self.trainer.settings.data
-            given: Any = data.held_out if held_out else getattr(data, "training", None)
+            asks = true_or_false(held_out, "held_out")
+            given: Any = data.held_out if asks else getattr(data, "training", None)
             lacks = "held-out samples" if held_out else "samples that stay the same in each step"
             require(given is not None, f"this data has no {lacks}: pass others, as sv.data.Arrays")
             inputs, targets = given
