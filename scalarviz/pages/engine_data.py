@@ -216,9 +216,8 @@ def draws_of(layer: Layer, init: Init) -> Iterator[Draw]:
 
 def spread(init: Init, law: Law, layer: PerceptronLayer) -> Any:
     """Return the two parameters of a law for a layer."""
-    settings = tuple(init.settings.values()) if law.takes_settings else ()
     fan_in, fan_out = layer.fans()
-    return law.spread(float(fan_in), float(fan_out), *settings)
+    return law.spread(float(fan_in), float(fan_out), *init.settings.values())
 
 
 def runs_of(numbers: Any) -> list[list[float]]:

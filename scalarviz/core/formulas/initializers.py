@@ -1,8 +1,8 @@
 """The initializers: distributions of weights, given fan_in and fan_out of a layer.
 
 fan_in is the number of inputs of an output, fan_out the number of outputs that an input reaches.
-Each law returns the two parameters of a distribution: (low, high) of a uniform one, (mean,
-deviation) of a normal one. A row of `INITIALIZERS` has the laws of weights and of biases.
+A law has the two parameters of a distribution: (low, high) of a uniform one, (mean, deviation) of a
+normal one. A row of `INITIALIZERS` has the laws of weights and of biases.
 """
 
 from __future__ import annotations
@@ -32,75 +32,37 @@ from scalarviz.errors import InputError
 # memory at every operation, which takes two or three times as long.
 PORTION = 2**13
 
-LawFunction = Callable[..., Any]
-
-
-def between(fan_in: float, fan_out: float, low: float, high: float) -> tuple[float, float]:
-    return low, high
-
-
-def around(fan_in: float, fan_out: float, mean: float, deviation: float) -> tuple[float, float]:
-    return mean, deviation
-
-
-def pytorch(fan_in: float, fan_out: float) -> tuple[float, float]:
-    bound = sqrt(1.0 / fan_in)
-    return -bound, bound
-
-
-def xavier_uniform(fan_in: float, fan_out: float) -> tuple[float, float]:
-    bound = sqrt(6.0 / (fan_in + fan_out))
-    return -bound, bound
-
-
-def xavier_normal(fan_in: float, fan_out: float) -> tuple[float, float]:
-    return 0.0, sqrt(2.0 / (fan_in + fan_out))
-
-
-def he_uniform(fan_in: float, fan_out: float) -> tuple[float, float]:
-    bound = sqrt(6.0 / fan_in)
-    return -bound, bound
-
-
-def he_normal(fan_in: float, fan_out: float) -> tuple[float, float]:
-    return 0.0, sqrt(2.0 / fan_in)
-
-
-def lecun_uniform(fan_in: float, fan_out: float) -> tuple[float, float]:
-    bound = sqrt(3.0 / fan_in)
-    return -bound, bound
-
-
-def lecun_normal(fan_in: float, fan_out: float) -> tuple[float, float]:
-    return 0.0, sqrt(1.0 / fan_in)
-
-
-def zeros(fan_in: float, fan_out: float) -> tuple[float, float]:
-    return 0.0, 0.0
-
-
-def fan_out(fan_in: float, fan_out: float) -> tuple[float, float]:
-    bound = sqrt(6.0 / fan_out)
-    return -bound, bound
+FAN_IN, FAN_OUT, BOTH = (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """A distribution whose two parameters depend on the fans of a layer, or on settings.
+    """A distribution whose two parameters depend on the fans of a layer, or are settings.
 
-    Of the kind "function" `spread` returns the numbers themselves, see `Init`.
+    kind      "uniform", "normal", or "function": one of the user, which returns the numbers
+    gain      divided by `fan`, it is the square of the deviation, or of the bound of a uniform one;
+              None: the settings are the parameters
+    fan       shares of fan_in and of fan_out
+    function  that of the user, see `Init`
     """
 
     name: str
     kind: Literal["uniform", "normal", "function"]
-    spread: LawFunction
-    takes_settings: bool = False
+    gain: float | None = None
+    fan: tuple[float, float] = FAN_IN
+    function: Callable[..., Any] | None = None
+
+    def spread(self, fan_in: float, fan_out: float, *settings: float) -> tuple[float, ...]:
+        """Return the two parameters."""
+        if self.gain is None:
+            return settings
+        size = sqrt(self.gain / (self.fan[0] * fan_in + self.fan[1] * fan_out))
+        return (0.0, size) if self.kind == "normal" else (0.0 - size, size)
 
 
-ZEROS = Law("zeros", "uniform", zeros)
-UNIFORM = Law("uniform", "uniform", between, takes_settings=True)
-NORMAL = Law("normal", "normal", around, takes_settings=True)
-PYTORCH_BIAS = Law("fan_in", "uniform", pytorch)
+ZEROS = Law("zeros", "uniform", 0.0)
+UNIFORM = Law("uniform", "uniform")
+PYTORCH_BIAS = Law("fan_in", "uniform", 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,15 +80,15 @@ class InitializerRow:
 
 INITIALIZERS = table(
     [
-        InitializerRow(Law("pytorch", "uniform", pytorch), PYTORCH_BIAS),
+        InitializerRow(Law("pytorch", "uniform", 1.0), PYTORCH_BIAS),
         InitializerRow(UNIFORM, UNIFORM, (("low", -1.0), ("high", 1.0))),
-        InitializerRow(NORMAL, ZEROS, (("mean", 0.0), ("deviation", 1.0))),
-        InitializerRow(Law("xavier_uniform", "uniform", xavier_uniform)),
-        InitializerRow(Law("xavier_normal", "normal", xavier_normal)),
-        InitializerRow(Law("he_uniform", "uniform", he_uniform)),
-        InitializerRow(Law("he_normal", "normal", he_normal)),
-        InitializerRow(Law("lecun_uniform", "uniform", lecun_uniform)),
-        InitializerRow(Law("lecun_normal", "normal", lecun_normal)),
+        InitializerRow(Law("normal", "normal"), ZEROS, (("mean", 0.0), ("deviation", 1.0))),
+        InitializerRow(Law("xavier_uniform", "uniform", 6.0, BOTH)),
+        InitializerRow(Law("xavier_normal", "normal", 2.0, BOTH)),
+        InitializerRow(Law("he_uniform", "uniform", 6.0)),
+        InitializerRow(Law("he_normal", "normal", 2.0)),
+        InitializerRow(Law("lecun_uniform", "uniform", 3.0)),
+        InitializerRow(Law("lecun_normal", "normal", 1.0)),
     ]
 )
 
@@ -134,7 +96,7 @@ BIASES = table(
     [
         ZEROS,
         PYTORCH_BIAS,  # U(+-1/sqrt(in))
-        Law("fan_out", "uniform", fan_out),  # U(+-sqrt(6/out))
+        Law("fan_out", "uniform", 6.0, FAN_OUT),  # U(+-sqrt(6/out))
     ]
 )
 
@@ -175,7 +137,8 @@ class Init:
     ) -> None:
         if callable(name):
             check_signature(name, ["rng", "shape"], "an initializer", "def init(rng, shape): ...")
-            row = InitializerRow(Law(getattr(name, "__name__", "function"), "function", name))
+            called = getattr(name, "__name__", "function")
+            row = InitializerRow(Law(called, "function", function=name))
         else:
             row = pick(INITIALIZERS, name, "initializer")
         known = dict(row.settings)
@@ -218,8 +181,7 @@ class Init:
 
         Returns a float64 array of shape (count,).
         """
-        settings = tuple(self.settings.values()) if law.takes_settings else ()
-        a, b = law.spread(float(shape[0]), float(shape[1]), *settings)
+        a, b = law.spread(float(shape[0]), float(shape[1]), *self.settings.values())
         u, v = initial_pairs(seed, first, count)
         array: npt.NDArray[np.float64]
         array = UNIFORM_ARRAY(u, a, b) if law.kind == "uniform" else NORMAL_ARRAY(u, v, a, b)
@@ -238,9 +200,9 @@ class Init:
 
         `law`, `shape`, `seed` and `first` are as in `draw`.
         """
-        if law.kind == "function":
+        if law.function is not None:
             found = as_floats(
-                law.spread(np.random.default_rng([seed, first]), sides),
+                law.function(np.random.default_rng([seed, first]), sides),
                 f"what the initializer {law.name} returned",
             )
             if found.shape != sides or not np.isfinite(found).all():

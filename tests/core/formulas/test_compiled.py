@@ -13,7 +13,6 @@ import pytest
 from scalarviz.core.formulas import optimizers
 from scalarviz.core.formulas.arithmetic import OPERATIONS
 from scalarviz.core.formulas.formula import ELEMENTARY, Target
-from scalarviz.core.formulas.initializers import BIASES, INITIALIZERS
 from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
@@ -27,8 +26,6 @@ SCALAR_FORMULAS: list[Callable[..., Any]] = [
     optimizers.clip,
     optimizers.regularize,
     *[schedule.factor for schedule in SCHEDULES.values()],
-    *[row.weight.spread for row in INITIALIZERS.values()],
-    *[law.spread for law in BIASES.values()],
     uniform,
     normal,
 ]
