@@ -134,13 +134,25 @@ class Operation:
         return len(self.parameters) * self.outputs_per_bias
 
     @property
+    @lru_cache(maxsize=64)  # noqa: B019  # of few operations, which are small
     def all_uses(self) -> tuple[Places, Places, Places]:
         """Every use of every parameter, as three arrays: parameter, output, input.
 
         Parameters count from the first of the operation. The input of a bias is `source.size`, one
         past the inputs.
         """
-        return all_uses(self)
+        places, written, read = [], [], []
+        for place, row in enumerate(self.parameters):
+            to, by = self.uses(row)
+            places.append(np.full(len(to), place))
+            written.append(to)
+            read.append(np.full(len(to), self.source.size) if by is None else by)
+        none = np.zeros(0, np.intp)
+        return (
+            np.concatenate(places or [none]),
+            np.concatenate(written or [none]),
+            np.concatenate(read or [none]),
+        )
 
     def uses(self, row: int) -> tuple[Places, Places | None]:
         """Return the outputs that the parameter at `row` adds to, and the inputs it multiplies.
@@ -151,23 +163,6 @@ class Operation:
             count = self.outputs_per_bias
             return np.arange(count) + (row - self.biases) * count, None
         return self.about.uses(self, row - self.weights)
-
-
-@lru_cache(maxsize=64)
-def all_uses(operation: Operation) -> tuple[Places, Places, Places]:
-    """See `Operation.all_uses`."""
-    places, written, read = [], [], []
-    for place, row in enumerate(operation.parameters):
-        to, by = operation.uses(row)
-        places.append(np.full(len(to), place))
-        written.append(to)
-        read.append(np.full(len(to), operation.source.size) if by is None else by)
-    none = np.zeros(0, np.intp)
-    return (
-        np.concatenate(places or [none]),
-        np.concatenate(written or [none]),
-        np.concatenate(read or [none]),
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -214,19 +214,14 @@ def record_function(
     finally:
         value_graph.recorder.reset(token)
     results = [result] if isinstance(result, Value) else result
-    if not isinstance(results, (list, tuple)) or not results:
-        raise InputError(wrong_result(result))
-    for value in results:
-        if not isinstance(value, Value):
-            raise InputError(wrong_result(value))
+    is_list = isinstance(results, (list, tuple)) and results
+    wrong = [each for each in results if not isinstance(each, Value)] if is_list else [result]
+    if wrong:
+        raise InputError(
+            f"a compiled function returns a Value, or a list of Values, but this one gave "
+            f"{shorten(wrong[0])}: return what it computed from its inputs"
+        )
     return write_down(given, list(results), parameters)
-
-
-def wrong_result(result: object) -> str:
-    return (
-        f"a compiled function returns a Value, or a list of Values, but this one gave "
-        f"{shorten(result)}: return what it computed from its inputs"
-    )
 
 
 def write_down(given: list[Recorded], results: list[Value], known: Sequence[Value] = ()) -> Trace:

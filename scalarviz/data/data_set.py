@@ -516,7 +516,10 @@ class Arrays(TableSet):
 
     @input_names.setter
     def input_names(self, names: Sequence[str]) -> None:
-        self._name("input_names", names, self.inputs, f"{self.inputs} inputs")
+        self._keep(
+            "input_names",
+            checked_names("input_names", names, self.inputs, f"{self.inputs} inputs"),
+        )
 
     @property
     def output_names(self) -> Sequence[str]:
@@ -533,7 +536,7 @@ class Arrays(TableSet):
         if count == 1 and is_labels(self.training[1]) and len(names_in(names)) != 1:
             least = int(self.training[1].max()) + 1  # a held-out label may be one more
             count, what = max(least, len(names_in(names))), f"{least} classes or more"
-        self._name("output_names", names, count, what)
+        self._keep("output_names", checked_names("output_names", names, count, what))
 
     @property
     def standardize(self) -> bool:
@@ -543,9 +546,6 @@ class Arrays(TableSet):
     @standardize.setter
     def standardize(self, on: bool) -> None:
         self._keep("standardize", true_or_false(on, "standardize"))
-
-    def _name(self, key: str, names: object, count: int, what: str) -> None:
-        self._keep(key, checked_names(key, names, count, what))
 
     def _keep(self, key: str, found: object) -> None:
         """Keep names, or True, in the settings, so that copies have them, too."""

@@ -86,7 +86,23 @@ ON_ARRAYS = Target({"sin": np.sin})
 CORNERS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 
 
-class CornerSet(TableSet):
+class TwoClasses(TableSet):
+    """A set of points of two classes, whose targets are 0 and 1, or -1 and 1 if it is `signed`.
+
+    `training, settings, held_out` and `order` are as in TableSet.
+    """
+
+    @final
+    def check_sample(self, inputs: FloatArray, targets: FloatArray) -> None:
+        low = -1.0 if self.settings()["signed"] else 0.0
+        wrong = targets[(targets != low) & (targets != 1.0)]
+        if wrong.size:
+            raise InputError(
+                f"the target of a point is {low:g} or 1, its class, not {wrong.flat[0]:g}"
+            )
+
+
+class CornerSet(TwoClasses):
     """The four corners of the unit square, each with a target, 0 or 1.
 
     bias    True: a third input that is always 1; by default False
@@ -107,10 +123,6 @@ class CornerSet(TableSet):
         targets = as_targets(np.array(self.truth), signed)
         super().__init__((inputs, targets), {"bias": bias, "signed": signed}, None, order)
         self.input_names = (*PLANE, "1") if bias else PLANE
-
-    @final
-    def check_sample(self, inputs: FloatArray, targets: FloatArray) -> None:
-        check_class(targets, signed=self.settings()["signed"])
 
 
 @final
@@ -139,7 +151,7 @@ class Xnor(CornerSet):
     truth = (1.0, 0.0, 0.0, 1.0)
 
 
-class PlaneSet(TableSet):
+class PlaneSet(TwoClasses):
     """Points of two classes in the square from -1 to 1; half of them belong to each.
 
     `points` are those of the training, shape (samples, 2), and `held_out_points` the others.
@@ -213,10 +225,6 @@ class PlaneSet(TableSet):
             return points
         x, y = points.T
         return np.stack([FEATURES[name].of(x, y) for name in self.features], axis=1)
-
-    @final
-    def check_sample(self, inputs: FloatArray, targets: FloatArray) -> None:
-        check_class(targets, signed=self.settings()["signed"])
 
     @final
     @classmethod
@@ -381,11 +389,3 @@ def normals(u: FloatArray, v: FloatArray) -> FloatArray:
 def as_targets(classes: FloatArray, signed: bool) -> FloatArray:
     """Return one target a row: the classes 0 and 1, or -1 and 1."""
     return (2.0 * classes - 1.0 if signed else classes)[:, np.newaxis]
-
-
-def check_class(targets: FloatArray, *, signed: bool) -> None:
-    """Raise InputError unless all targets are those of the two classes."""
-    low = -1.0 if signed else 0.0
-    wrong = targets[(targets != low) & (targets != 1.0)]
-    if wrong.size:
-        raise InputError(f"the target of a point is {low:g} or 1, its class, not {wrong.flat[0]:g}")

@@ -18,9 +18,9 @@ from scalarviz.base.checks import FloatArray, check_signature, number, shorten
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, METRICS, MetricRow, is_one_hot
-from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.engines.custom.user_functions import digest
 from scalarviz.errors import InputError, UnknownNameError
+from scalarviz.training.session.replicas import checked_seeds
 from scalarviz.training.session.session import Session
 
 MOST_SETTINGS = 100_000
@@ -147,18 +147,11 @@ def seeds_of(seeds: object, settings: int = 1) -> list[int]:
 
     settings  number of settings that have these seeds
     """
-    if not isinstance(seeds, Iterable):
-        raise InputError(f"seeds are several numbers, such as range(100), not {shorten(seeds)}")
-    most = MOST_RUNS // max(settings, 1)
-    some = list(islice(seeds, most + 1))
-    if len(some) > most:
-        raise InputError(
-            f"a sweep has at most {MOST_RUNS:,} networks, and {settings:,} settings of "
-            f"{shorten(seeds)} are more: make several sweeps"
-        )
-    found = [check_seed(seed) for seed in some]
-    if not found:
-        raise InputError("a sweep needs at least one seed: write seeds=range(100)")
+    too_many = (
+        f"a sweep has at most {MOST_RUNS:,} networks, and {settings:,} settings of "
+        f"{shorten(seeds)} are more: make several sweeps"
+    )
+    found = checked_seeds(seeds, MOST_RUNS // max(settings, 1), too_many, "a sweep needs")
     if len(set(found)) < len(found):
         raise InputError(f"the seeds {shorten(found)} have one twice: two runs would be the same")
     return found

@@ -335,7 +335,13 @@ class TaskTraining:
         asked = running  # the networks whose outputs matter
         if not self._rows[""] and self.plan.stop is None:
             asked = running & (self.succeeded == NEVER)
-        answers = cache(lambda prefix, which: self._ask(self._answer_of, prefix, np.array(which)))
+        answers = cache(
+            lambda prefix, which: self._ask(
+                lambda x, t, w, net: (predictions_of(self.loss, net(x)), t, w),
+                prefix,
+                np.array(which),
+            )
+        )
         reached = {}
         for goal in filter(None, {self.plan.success, self.plan.stop}) if asked.any() else ():
             reached[goal] = np.zeros(len(asked), np.bool_)
@@ -365,11 +371,6 @@ class TaskTraining:
             if mask.any()
             for answer in self.networks.ask(partial(ask, *self._samples(prefix, i)), mask)
         ]
-
-    def _answer_of(
-        self, inputs: FloatArray, targets: FloatArray, weights: Weights, network: Network
-    ) -> Any:
-        return predictions_of(self.loss, network(inputs)), targets, weights
 
     def outcome(self) -> Outcome:
         """Return the results so far."""

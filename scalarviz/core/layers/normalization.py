@@ -132,7 +132,7 @@ class Norm(ScaledLayer):
 
     @final
     def initialize(self, init: Init, seed: int) -> None:
-        self.bank.value[self.first_row : self.first_row + self.inputs] = 1.0
+        self.bank.value[self.first_row : self.first_row + self.features] = 1.0
 
     @final
     def settings(self) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from scalarviz.core.formulas.activations import activation_row
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
-from scalarviz.core.optimizer import Optimizer, OwnRates
+from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.precision import Precision
 from scalarviz.data import DataSet
 from scalarviz.data.data_set import TableSet
@@ -239,19 +239,9 @@ def set_rate(settings: Settings, rate: float) -> Settings:
     return replace(settings, optimizer=optimizer)
 
 
-def set_own_rates(settings: Settings, optimizer: Optimizer, rates: OwnRates) -> Settings:
-    return replace(settings, optimizer=optimizer.with_own_rates(rates))
-
-
 def check_rate(network: Network, details: Details) -> None:
     if details["rate"] is not None:
         checked_rate(details["rate"])
-
-
-def own_rate_set(rows: Any, rate: float | None) -> str:
-    if rate is None:
-        return plural("branches.did.no_rate", len(rows), row=int(rows[0]))
-    return plural("branches.did.own_rate", len(rows), row=int(rows[0]), rate=rate)
 
 
 def optimizer_set(optimizer: Optimizer, goes_on: bool = False) -> str:
@@ -269,12 +259,6 @@ def data_set(data: DataSet) -> str:
     values = [str(settings[key]) for key in data.choices if key in settings]
     name = shortened(" ".join([data.name, *values]), LONGEST_WORD)
     return text("branches.did.data", name=visible(name))
-
-
-def batch_set(size: int | None) -> str:
-    if size is None:
-        return text("branches.did.whole_batch")
-    return text("branches.did.batch", size=size)
 
 
 def check_engine(network: Network, details: Details) -> None:
@@ -295,10 +279,6 @@ def check_activation(network: Network, details: Details) -> None:
         raise InputError(f"a layer must be counted from 0, not {layer}")
     if activation_row(name).name != name:
         raise InputError(f"the activation {shorten(name)} must be {activation_row(name).name}")
-
-
-def check_stops(network: Network, details: Details) -> None:
-    details["conditions"] = checked(details["conditions"], network, None)
 
 
 def stops_set(conditions: list[Condition]) -> str:
@@ -344,17 +324,26 @@ ACTIONS: dict[str, ActionKind] = {
         check_rate,
     ),
     "own rate": ActionKind(  # None is the rate of all others
-        lambda settings, rows, rate: set_own_rates(
-            settings, settings.optimizer, settings.optimizer.own_rates.changed(rows, rate)
+        lambda settings, rows, rate: replace(
+            settings,
+            optimizer=settings.optimizer.with_own_rates(
+                settings.optimizer.own_rates.changed(rows, rate)
+            ),
         ),
-        own_rate_set,
+        lambda rows, rate: plural(
+            f"branches.did.{'no' if rate is None else 'own'}_rate",
+            len(rows),
+            row=int(rows[0]),
+            rate=rate,
+        ),
         {"rate": float | None},
         check_rate,
     ),
     "optimizer": ActionKind(
         # With goes_on, slots and count of steps stay; files of earlier versions lack it.
-        lambda settings, optimizer, goes_on=False: set_own_rates(
-            settings, optimizer, optimizer.own_rates or settings.optimizer.own_rates
+        lambda settings, optimizer, goes_on=False: replace(
+            settings,
+            optimizer=optimizer.with_own_rates(optimizer.own_rates or settings.optimizer.own_rates),
         ),
         optimizer_set,
         {"optimizer": Optimizer, "goes_on": bool},
@@ -385,7 +374,7 @@ ACTIONS: dict[str, ActionKind] = {
     ),
     "batch": ActionKind(  # None is the size of all samples
         lambda settings, size: replace(settings, batch=size),
-        batch_set,
+        lambda size: text(f"branches.did.{'whole_' * (size is None)}batch", size=size),
         {"size": int | None},
         lambda network, details: checked_batch(details["size"]),
     ),
@@ -410,7 +399,9 @@ ACTIONS: dict[str, ActionKind] = {
         lambda settings, conditions: replace(settings, stops=tuple(conditions)),
         stops_set,
         {"conditions": list},
-        check_stops,
+        lambda network, details: details.update(
+            conditions=checked(details["conditions"], network, None)
+        ),
         waits=False,
     ),
 }

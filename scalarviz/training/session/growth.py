@@ -192,7 +192,10 @@ def changed(session: Session, did: str, change: Change) -> Session:
         )
     with session.doing():
         clock, trainer = session.clock, session.trainer
-        grown = change(network, seed_of(trainer.seed, network.seed, *clock.place, did))
+        # The seed follows from all that this is about.
+        words = "|".join(map(str, (trainer.seed, network.seed, *clock.place, did)))
+        digest = hashlib.sha256(words.encode()).digest()
+        grown = change(network, int.from_bytes(digest[:8], "big"))
         network = grown.network
         now = settings_now(session)
         rates = NO_OWN_RATES
@@ -221,9 +224,3 @@ def changed(session: Session, did: str, change: Change) -> Session:
     if pinned.size:
         found.pin(pinned.tolist())
     return found
-
-
-def seed_of(*parts: object) -> int:
-    """Return a seed that follows from numbers and texts."""
-    digest = hashlib.sha256("|".join(map(str, parts)).encode()).digest()
-    return int.from_bytes(digest[:8], "big")

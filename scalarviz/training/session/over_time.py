@@ -91,7 +91,8 @@ class WeightsOverTime:
                     numbers = moved(*pair) if kind == "change" else numbers_of(kind, frame, start)
                     column = norms_of(layers, numbers)
                 else:
-                    column = means_of_tiles(numbers_of(kind, frame, start)[rows], starts)
+                    sums = np.add.reduceat(numbers_of(kind, frame, start)[rows], starts)
+                    column = sums / np.diff(np.append(starts, len(rows)))
             if frame is not now:
                 self._known[pair] = column
             columns.append(column)
@@ -122,11 +123,6 @@ def tiles_of(
         starts += [first + i * len(rows) // count for i in range(count)]
         first += len(rows)
     return np.array(starts), groups
-
-
-def means_of_tiles(numbers: FloatArray, starts: Rows) -> FloatArray:
-    means: FloatArray = np.add.reduceat(numbers, starts)
-    return means / np.diff(np.append(starts, len(numbers)))
 
 
 def layers_of(program: Program, count: int) -> list[tuple[str, Rows]]:

@@ -60,8 +60,6 @@ class Replicas:
     """
 
     def __init__(self, session: Session, seeds: Iterable[int]) -> None:
-        if not isinstance(seeds, Iterable):
-            raise InputError(f"seeds are several numbers, such as range(100), not {shorten(seeds)}")
         if not isinstance(session, Session):
             raise InputError(
                 f"replicas are those of a session, not of {shorten(session)}: write "
@@ -69,9 +67,7 @@ class Replicas:
             )
         if not session.network.layers:
             raise InputError("only sessions of networks have replicas, not those of expressions")
-        self.seeds = [check_seed(seed) for seed in as_many_as_fit(seeds, session)]
-        if not self.seeds:
-            raise InputError("replicas need at least one seed: write seeds=range(100)")
+        self.seeds = as_many_as_fit(seeds, session)
         if session.engine not in ("cpu", "cuda"):
             raise EngineError(
                 "replicas run on the engines cpu and cuda, and this session runs on "
@@ -286,13 +282,27 @@ def as_many_as_fit(seeds: Iterable[int], session: Session) -> list[int]:
     # Per weight: values, gradients and slots, twice (bank and copy before a step), and three bytes.
     row = np.dtype(net.dtype).itemsize * 2 * numbers + 3
     each = 3_000 + 1_000 * len(net.layers) + row * len(net.bank)
-    asked, found = shorten(seeds), list(islice(seeds, most(each) + 1))
-    if len(found) > most(each):
-        raise InputError(
-            f"a replica takes {in_units(each)} of memory, and this machine has memory for "
-            f"{most(each):,}: pass fewer seeds than {asked}"
-        )
-    return found
+    too_many = (
+        f"a replica takes {in_units(each)} of memory, and this machine has memory for "
+        f"{most(each):,}: pass fewer seeds than {shorten(seeds)}"
+    )
+    return checked_seeds(seeds, most(each), too_many, "replicas need")
+
+
+def checked_seeds(seeds: object, most: int, too_many: str, needs: str) -> list[int]:
+    """Return seeds as a list; raise InputError.
+
+    most      their largest number; `too_many` is the error for more of them
+    needs     begins the error for none
+    """
+    if not isinstance(seeds, Iterable):
+        raise InputError(f"seeds are several numbers, such as range(100), not {shorten(seeds)}")
+    some = list(islice(seeds, most + 1))
+    if len(some) > most:
+        raise InputError(too_many)
+    if not some:
+        raise InputError(f"{needs} at least one seed: write seeds=range(100)")
+    return [check_seed(seed) for seed in some]
 
 
 @answered

@@ -33,7 +33,7 @@ PLAIN: dict[str, sv.Layer] = {
     "FrequencyEncoding": sv.FrequencyEncoding(4, octaves=2),
     "LayerNorm": sv.LayerNorm(4),
     "RMSNorm": sv.RMSNorm(4),
-    "GroupNorm": sv.GroupNorm((2, 1, 2), 2),
+    "GroupNorm": sv.GroupNorm((2, 1, 2), 1),
     "Softmax": sv.Softmax(4),
     "LogSoftmax": sv.LogSoftmax(4),
     "MaxPool2d": sv.MaxPool2d((1, 2, 2), kernel=2, stride=1, padding=1),

@@ -248,6 +248,12 @@ def session(engine: str = "cpu", seed: int = 1) -> sv.Session:
     )
 
 
+def test_gains_of_channels_begin_at_1_and_shifts_at_0() -> None:
+    for layer in (sv.GroupNorm((2, 3, 3), 1), sv.BatchNorm((2, 3, 3)), sv.LayerNorm(2)):
+        sv.Network([layer])
+        assert (layer.kernel.tolist(), layer.bias.tolist()) == ([1.0, 1.0], [0.0, 0.0])
+
+
 def test_a_forward_has_mean_0_and_variance_1_over_batch_and_pixels() -> None:
     norm = sv.BatchNorm((2, 2, 2))
     y = norm.forward(BATCH).reshape(70, 2, norm.pixels)
