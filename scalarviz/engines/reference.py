@@ -246,18 +246,14 @@ def branch_forward(operation: Operation, numbers: OperationArrays) -> FloatArray
     return numbers.x
 
 
-def branch_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    return not_none(numbers.upstream)
-
-
 def sum_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
     x, second = numbers.inputs
     return x + second
 
 
-def sum_backward(operation: Operation, numbers: OperationArrays) -> tuple[FloatArray, ...]:
-    gradient = not_none(numbers.upstream)
-    return gradient, gradient
+def to_each(operation: Operation, numbers: OperationArrays) -> tuple[FloatArray, ...]:
+    """Return the gradient of the outputs, for each buffer that is read."""
+    return (not_none(numbers.upstream),) * len(numbers.inputs)
 
 
 def product_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
@@ -429,8 +425,8 @@ REFERENCES = {
     "scale": Reference(scale_forward, scale_backward),
     "parametric": Reference(parametric_forward, parametric_backward),
     "convolution": Reference(convolution_forward, convolution_backward),
-    "branch": Reference(branch_forward, branch_backward),
-    "sum": Reference(sum_forward, sum_backward),
+    "branch": Reference(branch_forward, to_each),
+    "sum": Reference(sum_forward, to_each),
     "product": Reference(product_forward, product_backward),
     "concatenation": Reference(concatenation_forward, concatenation_backward),
     "dropout": Reference(dropout_forward, dropout_backward),
