@@ -439,6 +439,13 @@ REFERENCES = {
 _said: set[str] = set()
 
 
+def say_once(about: str, message: str) -> None:
+    """Log a message, unless one about the same was logged already."""
+    if about not in _said:
+        _said.add(about)
+        inform(message)
+
+
 @final
 class Costs:
     """The time that operations without kernels take.
@@ -467,10 +474,10 @@ class Costs:
     def say(self, steps: int, seconds: float) -> None:
         """Log once what these steps have cost, unless they are the first ones."""
         python, self.seconds = self.seconds, 0.0
-        if self._is_warm and steps and self._what not in _said:
-            _said.add(self._what)
-            inform(
+        if self._is_warm and steps:
+            say_once(
+                self._what,
                 f"{self._what}: as Python it takes {python / steps * 1e3:.2g} ms of a step of "
-                f"{seconds / steps * 1e3:.2g} ms"
+                f"{seconds / steps * 1e3:.2g} ms",
             )
         self._is_warm |= steps > 0
