@@ -331,13 +331,11 @@ def take_steps(
         try:
             ctrl_c.deliver()
             outcome = portion(run, optimizer, done, count)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Exception) as reason:  # of a layer that runs as Python
             restore(run, optimizer, before, kept, done)
             engine.forget()
-            raise Interrupted(losses[:done], steps) from None
-        except Exception:  # of a layer that runs as Python
-            restore(run, optimizer, before, kept, done)
-            engine.forget()
+            if isinstance(reason, KeyboardInterrupt):
+                raise Interrupted(losses[:done], steps) from None
             raise
         taken = len(outcome.losses)
         if taken == steps:

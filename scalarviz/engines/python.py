@@ -18,7 +18,6 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.messages import inform
 from scalarviz.core.bank_arrays import find_bad
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.optimizer import Optimizer
@@ -31,12 +30,12 @@ from scalarviz.engines.reference import (
     operation_backward,
     operation_forward,
     program_forward,
+    say_once,
 )
 from scalarviz.errors import UpdateError
 
 PIECE = 8  # samples that are evaluated between two looks at the clock
 PATIENCE = 2.0  # seconds after which it is said what is faster
-_said = False
 
 
 @final
@@ -59,19 +58,15 @@ class PythonEngine(Engine):
             for layer in self.layers:
                 part = layer.evaluate_rows(part)
             found += part
-            if time.monotonic() - start > PATIENCE and len(found) < len(rows):
-                self._speak_of(len(rows), (time.monotonic() - start) / len(found))
+            seconds = time.monotonic() - start
+            if seconds > PATIENCE and len(found) < len(rows) and find_spec("numba"):
+                all_of_it = len(rows) * seconds / len(found)
+                say_once(
+                    "the engine python",
+                    f"{len(rows):,} samples take the engine python about {all_of_it:,.0f} s: "
+                    "net.to('cpu') computes the same many times as fast",
+                )
         return self.array(found)
-
-    def _speak_of(self, samples: int, each: float) -> None:
-        """Log once that another engine is faster; `each` are the seconds of a sample."""
-        global _said
-        if not _said and find_spec("numba"):
-            inform(
-                f"{samples:,} samples take the engine python about {samples * each:,.0f} s: "
-                "net.to('cpu') computes the same many times as fast"
-            )
-        _said = True
 
     def survey(self, batch: FloatArray) -> dict[str, FloatArray]:
         return program_forward(self.program, self.bank.value, self.bank.state, batch)

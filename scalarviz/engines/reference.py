@@ -246,18 +246,14 @@ def branch_forward(operation: Operation, numbers: OperationArrays) -> FloatArray
     return numbers.x
 
 
-def branch_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    return not_none(numbers.upstream)
-
-
 def sum_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
     x, second = numbers.inputs
     return x + second
 
 
-def sum_backward(operation: Operation, numbers: OperationArrays) -> tuple[FloatArray, ...]:
-    gradient = not_none(numbers.upstream)
-    return gradient, gradient
+def to_each(operation: Operation, numbers: OperationArrays) -> tuple[FloatArray, ...]:
+    """Return the gradient of the outputs, for each buffer that is read."""
+    return (not_none(numbers.upstream),) * len(numbers.inputs)
 
 
 def product_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
@@ -429,8 +425,8 @@ REFERENCES = {
     "scale": Reference(scale_forward, scale_backward),
     "parametric": Reference(parametric_forward, parametric_backward),
     "convolution": Reference(convolution_forward, convolution_backward),
-    "branch": Reference(branch_forward, branch_backward),
-    "sum": Reference(sum_forward, sum_backward),
+    "branch": Reference(branch_forward, to_each),
+    "sum": Reference(sum_forward, to_each),
     "product": Reference(product_forward, product_backward),
     "concatenation": Reference(concatenation_forward, concatenation_backward),
     "dropout": Reference(dropout_forward, dropout_backward),
@@ -441,6 +437,13 @@ REFERENCES = {
 # ---- what it costs a step that some operations run as Python ------------------------------------
 
 _said: set[str] = set()
+
+
+def say_once(about: str, message: str) -> None:
+    """Log a message, unless one about the same was logged already."""
+    if about not in _said:
+        _said.add(about)
+        inform(message)
 
 
 @final
@@ -471,10 +474,10 @@ class Costs:
     def say(self, steps: int, seconds: float) -> None:
         """Log once what these steps have cost, unless they are the first ones."""
         python, self.seconds = self.seconds, 0.0
-        if self._is_warm and steps and self._what not in _said:
-            _said.add(self._what)
-            inform(
+        if self._is_warm and steps:
+            say_once(
+                self._what,
                 f"{self._what}: as Python it takes {python / steps * 1e3:.2g} ms of a step of "
-                f"{seconds / steps * 1e3:.2g} ms"
+                f"{seconds / steps * 1e3:.2g} ms",
             )
         self._is_warm |= steps > 0

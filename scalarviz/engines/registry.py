@@ -9,7 +9,6 @@ from importlib.util import find_spec
 from typing import Any
 
 from scalarviz.base.kernel_threads import check_process
-from scalarviz.base.messages import inform
 from scalarviz.base.processes import is_worker
 from scalarviz.base.shell_commands import pip_install
 from scalarviz.core.bank import Bank
@@ -21,7 +20,7 @@ from scalarviz.core.trace_program import TraceProgram
 from scalarviz.engines.engine import Engine
 from scalarviz.engines.expression.expression_engine import PythonExpressionEngine
 from scalarviz.engines.python import PythonEngine
-from scalarviz.engines.reference import runs_as_python
+from scalarviz.engines.reference import runs_as_python, say_once
 from scalarviz.errors import EngineError
 
 Maker = Callable[[Sequence[Layer], Program, Bank, Precision], Engine]
@@ -131,7 +130,6 @@ AUTO, FULL = "auto", Precision()
 # call (BENCHMARKS.md); the GPU is the faster one from 0.6 million on if many are taken at once, and
 # from 20 million on if each operation needs a kernel of its own.
 LARGE = 10**7
-_said: set[str] = set()
 
 
 def choose(
@@ -186,6 +184,5 @@ def choose_best(work: int, precision: Precision, program: Program | None = None)
 
 def announce(text: str) -> None:
     """Log a message, once, and not in each worker."""
-    if text not in _said and not is_worker():
-        _said.add(text)
-        inform(text)
+    if not is_worker():
+        say_once(text, text)

@@ -83,11 +83,10 @@ def describe(net: Network) -> Description:
     """Return the description of a network, with the state that is not in arrays."""
     parts = list(dict.fromkeys(net.layers))
     places = {layer: place for place, layer in enumerate(parts)}
-    names: Description = {} if net.names is None else {"names": net.names}
     layers = [describe_layer(layer) for layer in parts]
     own = describe_own(names_in(layers, "activation"), layers=names_in(layers, "formula"))
     return (
-        names
+        if_any(names=net.names)
         | own
         | {
             "layers": layers,
@@ -200,6 +199,15 @@ def build_init(description: Description) -> Init:
     settings = field(description, "settings", dict)
     name = field(description, "name", str)
     return make(Init, settings, "initializer", name=name, bias=description.get("bias"))
+
+
+def if_any(**entries: Any) -> Description:
+    """Return the entries of a description that have something in them; readers do without others.
+
+    >>> if_any(name="", marks=[[0, 3, "lowest"]])
+    {'marks': [[0, 3, 'lowest']]}
+    """
+    return {name: value for name, value in entries.items() if value}
 
 
 def field(description: Description, name: str, kind: type) -> Any:
@@ -336,12 +344,8 @@ def describe_own(
     rows = [ACTIVATIONS[name] for name in activations if name in ACTIVATIONS]
     parametric = [PARAMETRIC_FORMULAS[name] for name in layers]
     every: list[Iterable[Any]] = [rows, parametric, losses, optimizers]
-    found: Description = {}
-    for kind, used in zip(TABLES, every, strict=True):
-        digests = {row.name: row.digest for row in used if row.digest}
-        if digests:
-            found[kind] = digests
-    return {"own": found} if found else {}
+    digests = [{row.name: row.digest for row in used if row.digest} for used in every]
+    return if_any(own=if_any(**dict(zip(TABLES, digests, strict=True))))
 
 
 def check_own(description: Description) -> None:

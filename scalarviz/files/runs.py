@@ -50,6 +50,7 @@ from scalarviz.files.networks import (
     describe,
     describe_own,
     field,
+    if_any,
     not_made,
 )
 from scalarviz.files.run_settings import SettingsReader, SettingsWriter, build_clock, describe_loss
@@ -207,6 +208,7 @@ def describe_timeline(
 ) -> tuple[Description, Arrays]:
     """Return a training as a JSON object and arrays; the rest is as in `save_timeline`."""
     trainer, here = timeline.trainer, timeline.clock
+    metrics, origin = timeline.visits.metrics, timeline.origin
     start: Settings = timeline.branches[0].frames[0].settings
     with timeline.visit(Clock(here.step)):
         now = Frame.of(trainer.bank, here.step, trainer.settings)
@@ -226,8 +228,7 @@ def describe_timeline(
                 "fork": list(branch.fork),
                 "end": list(branch.end),
                 "journal": [describe_action(action, writer) for action in branch.journal],
-                **({"name": branch.given_name} if branch.given_name else {}),
-                **({"metrics": list(branch.metrics)} if branch.metrics else {}),
+                **if_any(name=branch.given_name, metrics=list(branch.metrics)),
             }
         )
     description = {
@@ -249,10 +250,16 @@ def describe_timeline(
         "clock": list(here),
         "bits": bits_of(network.bank),
         "order_of_sums": ORDER_OF_SUMS,
-        **describe_metrics(timeline.visits),
-        **describe_marks(timeline, places),
-        **describe_origin(timeline.origin),
-        **({"title": timeline.title} if timeline.title else {}),
+        **if_any(
+            metrics=metrics and {"names": list(metrics.rows), "every": metrics.every},
+            marks=[
+                [places[mark.branch], mark.step, mark.text[:LONGEST_MARK]]
+                for mark in timeline.stops.marks
+            ],
+            origin=origin
+            and {"did": origin.did, "step": origin.step, "operation": origin.operation},
+            title=timeline.title,
+        ),
         **own_of(start, timeline.branches),
     }
     require(
@@ -608,13 +615,6 @@ def settings_on_arrival(
 STEPS, VALUES = "metric-steps", "metric-values"  # arrays: "metric-steps NAME BRANCH"
 
 
-def describe_metrics(visits: FirstArrivals) -> Description:
-    """Return what a session measures, as an entry of the description of a run."""
-    if visits.metrics is None:
-        return {}
-    return {"metrics": {"names": list(visits.metrics.rows), "every": visits.metrics.every}}
-
-
 def metric_arrays(number: int, branch: Branch) -> dict[str, Array]:
     """Return the metrics of a branch as arrays."""
     arrays: dict[str, Array] = {}
@@ -666,14 +666,6 @@ def restore_metrics(
 # Marks: the steps at which a training stopped by itself or that were found, and why.
 
 
-def describe_marks(timeline: Timeline, places: Mapping[Branch, int]) -> Description:
-    """Return the marks, as an entry of the description of a run; `places` are those of branches."""
-    marks = [
-        [places[mark.branch], mark.step, mark.text[:LONGEST_MARK]] for mark in timeline.stops.marks
-    ]
-    return {"marks": marks} if marks else {}
-
-
 def restore_marks(timeline: Timeline, description: Description) -> None:
     """Give a loaded training its marks; raise InputError if malformed."""
     if "marks" not in description:
@@ -700,13 +692,6 @@ def restore_marks(timeline: Timeline, description: Description) -> None:
 # Where a session came from: the change of the network and its moment, as a text.
 
 LONGEST = 200  # characters of the description
-
-
-def describe_origin(origin: Origin | None) -> Description:
-    """Return where a session came from, as an entry of the description of a run."""
-    if origin is None:
-        return {}
-    return {"origin": {"did": origin.did, "step": origin.step, "operation": origin.operation}}
 
 
 def read_origin(description: Description) -> Origin | None:

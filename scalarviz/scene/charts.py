@@ -165,7 +165,8 @@ class ChartScales:
     last: float
     losses: LossScale = field(default_factory=LossScale)
 
-    def x(self, step: float) -> float:
+    def x(self, step: Any) -> Any:
+        """Return the pixel of a step, or those of some."""
         return self.plot.x + (step - self.first) / (self.last - self.first) * self.plot.width
 
     def y(self, value: float) -> float:
@@ -192,8 +193,7 @@ class ChartScales:
         up = np.clip(
             np.where(np.isfinite(y), y, np.nan) if share else self.losses.up(y), -0.02, 1.02
         )
-        x = self.plot.x + (x - self.first) / (self.last - self.first) * self.plot.width
-        return np.stack([x, self.plot.bottom - up * self.plot.height], axis=1)
+        return np.stack([self.x(x), self.plot.bottom - up * self.plot.height], axis=1)
 
 
 def draw_loss(
@@ -423,7 +423,7 @@ def draw_places(
 
 def draw_step(canvas: Canvas2D, scales: ChartScales, step: float, color: str) -> float:
     """Draw a line at a step, from the top of the plot to its bottom; return where it is."""
-    x = scales.x(step)
+    x: float = scales.x(step)
     canvas.segments([(x, scales.plot.y)], [(x, scales.plot.bottom)], color, width=1.0)
     return x
 

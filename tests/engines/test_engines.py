@@ -213,7 +213,7 @@ def test_stepping_by_hand_and_by_the_engine_mix(engine: str) -> None:
 @pytest.fixture
 def unsaid(monkeypatch: pytest.MonkeyPatch) -> None:
     """No choice of an engine has been logged yet."""
-    monkeypatch.setattr("scalarviz.engines.registry._said", set())
+    monkeypatch.setattr("scalarviz.engines.reference._said", set())
 
 
 @pytest.mark.usefixtures("unsaid")
@@ -402,7 +402,7 @@ def test_what_takes_the_engine_python_long_is_said_once(
 ) -> None:
     net, samples = sv.Network([3, 4, 2], "tanh", seed=1), np.random.default_rng(0).random((40, 3))
     whole = net(samples)
-    monkeypatch.setattr(python_engine, "_said", False)
+    monkeypatch.setattr("scalarviz.engines.reference._said", set())
     monkeypatch.setattr(python_engine, "PATIENCE", 0.0)
     with caplog.at_level("INFO"):
         for _ in range(2):
@@ -632,7 +632,7 @@ def test_so_has_a_step_operation_by_operation(worth: int, monkeypatch: pytest.Mo
         run: Any = net.run(InOrder(X, X), sv.Loss("mse"))
         if moments:
             run.begin(0)
-            assert (run._passes._guard is not None) is (worth == 0)
+            assert (run._passes._choice is not None) is (worth == 0)
             for moment in net.program.moments:
                 run.perform(moment, sv.Adam(0.1))
         else:

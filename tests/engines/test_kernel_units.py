@@ -27,12 +27,11 @@ from scalarviz.core.formulas import activations, layer_formulas, losses
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.formula import FloatFunction, Formula
 from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS, RowFormula
-from scalarviz.core.formulas.losses import LOSSES
 from scalarviz.engines.codegen import compiling, kernel_units
 from scalarviz.engines.codegen.dispatch import by_address
 from scalarviz.engines.codegen.kernel_units import Unit
 from scalarviz.engines.cpu import products, records
-from scalarviz.engines.cpu.table import KERNELS, every_unit, kernels_of, kernels_of_loss
+from scalarviz.engines.cpu.table import KERNELS, every_unit, kernels_of, units_of_loss
 from scalarviz.engines.expression import expression_kernels
 from scalarviz.engines.expression.cpu_expression import SHELL
 from scalarviz.errors import EngineError, InputError
@@ -63,7 +62,7 @@ def test_the_same_formulas_give_the_same_text() -> None:
             "LEAK",
             kernels_of("activation", KERNELS["activation"], ACTIVATIONS["leaky_relu"])["forward"],
         ),
-        (losses, "FLOOR", kernels_of_loss(LOSSES["mape"])["loss"]),
+        (losses, "FLOOR", units_of_loss(losses.Loss("mape"))["loss"]),
         (
             layer_formulas,
             "pi",

@@ -17,7 +17,6 @@ import math
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from math import prod
@@ -163,16 +162,15 @@ class CpuCalls:
             return samples * self.program.most_products > WORTH_CORES_APART
         return samples * self.program.products > WORTH_CORES
 
-    def guard(self, samples: int, *, apart: bool = False) -> AbstractContextManager[object] | None:
-        """Return a context manager for calls of kernels on a batch of a size, or None for none."""
-        cores = self._splits(samples) or self.together(samples, apart=apart)
-        return ONE_AT_A_TIME if cores else None
-
-    def choice(self, job: CpuJob, tables: Tables, samples: int) -> ThreadChoice:
-        """Return what chooses the threads for calls of a job that is made for all cores.
+    def choice(
+        self, job: CpuJob, tables: Tables, samples: int, *, apart: bool = False
+    ) -> ThreadChoice | None:
+        """Return what chooses the threads for calls of a job, or None if it has one thread.
 
         It is that of earlier jobs for batches of this size, and knows how long they took.
         """
+        if not (self._splits(samples) or self.together(samples, apart=apart)):
+            return None
         (operations,) = job.keep(alone=self.linked(tables).operations)
         record = job.record
         add = self.load(ADDING)["add"].address if record.add_chunks else 0  # no passes alone
@@ -206,7 +204,6 @@ class BatchPasses:
         apart: bool = False,
     ) -> None:
         self._work = work
-        self._guard = work.guard(samples, apart=apart)
         passing = TOGETHER if work.together(samples, apart=apart) else ALONE
         kernels = work.load(PASSES | passing, samples)
         self._call = work.calling(kernels["run"])
@@ -215,7 +212,7 @@ class BatchPasses:
         job.set_program(work.linked(tables, samples), tables.plan if plan is None else plan)
         job.set_kernels({field: kernels[field] for field in ("chunk_work", "run_pass")})
         job.set_kernels(work.rounding())
-        self._choice = None if self._guard is None else work.choice(job, tables, samples)
+        self._choice = work.choice(job, tables, samples, apart=apart)
         if work.precision.mixed:
             job.set_halves(np.empty_like(work.bank.value))
         rows = np.arange(samples, dtype=np.uint64)
@@ -269,11 +266,10 @@ class BatchPasses:
         errors[:] = 0.0
         if work.precision.mixed:
             work.rounding()["round_bank"].call(job.address)
-        if self._choice is None or self._guard is None:
+        if self._choice is None:
             self._call(job.address)
         else:
-            with self._guard:
-                self._choice.run(1, self._run_once, self._job.use_threads)
+            self._choice.run(1, self._run_once, self._job.use_threads)
         return errors
 
     def _run_once(self, count: int) -> bool:
@@ -308,19 +304,20 @@ class ThreadChoice:
 
         `use` lets kernels use all cores, if its argument is True, or one.
         """
-        use(self._together)
-        if self._left <= 0.0 and self._seconds < math.inf:
-            some = min(count, math.ceil(LONG / max(self._seconds, SHORTEST)))
-            if not self._try(some, call, use):
-                return
-            count -= some
-        if count:
-            _, seconds = timed(count, call)
-            self._left -= seconds
-            self._seconds = min(self._newest, seconds / count)
-            if self._newest == math.inf:  # of the first call, which loads and allocates
-                self._seconds = math.inf
-            self._newest = seconds / count
+        with ONE_AT_A_TIME:
+            use(self._together)
+            if self._left <= 0.0 and self._seconds < math.inf:
+                some = min(count, math.ceil(LONG / max(self._seconds, SHORTEST)))
+                if not self._try(some, call, use):
+                    return
+                count -= some
+            if count:
+                _, seconds = timed(count, call)
+                self._left -= seconds
+                self._seconds = min(self._newest, seconds / count)
+                if self._newest == math.inf:  # of the first call, which loads and allocates
+                    self._seconds = math.inf
+                self._newest = seconds / count
 
     def _try(self, count: int, call: Callable[[int], bool], use: Callable[[bool], None]) -> bool:
         """Take steps the other way, and stay with it if it is faster; return what `call` does."""

@@ -37,7 +37,6 @@ from scalarviz.engines.cpu.calls import (
 )
 from scalarviz.engines.cpu.job import (
     CpuJob,
-    Order,
     Room,
     Tables,
     address,
@@ -48,7 +47,6 @@ from scalarviz.engines.cpu.job import (
     pass_of,
     passes,
     plan_loss,
-    set_order,
     whole_pass,
 )
 from scalarviz.engines.cpu.records import Records
@@ -202,9 +200,8 @@ class CpuRun(Run):
         super().__init__(batches, loss)
         self.engine = engine
         self._work = work
-        self._order: Order | None = None
         self._loss_key = loss.key
-        self._together, self._guard = work.together(batches.size), work.guard(batches.size)
+        self._together = work.together(batches.size)
         places = 1
         if self._together:
             places = min(number_of_chunks(batches.size), get_thread_count())  # type: ignore[no-untyped-call]  # numba's
@@ -266,8 +263,7 @@ class CpuRun(Run):
         job.set_samples(batches, batches.size)
         self._set_batches(job, batches)
         job.progress.factor = self.loss_function.factor
-        if self._guard is not None:
-            self._choice = work.choice(job, self.engine.tables, batches.size)
+        self._choice = work.choice(job, self.engine.tables, batches.size)
         self._job = job
         return job
 
@@ -279,20 +275,11 @@ class CpuRun(Run):
         job.set_batches(batches, array(batches.inputs), array(goals))
         self._drawn = batches
 
-    def _set_optimizer(self, job: CpuJob, optimizer: Optimizer) -> None:
-        """Write an optimizer and its kernels to the job, unless it is the last one."""
-        order = Order.of(optimizer, len(self.engine.bank), self._order)
-        if order is self._order:
-            return
-        job.set_optimizer(optimizer, order, self._work.load(units_of_optimizer(optimizer)))
-        set_order(self._plan, order)
-        self._order = order
-
     def steps(self, optimizer: Optimizer, first: int, count: int) -> RunOutcome:
         check_process()
         bank, batches = self.engine.bank, self.batches.block(first, count)
         job = self._job or self._made_job(optimizer)
-        self._set_optimizer(job, optimizer)
+        job.follow(optimizer, self._work.load)
         if batches is not self._drawn:
             self._set_batches(job, batches)
         room = self._take_room()
@@ -303,11 +290,10 @@ class CpuRun(Run):
         progress.losses = self._loss_at if count == 1 else address(losses)
         progress.count, progress.taken, progress.result = before, 0, NONE
 
-        if self._choice is None or self._guard is None:
+        if self._choice is None:
             self._train(job.address)
         else:
-            with self._guard:
-                self._choice.run(count, self._train_some, job.use_threads)
+            self._choice.run(count, self._train_some, job.use_threads)
         self._work.rooms = {self._sizes: room}
         bank.has_gradients = True
         bank.count_steps(progress.count - before)
@@ -379,7 +365,7 @@ class CpuRun(Run):
         """Run the optimizer's part of a step, and raise its error if it fails."""
         bank = self.engine.bank
         job, before = self._job or self._made_job(optimizer), BeforeStep(bank, optimizer)
-        self._set_optimizer(job, optimizer)
+        job.follow(optimizer, self._work.load)
         job.progress.count = bank.step_count
         self._work.load(MOVING)["move"].call(job.address)
         bad = job.progress.result

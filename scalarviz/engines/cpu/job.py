@@ -16,7 +16,7 @@ waits for all chunks, so a new pass begins with it, both forward and backward.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, final
@@ -31,7 +31,7 @@ from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.precision import Precision
 from scalarviz.core.program import NONE, Buffer, Moment, Program
 from scalarviz.data.batches import POINTS, Batches
-from scalarviz.engines.codegen.kernel_units import Kernel
+from scalarviz.engines.codegen.kernel_units import Kernel, Unit
 from scalarviz.engines.cpu import tiles as plans
 from scalarviz.engines.cpu.products import LONGEST
 from scalarviz.engines.cpu.records import (
@@ -74,6 +74,7 @@ class CpuJob:
         self.address = ctypes.addressof(self.record)
         self._bank = bank
         self._kept: dict[str, Any] = {}
+        self._order: Order | None = None  # that `follow` has written
         self.threads: list[tuple[int, int, int]] = []
         self.fill(
             "bank", value=bank.value, seen=bank.value, grad=bank.grad, frozen=bank.frozen,
@@ -164,6 +165,20 @@ class CpuJob:
             **addresses({field: kernels[field] for field in units_of_optimizer(optimizer)}),
         )  # fmt: skip
         self.fill("bank", slots=self._bank.slot_block(order.slots), slot_count=len(order.slots))
+
+    def follow(
+        self, optimizer: Optimizer, load: Callable[[Mapping[str, Unit]], Mapping[str, Kernel]]
+    ) -> None:
+        """Write an optimizer with its kernels to the job and its plan, unless it is the last one.
+
+        load  returns the kernels of units
+        """
+        order = Order.of(optimizer, self.bank.rows, self._order)
+        if order is self._order:
+            return
+        self.set_optimizer(optimizer, order, load(units_of_optimizer(optimizer)))
+        set_order(self._kept["program.plan"], order)
+        self._order = order
 
 
 # ---- a program ----------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
-from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES, Loss, LossRow, RowLossRow
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES, Loss, LossRow
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.precision import Precision
@@ -309,11 +309,7 @@ def called(field: str, kernel: Callable[..., None]) -> Callable[..., None]:
 
 def units_of_loss(loss: Loss) -> dict[str, Unit]:
     """Return the kernels of a loss, by the fields of a plan that have their addresses."""
-    return kernels_of_loss(loss.row)
-
-
-def kernels_of_loss(row: LossRow | RowLossRow) -> dict[str, Unit]:
-    """Return the kernels of a row of `LOSSES` or `ROW_LOSSES`."""
+    row = loss.row
     scalar = isinstance(row, LossRow)
     error = training_kernels.scalar_error if scalar else training_kernels.row_error
     delta = training_kernels.scalar_delta if scalar else training_kernels.row_delta
@@ -351,9 +347,8 @@ def every_unit() -> list[Unit]:
             found += kernels_of(kind, KERNELS[kind], row).values()
     found += kernels_of("wide_affine", WIDE_AFFINE, None).values()
     found += [*kernels_of_parts().values(), *units_of_lanes().values(), TRAIN_LANES]
-    losses: list[LossRow | RowLossRow] = [*LOSSES.values(), *ROW_LOSSES.values()]
-    for each in losses:
-        found += kernels_of_loss(each).values()
+    for name in (*LOSSES, *ROW_LOSSES):
+        found += units_of_loss(Loss(name)).values()
     for row in OPTIMIZERS.values():
         found += kernels_of_optimizer(row).values()
     return [*found, *map(kernel_of_schedule, SCHEDULES.values())]

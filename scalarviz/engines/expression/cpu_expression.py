@@ -32,7 +32,7 @@ from scalarviz.core.trace import EVERY_OPERATION, MOST_OPERANDS, Trace
 from scalarviz.core.trace import NONE as NO_NODE
 from scalarviz.engines.codegen.dispatch import BINARY_PARTIALS, TERNARY_PARTIALS
 from scalarviz.engines.codegen.kernel_units import Dtype, Kernel, Unit, load
-from scalarviz.engines.cpu.job import CpuJob, Order, address, link
+from scalarviz.engines.cpu.job import CpuJob, address, link
 from scalarviz.engines.cpu.records import PLAN, Records, TileRecord
 from scalarviz.engines.cpu.table import MOVING, units_of_loss, units_of_optimizer
 from scalarviz.engines.engine import BeforeStep, Waiting
@@ -79,7 +79,6 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         self._tile = tables.numbers * tables.samples
         self._whole = len(self.rows) == len(bank)
         self._spare: list[FloatArray] = []  # workspaces that no pending backward needs
-        self._order: Order | None = None
         self._error = np.zeros(1)
         self._plan = np.zeros(1, PLAN)
         self._plan["out_size"] = self._plan["goals"] = self._results
@@ -188,12 +187,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
 
     def _prepare(self, optimizer: Optimizer) -> BeforeStep:
         """Write an optimizer to the job, and return a copy of the state that a step may change."""
-        order = Order.of(optimizer, len(self.bank), self._order)
-        if order is not self._order:
-            kernels = self._load(units_of_optimizer(optimizer))
-            self._training.job.set_optimizer(optimizer, order, kernels)
-            self._plan["refuse"] = order.refuses
-            self._order = order
+        self._training.job.follow(optimizer, self._load)
         self._training.job.progress.count = self.bank.step_count
         return BeforeStep(self.bank, optimizer)
 
@@ -556,7 +550,7 @@ class ExpressionJob:
         self._record, self._ends = TraceRecord(), TileRecord()
         self.address = ctypes.addressof(self._record)
         dtype, outputs, record = bank.value.dtype, len(tables.outputs), self._record
-        (self.job.program.plan,) = self.job.keep(plan=plan)
+        self.job.fill("program", plan=plan)
         self.job.record.move = kernels["move"].address
         ends = np.zeros((3, outputs, tables.samples), dtype)
         self._ends.space = address(ends)

@@ -22,6 +22,7 @@ import sys
 import threading
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -111,22 +112,17 @@ class Bytes:
         return self.content[self.at - size : self.at].decode()
 
 
-def unsigned(number: int, width: int = 0) -> bytes:
-    """Return a number in LEB128, padded to `width` bytes."""
+def groups(last: range, number: int, width: int = 0) -> bytes:
+    """Return a number in LEB128, padded to `width` bytes; `last` are those of one group of bits."""
     out: list[int] = []
-    while number > 127 or len(out) + 1 < width:
-        out.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*out, number])
-
-
-def signed(number: int, width: int = 0) -> bytes:
-    """Return a number in signed LEB128, padded to `width` bytes."""
-    out: list[int] = []
-    while not -64 <= number < 64 or len(out) + 1 < width:
+    while number not in last or len(out) + 1 < width:
         out.append(number & 127 | 128)
         number >>= 7
     return bytes([*out, number & 127])
+
+
+unsigned = partial(groups, range(128))
+signed = partial(groups, range(-64, 64))
 
 
 def section(number: int, *parts: bytes) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from math import prod
@@ -24,7 +24,7 @@ from scalarviz.core.layers.elementwise_layers import Activation, Dropout
 from scalarviz.core.layers.nested import Concatenate, Product, TwoBranches
 from scalarviz.core.layers.normalization import Affine, LayerNorm
 from scalarviz.core.layers.parameters import own_parameters, state_arrays
-from scalarviz.core.layers.picture_layers import Conv1d
+from scalarviz.core.layers.picture_layers import Conv1d, Conv2d
 from scalarviz.core.layers.rowwise_layers import Slice
 from scalarviz.core.layers.shapes import shape_behind
 from scalarviz.errors import InputError, ScalarvizError
@@ -309,35 +309,41 @@ def network_to_torch(net: Network) -> Any:
 
 FUNCTIONS = "sin", "exp"  # activations that PyTorch has as functions
 ANY_SHAPE = LayerNorm, Activation, Dropout  # which take pictures as they are
-BACK: dict[str, Any] = {
-    "Dense": lambda nn, a, shape: nn.Linear(a.inputs, a.outputs, a.has_bias),
-    "Conv2d": lambda nn, a, shape: nn.Conv2d(
-        a.shape[0], a.channels, a.kernel_size, a.stride, a.padding, a.dilation, a.groups, a.has_bias
-    ),
-    "Conv1d": lambda nn, a, shape: nn.Conv1d(
-        a.shape[0],
-        a.channels,
-        a.kernel_size[1],
-        a.stride[1],
-        a.padding[1],
-        a.dilation[1],
-        a.groups,
-        a.has_bias,
-    ),
-    "MaxPool2d": lambda nn, a, shape: nn.MaxPool2d(a.kernel, a.stride, a.padding),
-    "AvgPool2d": lambda nn, a, shape: nn.AvgPool2d(a.kernel, a.stride, a.padding),
-    "Flatten": lambda nn, a, shape: nn.Flatten(),
-    "Reshape": lambda nn, a, shape: nn.Unflatten(1, a.shape),
+
+
+def plain(kind: str, *given: str | int) -> Callable[..., Any]:
+    """Return how a module is made of a layer: of its attributes of these names, and of numbers."""
+    return lambda nn, a, shape: getattr(nn, kind)(
+        *[getattr(a, each) if isinstance(each, str) else each for each in given]
+    )
+
+
+def convolution(nn: Any, a: Conv1d | Conv2d, shape: Shape) -> Any:
+    """Make the module of a convolution, of pictures or of sequences 1 high."""
+    kind, sides = (nn.Conv1d, 1) if isinstance(a, Conv1d) else (nn.Conv2d, 2)
+    moves = [each[-sides:] for each in (a.kernel_size, a.stride, a.padding, a.dilation)]
+    return kind(a.shape[0], a.channels, *moves, a.groups, a.has_bias)
+
+
+# The module of each kind of layer, made of torch.nn, the layer, and the shape of a sample.
+BACK: dict[str, Callable[..., Any]] = {
+    "Dense": plain("Linear", "inputs", "outputs", "has_bias"),
+    "Conv2d": convolution,
+    "Conv1d": convolution,
+    "MaxPool2d": plain("MaxPool2d", "kernel", "stride", "padding"),
+    "AvgPool2d": plain("AvgPool2d", "kernel", "stride", "padding"),
+    "Flatten": plain("Flatten"),
+    "Reshape": plain("Unflatten", 1, "shape"),
     "LayerNorm": lambda nn, a, shape: nn.LayerNorm(shape, a.eps),
-    "RMSNorm": lambda nn, a, shape: nn.RMSNorm(a.inputs, a.eps),
-    "GroupNorm": lambda nn, a, shape: nn.GroupNorm(a.groups, a.features, a.eps),
+    "RMSNorm": plain("RMSNorm", "inputs", "eps"),
+    "GroupNorm": plain("GroupNorm", "groups", "features", "eps"),
     "BatchNorm": lambda nn, a, shape: (nn.BatchNorm2d if a.input_shape else nn.BatchNorm1d)(
         a.features, a.eps, a.momentum
     ),
-    "Dropout": lambda nn, a, shape: nn.Dropout(a.rate),
+    "Dropout": plain("Dropout", "rate"),
     "PReLU": lambda nn, a, shape: nn.PReLU(a.counts[0]),
-    "Softmax": lambda nn, a, shape: nn.Softmax(1),
-    "LogSoftmax": lambda nn, a, shape: nn.LogSoftmax(1),
+    "Softmax": plain("Softmax", 1),
+    "LogSoftmax": plain("LogSoftmax", 1),
 }
 
 

@@ -1,7 +1,7 @@
 """One training step as an ONNX graph: forward, loss, backward and the optimizer's arithmetic.
 
-To add a kind of operation, write its two functions, forward and backward, and a row of `KINDS`, or
-of `ROWS` for a formula of whole rows.
+To add a kind of operation, or a formula of whole rows, write its two functions, forward and
+backward, and a row of `KINDS`.
 """
 
 from __future__ import annotations
@@ -740,6 +740,7 @@ def average_pool_back(at: StepOperation) -> tuple[str, ...]:
     return (back_through(at, w, g, kernel),)
 
 
+# By the kind of an operation, or, of whole rows, by its formula.
 KINDS: dict[str, tuple[Forward, Backward]] = {
     "affine": (affine, affine_back),
     "activation": (activation, activation_back),
@@ -751,8 +752,6 @@ KINDS: dict[str, tuple[Forward, Backward]] = {
     "product": (partial(of_inputs, "Mul"), product_back),
     "concatenation": (partial(of_inputs, "Concat", axis=1), concatenation_back),
     "batch_norm": (batch_norm, batch_norm_back),
-}
-ROWS: dict[str, tuple[Forward, Backward]] = {
     "layer_norm": (partial(norm, True), partial(norm_back, True)),
     "group_norm": (partial(norm, True), partial(norm_back, True)),
     "rms_norm": (partial(norm, False), partial(norm_back, False)),
@@ -768,8 +767,7 @@ ROWS: dict[str, tuple[Forward, Backward]] = {
 
 def writers_of(operation: Operation) -> tuple[Forward, Backward]:
     """Return the two functions of an operation; raise UnwritableError if it has none."""
-    is_row = operation.kind == "row"
-    found = ROWS.get(operation.formula) if is_row else KINDS.get(operation.kind)
+    found = KINDS.get(operation.formula if operation.kind == "row" else operation.kind)
     if found is None:
         raise UnwritableError
     return found

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import plural, text
-from scalarviz.scene.canvas.palette import contrast, rgb, spread, to_bytes
+from scalarviz.scene.canvas.palette import rgb, spread, to_bytes
+from scalarviz.scene.exhibits.classified import readable_on
 from scalarviz.stage.displays.html_tables import factors, never_raises, number_text
 from scalarviz.stage.displays.svg import (
     LARGE,
@@ -34,7 +35,6 @@ MOST_WORK = 200_000  # most weights times samples of a step that is replayed by 
 LINE = 21.0
 CELL = 98.0, 46.0  # width and height
 MOST_EXACT = 200  # up to so many numbers, the scale ends at the largest
-WHITE, BLACK = "#ffffff", "#000000"  # one of them has a contrast of at least 4.5 on any color
 
 Row = tuple[str, ...]  # the sides of an equation, or a single sentence
 
@@ -84,8 +84,7 @@ def color_of(value: float, scale: float) -> str:
 
 def ink_on(color: str) -> str:
     """Return white or black, whichever has more contrast with a color."""
-    white, black = contrast(rgb((color,)), rgb((WHITE, BLACK)))
-    return WHITE if white > black else BLACK
+    return "#" + to_bytes(readable_on(rgb((color,)))[0]).tobytes().hex()
 
 
 def cell(drawing: SvgDrawing, value: float, scale: float) -> None:
