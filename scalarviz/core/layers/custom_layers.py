@@ -11,6 +11,7 @@ import numpy as np
 
 from scalarviz.base.checks import as_floats, shorten, size
 from scalarviz.core.formulas.initializers import Init
+from scalarviz.core.layers.shapes import placed
 from scalarviz.core.program import NONE, Program, Shape
 from scalarviz.errors import InputError, ShapeError
 
@@ -72,20 +73,17 @@ def draw_arrays(layer: Layer, init: Init, seed: int, fans: tuple[int, int]) -> N
 
     fans  fan-in and fan-out
     """
-    row = layer.first_row
-    for name, shape in layer._shapes.items():
+    for name, shape, row in placed(layer._shapes, layer.first_row):
         part = layer.bank.value[row : row + prod(shape)]
         init.fill(part, init.bias if name == "bias" else init.weight, fans, seed, row, shape)
-        row += len(part)
 
 
 def name_by_shape(layer: Layer, row: int) -> str:
     """Return the name of a parameter, such as "slope 2", by the shapes of the arrays."""
-    for name, shape in layer.parameter_shapes().items():
-        if 0 <= row < prod(shape):
-            places = ", ".join(map(str, np.unravel_index(row, shape)))
+    for name, shape, first in placed(layer.parameter_shapes()):
+        if first <= row < first + prod(shape):
+            places = ", ".join(map(str, np.unravel_index(row - first, shape)))
             return f"{name} {places}" if prod(shape) > 1 else name
-        row -= prod(shape)
     raise IndexError(f"{layer} has no parameters")
 
 

@@ -80,7 +80,6 @@ class PerceptronLayer(WeightedLayer):
         shapes = {"weight": (count, *window)} | ({"bias": (count,)} if self.has_bias else {})
         super().__init__(inputs, outputs, self.formula.name, parameters=shapes)
         self.count = count
-        self._window = window
         self.fan_in = prod(window)
         self.init = None if init is None else Init.of(init)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any, final
 
 import numpy as np
@@ -15,7 +16,7 @@ from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, Parametr
 from scalarviz.core.formulas.randomness import MASK, drop_word
 from scalarviz.core.layers.layer import Batch, Layer
 from scalarviz.core.layers.parameters import own_states
-from scalarviz.core.layers.shapes import numbers_of, shape_setting
+from scalarviz.core.layers.shapes import numbers_of, placed, shape_setting
 from scalarviz.core.program import Program, Shape
 from scalarviz.errors import InputError
 
@@ -97,10 +98,9 @@ class Elementwise(Layer):
 
     @final
     def initialize(self, init: Init, seed: int) -> None:
-        row = self.first_row
-        for (_, start), count in zip(self.formula.starts, self.counts, strict=True):
-            self.bank.value[row : row + count] = start
-            row += count
+        arrays = placed(self._shapes, self.first_row)
+        for (_, start), (_, shape, row) in zip(self.formula.starts, arrays, strict=True):
+            self.bank.value[row : row + prod(shape)] = start
 
     def settings(self) -> dict[str, Any]:
         counts = dict(zip(self.formula.parameters, self.counts, strict=True))

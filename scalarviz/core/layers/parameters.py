@@ -14,6 +14,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray, as_floats
 from scalarviz.core.bank import Bank
 from scalarviz.core.bank_arrays import is_like
+from scalarviz.core.layers.shapes import placed
 from scalarviz.core.program import Shape
 from scalarviz.core.weight import Part, Weight
 from scalarviz.errors import NotFiniteError, OwnershipError, ShapeError
@@ -113,11 +114,11 @@ def checked_array(
 
 def own_parameters(layer: Layer, prefix: str = "") -> dict[str, ParameterArray]:
     """Return the arrays of a layer by role, "weight" and "bias", without those of inner layers."""
-    found, bank, row = {}, layer.bank, layer.first_row
-    for role, shape in layer.parameter_shapes().items():
-        found[role] = ParameterArray(prefix + role, bank, row, shape)
-        row += prod(shape)
-    return found
+    bank = layer.bank  # which sets the first row, if it is made now
+    return {
+        role: ParameterArray(prefix + role, bank, row, shape)
+        for role, shape, row in placed(layer.parameter_shapes(), layer.first_row)
+    }
 
 
 def named_layers(layers: Iterable[Layer], prefix: str = "") -> Iterator[tuple[str, Layer]]:
@@ -145,12 +146,10 @@ def own_states(layer: Layer, states: FloatArray) -> FloatArray:
 
 def state_arrays(layer: Layer) -> dict[str, FloatArray]:
     """Return views of the state of a layer by role, such as "running_mean"."""
-    found, place = {}, 0
-    for role, shape in layer.state_shapes().items():
-        after = place + prod(shape)
-        found[role] = layer.state[place:after].reshape(shape)
-        place = after
-    return found
+    return {
+        role: layer.state[place : place + prod(shape)].reshape(shape)
+        for role, shape, place in placed(layer.state_shapes())
+    }
 
 
 class OnDemand(Sequence[T]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,13 @@ def numbers_of(shape: object, what: str) -> tuple[Shape, int]:
         picture = shape_of(shape, what, 1 if len(shape) == 2 else 2)
         return picture, size(prod(picture), what)
     return (), size(shape, what)
+
+
+def placed(shapes: Mapping[str, Shape], first: int = 0) -> Iterator[tuple[str, Shape, int]]:
+    """Yield name and shape of arrays, and where each begins that stand behind each other."""
+    for name, shape in shapes.items():
+        yield name, shape, first
+        first += prod(shape)
 
 
 def groups_of(groups: object, seen: int, made: int) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from scalarviz.core.layers.parameters import (
     own_parameters,
     state_arrays,
 )
+from scalarviz.core.layers.shapes import placed
 from scalarviz.core.value import Value
 from scalarviz.core.weight import Part, Weight
 from scalarviz.errors import InputError, OwnershipError, ShapeError
@@ -255,16 +257,15 @@ def walls_of(
     arrays: Mapping[str, npt.NDArray[Any]], places: npt.NDArray[np.intp], bank: Bank
 ) -> dict[str, Wall]:
     """Return the walls of arrays whose Values are the first at these `places` of a bank."""
-    found, start = {}, 0
-    for name, array in arrays.items():
-        rows = places[start : start + array.size]
-        start += array.size
+    found = {}
+    for name, shape, start in placed({name: array.shape for name, array in arrays.items()}):
+        rows = places[start : start + prod(shape)]
         if (np.diff(rows) != 1).any():
             raise OwnershipError(
                 f"the Values of {name!r} are in a bank already, in another order: compile the "
                 "function with `parameters` first, before others that use them"
             )
-        found[name] = Wall(int(rows[0]), array.shape)
+        found[name] = Wall(int(rows[0]), shape)
     return found
 
 

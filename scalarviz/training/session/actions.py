@@ -374,7 +374,11 @@ ACTIONS: dict[str, ActionKind] = {
     ),
     "batch": ActionKind(  # None is the size of all samples
         lambda settings, size: replace(settings, batch=size),
-        lambda size: text(f"branches.did.{'whole_' * (size is None)}batch", size=size),
+        lambda size: (
+            text("branches.did.whole_batch")
+            if size is None
+            else text("branches.did.batch", size=size)
+        ),
         {"size": int | None},
         lambda network, details: checked_batch(details["size"]),
     ),
