@@ -283,7 +283,7 @@ def flat(made: Iterable[LayerStep]) -> Iterable[LayerStep]:
         yield from flat(each.inner)
 
 
-def build(made: Sequence[LayerStep], frozen: Frozen, dtype: str, budget: Budget) -> Network:
+def build(made: Sequence[LayerStep], frozen: Set[str], dtype: str, budget: Budget) -> Network:
     """Return a network of these layers, with their parameters and state."""
     once = {each.layer: each for each in flat(made)}
     count = sum(parameter.values.size for each in once.values() for parameter in each.parameters)
@@ -308,12 +308,9 @@ def build(made: Sequence[LayerStep], frozen: Frozen, dtype: str, budget: Budget)
     return net
 
 
-Frozen = Set[str]
-
-
 def choose_frozen(
     names: Sequence[str], train: Sequence[str] | None, freeze: Sequence[str] | None
-) -> Frozen:
+) -> Set[str]:
     """Return the names of the frozen parameters; see `scalarviz.files.onnx.load`.
 
     Raise InputError if `train` and `freeze` contradict each other.
