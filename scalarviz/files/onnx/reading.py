@@ -54,19 +54,16 @@ def load_model(
     try:
         graph = read_graph(found, budget)
         target = end(graph, output)
-        start, steps = walk(graph, target)
-        made = join(steps)
+        start, made = walk(graph, target)
     except (FileError, UnknownNameError):
         raise
     except InputError as error:
         raise not_loaded(found, error) from error
     frozen = choose_frozen([p.name for m in flat(made) for p in m.parameters], train, freeze)
     try:
-        net = build(made, frozen, dtype, budget)
+        return build(graph, target, start, made, frozen, dtype)
     except InputError as error:
         raise not_loaded(found, error) from error
-    name_parts(net, graph, target, made, start)
-    return net
 
 
 def name_parts(
@@ -183,9 +180,9 @@ def begin(graph: ModelGraph, nodes: Sequence[GraphNode]) -> tuple[Shape, dict[st
 
 
 def walk(graph: ModelGraph, target: str) -> tuple[Shape, tuple[LayerStep, ...]]:
-    """Return the shape of a sample and the steps to `target`; the error lists all odd nodes.
+    """Return the shape of a sample and the layers to `target`; the error lists all odd nodes.
 
-    If there are no steps, the network gets one identity layer.
+    If there are none, the network gets one identity layer.
     """
     nodes, sizes = fuse(graph, needed(graph, target), target), graph.inputs[0].sizes
     batch = sizes[0] if sizes else None
@@ -212,7 +209,7 @@ def walk(graph: ModelGraph, target: str) -> tuple[Shape, tuple[LayerStep, ...]]:
     if found is None:
         raise InputError(f"nothing leads from its input to {shorten(target)}")
     check_output(graph, target, found)
-    return start, steps
+    return start, join(steps)
 
 
 def needed(graph: ModelGraph, target: str) -> tuple[GraphNode, ...]:
@@ -283,8 +280,19 @@ def flat(made: Iterable[LayerStep]) -> Iterable[LayerStep]:
         yield from flat(each.inner)
 
 
-def build(made: Sequence[LayerStep], frozen: Frozen, dtype: str, budget: Budget) -> Network:
-    """Return a network of these layers, with their parameters and state."""
+def build(
+    graph: ModelGraph,
+    target: str,
+    start: Shape,
+    made: Sequence[LayerStep],
+    frozen: Set[str],
+    dtype: str,
+) -> Network:
+    """Return a network of what `walk` has found, with parameters, state and names.
+
+    frozen  names of the parameters that are not trained
+    """
+    budget = graph.budget
     once = {each.layer: each for each in flat(made)}
     count = sum(parameter.values.size for each in once.values() for parameter in each.parameters)
     budget.take(np.dtype(dtype).itemsize * count, f"its {count:,} parameters")
@@ -305,15 +313,13 @@ def build(made: Sequence[LayerStep], frozen: Frozen, dtype: str, budget: Budget)
             row = rows.stop
         for name, values in each.state.items():
             getattr(each.layer, name)[:] = values
+    name_parts(net, graph, target, made, start)
     return net
-
-
-Frozen = Set[str]
 
 
 def choose_frozen(
     names: Sequence[str], train: Sequence[str] | None, freeze: Sequence[str] | None
-) -> Frozen:
+) -> Set[str]:
     """Return the names of the frozen parameters; see `scalarviz.files.onnx.load`.
 
     Raise InputError if `train` and `freeze` contradict each other.

@@ -29,9 +29,8 @@ from scalarviz.core.layers.rowwise_layers import Slice
 from scalarviz.core.layers.shapes import shape_behind
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.files.onnx.flows import Flow, NodeContext, Parameter
-from scalarviz.files.onnx.fusions import join
 from scalarviz.files.onnx.onnx_graph import Constant, Given, GraphNode, ModelGraph, Port
-from scalarviz.files.onnx.reading import build, name_parts, walk
+from scalarviz.files.onnx.reading import build, walk
 from scalarviz.files.onnx_names import Names
 from scalarviz.training.network.network import Network
 from scalarviz.training.network.torch_layers import (
@@ -100,17 +99,16 @@ def from_torch(module: object, example: object) -> Network:
         model = torch.nn.Sequential(model)
     try:
         graph = Traced(torch, model, [tuple(batch.shape[1:]) for batch in batches]).graph()
-        start, steps = walk(graph, graph.outputs[0].name)
+        target = graph.outputs[0].name
+        start, made = walk(graph, target)
         frozen = {name for name, each in model.named_parameters() if not each.requires_grad}
         wide = any(each.dtype == torch.float64 for each in model.parameters())
-        made = join(steps)
-        net = build(made, frozen, "float64" if wide else "float32", graph.budget)
+        net = build(graph, target, start, made, frozen, "float64" if wide else "float32")
     except InputError as error:
         first, *rest = error.lines
         raise InputError(
             f"this {type(model).__name__} is no network here: {first}", *rest
         ) from error
-    name_parts(net, graph, graph.outputs[0].name, made, start)
     check_same(torch, model, net, batches)
     return net
 

@@ -21,6 +21,18 @@ def cube(colors: Any, sizes: Any, at: int, scale: Any) -> Any:
     return place, (max(part, scale[3]) if part < one else one) * scale[2]
 
 
+@njit(inline="always")
+def cells_of(i: int, j: int, side: int, rows: int, columns: int) -> Any:
+    """Return the first row and column of a block of a plate, and the ends of both.
+
+    Cells outside the plate repeat those at its border.
+    """
+    top = min(i * side, rows - 1)
+    left = min(j * side, columns - 1)
+    bottom = min(max(i * side + side, top + 1), rows)
+    return top, left, bottom, min(max(j * side + side, left + 1), columns)
+
+
 @njit(parallel=True, fastmath={"contract", "reassoc", "nsz"})
 def block_means(
     colors: Any, sizes: Any, shape: Any, rows: int, columns: int, level: int, scale: Any
@@ -31,11 +43,7 @@ def block_means(
     found = np.empty((rows, columns, 2), np.float32)
     for i in prange(rows):
         for j in range(columns):
-            # Cells outside the plate repeat those at its border.
-            top = min(i * side, plate_rows - 1)
-            left = min(j * side, plate_columns - 1)
-            bottom = min(max(i * side + side, top + 1), plate_rows)
-            right = min(max(j * side + side, left + 1), plate_columns)
+            top, left, bottom, right = cells_of(i, j, side, plate_rows, plate_columns)
             total, cover = np.float32(0.0), np.float32(0.0)
             for row in range(top, bottom):
                 start = first + row * stride
@@ -67,10 +75,7 @@ def tile_means(
     found = np.zeros((rows, columns, 2), np.float32)
     for i in prange(rows):
         for j in range(columns):
-            top = min(i * side, plate_rows - 1)
-            left = min(j * side, plate_columns - 1)
-            bottom = min(max(i * side + side, top + 1), plate_rows)
-            right = min(max(j * side + side, left + 1), plate_columns)
+            top, left, bottom, right = cells_of(i, j, side, plate_rows, plate_columns)
             share = np.float32(1.0) / np.float32((bottom - top) * (right - left))
             for row in range(top, bottom):
                 tile, line = row // pitch, row % pitch
