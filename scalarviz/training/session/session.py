@@ -868,8 +868,8 @@ class Session:
         """Return the loss of each training sample by itself, by the present weights of the network.
 
         The network is evaluated as by a call, without dropout; weights of samples do not count.
-        With `held_out` they are those of the held-out samples. Raises InputError if there are none,
-        and for data that makes its samples anew in each step.
+        With `held_out` they are those of the held-out samples. Raises InputError for data without
+        these, and for data that makes its samples anew in each step.
 
         >>> data = sv.data.Arrays(inputs, targets, share=0.8)
         >>> s = sv.Session(net, data)
