@@ -182,7 +182,7 @@ def begin(graph: ModelGraph, nodes: Sequence[GraphNode]) -> tuple[Shape, dict[st
 def walk(graph: ModelGraph, target: str) -> tuple[Shape, tuple[LayerStep, ...]]:
     """Return the shape of a sample and the layers to `target`; the error lists all odd nodes.
 
-    If there are none, the network gets one identity layer.
+    Without layers, the network gets one identity layer.
     """
     nodes, sizes = fuse(graph, needed(graph, target), target), graph.inputs[0].sizes
     batch = sizes[0] if sizes else None
