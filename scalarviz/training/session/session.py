@@ -871,10 +871,8 @@ class Session:
         With `held_out` they are those of the held-out samples. Raises InputError for data without
         these, and for data that makes its samples anew in each step.
 
-        >>> data = sv.data.Arrays(inputs, targets, share=0.8)
-        >>> s = sv.Session(net, data)
-        >>> worst = s.sample_losses().argsort()[::-1][:10]
-        >>> inputs[data.rows[worst]]
+        The ten worst of the samples that were given are
+        `inputs[data.rows[s.sample_losses().argsort()[::-1][:10]]]`, of `data`, an Arrays.
         """
         with self._looking():
             data = self.trainer.settings.data
