@@ -505,7 +505,10 @@ class Arrays(TableSet):
 
     @property
     def rows(self) -> Any:
-        """Where each sample stood in the arrays that were given: of training, then held out."""
+        """Where each sample stood in the arrays that were given: of training, then held out.
+
+        Of data from the file of a run it is where it stands in that file.
+        """
         return np.arange(len(self._settings["targets"])) if self._rows is None else self._rows
 
     @property

@@ -175,9 +175,11 @@ def data_for(network: Model, data: object, loss: Loss) -> DataSet:
     fewer. Raises InputError for wrong labels.
     """
     found, classes, outputs = DataSet.of(data), loss.classes(network.outputs), network.outputs
-    if found.outputs == loss.targets(outputs) < outputs and found.is_given:
+    if found.outputs == loss.targets(outputs) < outputs and isinstance(found, Arrays):
         wide = widened(found.settings()["targets"], outputs)
-        return Arrays(**{**found.settings(), "targets": wide, "output_names": None})
+        made = Arrays(**{**found.settings(), "targets": wide, "output_names": None})
+        made._rows = found._rows
+        return made
     return found.with_classes(classes, outputs) if classes else found
 
 

@@ -282,3 +282,17 @@ def test_weights_that_are_none_are_refused(
     given = {"inputs": np.eye(3), "targets": [0, 1, 1], **options}
     refused(error, value).by(sv.data.Arrays, **given)
     refused(InputError, "2 samples").by(sv.Loss(), np.eye(2), np.eye(2), [1.0])
+
+
+def test_rows_stay_known_where_targets_get_zeros_behind_them() -> None:
+    def error(p: Any, t: Any) -> Any:
+        return (p[0] - t[0]) ** 2.0 + p[1] ** 2.0
+
+    def gradient(p: Any, t: Any, g: Any) -> None:
+        g[0], g[1] = 2.0 * (p[0] - t[0]), 2.0 * p[1]
+
+    row = sv.loss(error, gradient, rows=True, name="with_zeros", outputs=2, targets=1)
+    table = sv.data.Arrays(X, T[:, :1], share=0.8, sample_weight=WEIGHTS + 1.0)
+    s = sv.Session(sv.Network([4, 2], seed=0), table, row, engine="python")
+    assert np.array_equal(s.data.rows, table.rows) and (table.rows != np.arange(90)).any()
+    assert np.array_equal(s.data.weights, (WEIGHTS + 1.0)[table.rows[:72]])
