@@ -24,6 +24,7 @@ from scalarviz.base.checks import (
     shorten,
     size,
     true_or_false,
+    widened,
 )
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.losses import Weights
@@ -207,6 +208,13 @@ class DataSet(ABC):
 
         Subclasses whose targets can be labels override this: they return a data set with a row of
         `outputs` numbers for each label, and raise InputError for wrong labels.
+        """
+        return self
+
+    def with_outputs(self, outputs: int) -> DataSet:
+        """Return the data set with zeros behind its targets, for a loss that takes fewer numbers.
+
+        Subclasses that can do so override this.
         """
         return self
 
@@ -566,6 +574,12 @@ class Arrays(TableSet):
                 found._grown, found.output_names = None, self.output_names[1:]
                 return found
         return self
+
+    def with_outputs(self, outputs: int) -> DataSet:
+        wide = widened(self._settings["targets"], outputs)
+        made = Arrays(**{**self._settings, "targets": wide, "output_names": None})
+        made._rows = self._rows
+        return made
 
     def told_as(self, classes: int | None, names: Mapping[str, Any]) -> Arrays:
         """Return the set as it was given, on the same inputs; raise InputError.

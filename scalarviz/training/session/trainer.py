@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, as_floats, shorten, widened
+from scalarviz.base.checks import FloatArray, as_floats, shorten
 from scalarviz.base.kernel_threads import may_call_kernels
 from scalarviz.core.bank import Bank
 from scalarviz.core.bank_arrays import restart
@@ -17,7 +17,6 @@ from scalarviz.core.optimizer import NO_OWN_RATES, Optimizer
 from scalarviz.core.precision import Precision
 from scalarviz.core.program import Moment
 from scalarviz.data import DataSet
-from scalarviz.data.data_set import Arrays
 from scalarviz.engines.engine import Run
 from scalarviz.engines.registry import AUTO
 from scalarviz.errors import InputError, OrderError, ShapeError
@@ -175,11 +174,8 @@ def data_for(network: Model, data: object, loss: Loss) -> DataSet:
     fewer. Raises InputError for wrong labels.
     """
     found, classes, outputs = DataSet.of(data), loss.classes(network.outputs), network.outputs
-    if found.outputs == loss.targets(outputs) < outputs and isinstance(found, Arrays):
-        wide = widened(found.settings()["targets"], outputs)
-        made = Arrays(**{**found.settings(), "targets": wide, "output_names": None})
-        made._rows = found._rows
-        return made
+    if found.outputs == loss.targets(outputs) < outputs:
+        return found.with_outputs(outputs)
     return found.with_classes(classes, outputs) if classes else found
 
 
