@@ -70,7 +70,7 @@ class Bank:
         needed = rows * (2 * np.dtype(self.dtype).itemsize + 3)
         with enough_memory(needed, f"{rows:,} parameters", "choose smaller layers"):
             value, grad = np.zeros(rows, self.dtype), np.zeros(rows, self.dtype)
-            self._begin(value, grad, np.zeros(rows, np.bool_), np.zeros(SCALING + state), {})
+            self._begin(value, grad, np.zeros((3, rows), np.bool_), np.zeros(SCALING + state), {})
 
     def zero_grad(self, rows: Rows = slice(None)) -> None:
         """Set the gradients of `rows` to 0; by default of all rows."""
@@ -154,13 +154,14 @@ class Bank:
         self._moved[rows] = True
 
     def _begin(
-        self, value: FloatArray, grad: FloatArray, frozen: Marks, state: FloatArray, blocks: Blocks
+        self, value: FloatArray, grad: FloatArray, marks: Marks, state: FloatArray, blocks: Blocks
     ) -> None:
-        self._value, self._grad, self._frozen, self._state = value, grad, frozen, state
+        self._value, self._grad, self._state = value, grad, state
+        self._frozen: Marks = marks[0]
+        self._cleared: Marks = marks[1]  # since the last backward
+        self._moved: Marks = marks[2]  # by the step counted last
         self._blocks = blocks
         self.away = DeviceNumbers()
-        self._cleared: Marks = np.zeros(len(value), np.bool_)  # since the last backward
-        self._moved: Marks = np.zeros(len(value), np.bool_)  # by the step counted last
         self._state[0] = 1.0
         self.step_count = 0
         self.has_gradients = False

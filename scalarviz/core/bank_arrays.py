@@ -82,15 +82,25 @@ class BankStack:
         self.value: FloatArray = np.zeros((count, rows), dtype)
         self.grad: FloatArray = np.zeros((count, rows), dtype)
         self.slots: FloatArray = np.zeros((count, len(slots), rows), dtype)
-        self.frozen: npt.NDArray[np.bool_] = np.zeros((count, rows), np.bool_)
+        marks: npt.NDArray[np.bool_] = np.zeros((3, count, rows), np.bool_)
+        self.frozen, self._cleared, self._moved = marks
         self.state: FloatArray = np.zeros((count, len(like.state)))
-        arrays = zip(self.value, self.grad, self.frozen, self.state, self.slots, strict=True)
+        arrays = zip(
+            self.value, self.grad, marks.swapaxes(0, 1), self.state, self.slots, strict=True
+        )
         self.banks: list[Bank] = []
-        for value, grad, frozen, state, block in arrays:
+        for value, grad, row, state, block in arrays:
             bank = object.__new__(type(like))
             bank.dtype = like.dtype
-            bank._begin(value, grad, frozen, state, {slots: block})
+            bank._begin(value, grad, row, state, {slots: block})
             self.banks.append(bank)
+
+    def restart_counts(self, steps: npt.NDArray[np.int64]) -> None:
+        """Set the number of steps that each network has taken, all its rows together."""
+        self._moved[:] = steps[:, np.newaxis] > 0
+        self._cleared[:] = False
+        for bank, count in zip(self.banks, steps.tolist(), strict=True):
+            bank._step_count, bank.has_gradients = count, True
 
 
 # ---- what is read and written -------------------------------------------------------------------

@@ -212,9 +212,9 @@ class DataSet(ABC):
         return self
 
     def with_outputs(self, outputs: int) -> DataSet:
-        """Return the data set with zeros behind its targets, for a loss that takes fewer numbers.
+        """Return the data set with `outputs` numbers a target, zeros behind those it has.
 
-        Subclasses that can do so override this.
+        That is for a loss that takes fewer numbers than outputs. Subclasses that can override this.
         """
         return self
 

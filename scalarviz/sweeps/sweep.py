@@ -482,7 +482,8 @@ def sweep(
     """Prepare to train every combination of some settings under many seeds; returns a Sweep.
 
     make      function that returns an untrained Session, or a Show, such as a scene's function; it
-              takes the names of the grid and `seed` as keyword arguments
+              takes the names of the grid and `seed` as keyword arguments. It is quickest if it
+              passes the seed on to a network and a session, and does nothing else with it
     grid      mapping from argument names to lists of values, of which every combination is a
               setting; or a list of settings, each a mapping from names to values
     seeds     integers from 0, one for each network of a setting; by default 0 to 9

@@ -167,7 +167,7 @@ def session_of(make: Make, setting: Setting, seed: int) -> Session:
     if not isinstance(session, Session):
         name = getattr(make, "__name__", "the function")
         raise InputError(f"{name} returned {shorten(made)}: a sweep needs a Session or a Show")
-    if session.step_index or session.done:
+    if session.clock.place > (0, 0):
         raise InputError(
             f"the session that was made stands at step {session.step_index}: return it untrained, "
             "a sweep does the training"

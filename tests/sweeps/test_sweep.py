@@ -367,6 +367,56 @@ def test_a_run_that_differs_by_more_than_its_seed_is_trained_as_it_is(change: An
     assert sv.sweep(xor, {}, seeds=range(3))._tasks(20, 5)[0].together
 
 
+def read(seed: Any) -> float:
+    return seed % 3 / 4
+
+
+def compared(seed: Any) -> float:
+    return 0.5 if seed == 1 else 0.25
+
+
+def tried(seed: Any) -> float:
+    try:
+        return int(seed) % 3 / 4
+    except TypeError:
+        return 0.0
+
+
+def spelled(seed: Any) -> float:
+    return len(f"{seed}") / 4
+
+
+def drawn(seed: Any) -> float:
+    return float(np.random.default_rng(seed).random())
+
+
+@pytest.mark.parametrize("use", [read, compared, tried, spelled, drawn, None])
+def test_a_seed_that_is_only_passed_on_need_not_be_tried_in_every_session(use: Any) -> None:
+    made = []
+
+    def make(seed: int = 0) -> sv.Session:
+        made.append(seed)
+        data = PLACES, [[0.0], [1.0], [1.0], [use(seed) if use else 0.0]]
+        net = sv.Network([2, 3, 1], "tanh", seed=seed)
+        return sv.Session(net, data, optimizer=sv.SGD(0.5), engine="cpu", seed=seed)
+
+    seeds = [0, *range(100, 104), 12]  # the first and the last have the same data in most cases
+    runs = advanced(sv.sweep(make, {}, seeds=seeds), 20)
+    assert any(each is seeds[2] for each in made) == (use is not None)
+    for row, seed in enumerate(seeds):
+        alone = advanced(make(seed), 20).network.bank.value
+        assert runs.outcome(0).values[row].tolist() == alone.tolist()
+
+
+def test_a_share_drawn_by_the_seed_is_no_passing_on() -> None:
+    def make(seed: int = 0) -> sv.Session:
+        data = sv.data.Arrays([[0.0], [1.0]], [[1.0], [0.0]], share=0.5, seed=seed)
+        net = sv.Network([1, 1], seed=seed)
+        return sv.Session(net, data, engine="cpu", seed=seed)
+
+    assert not sv.sweep(make, {}, seeds=range(40))._tasks(20, 5)[0].together
+
+
 def test_the_result_of_another_setting_under_its_name_is_trained_again(tmp_path: Path) -> None:
     def trained() -> Any:
         runs = sv.sweep(xor, {"hidden": [2, 3]}, seeds=range(2), folder=tmp_path)

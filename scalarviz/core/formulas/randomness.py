@@ -82,8 +82,34 @@ def drop_word(number: Any, sample: Any, step: Any, place: Any, low: Any, high: A
     return unit(philox(number, sample, step & MASK, STREAM_DROPOUT + 8 * place, low, high)[0])
 
 
+class SealedSeed:
+    """A seed that can only be passed on, which shows whether a function does no more with it.
+
+    number  the seed that it stands for
+    opened  how often `check_seed` took it
+    read    whether somebody tried to look at it, which raises TypeError
+    """
+
+    def __init__(self, number: int) -> None:
+        self.number, self.opened, self.read = number, 0, False
+
+    def _refuse(self, *others: object) -> Any:
+        self.read = True
+        raise TypeError("this seed can only be passed on")
+
+    __eq__ = __hash__ = __bool__ = __index__ = __int__ = __float__ = __array__ = _refuse
+    __str__ = __format__ = _refuse
+
+    def __repr__(self) -> str:  # also of a list in which the user's function keeps it
+        self.read = True
+        return "SealedSeed()"
+
+
 def check_seed(seed: object) -> int:
     """Return the seed as an int; raise InputError unless it has at most 64 bits."""
+    if isinstance(seed, SealedSeed):
+        seed.opened += 1
+        return seed.number
     if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and 0 <= seed < 2**64:
         return int(seed)
     raise InputError(f"seed must be an integer from 0 to 2**64 - 1, not {shorten(seed)}")

@@ -186,9 +186,7 @@ class CpuMany:
 
     def count_steps(self) -> None:
         """Set the step count of all banks after the last call of `steps`."""
-        for bank, steps in zip(self.stack.banks, self.progress["count"].tolist(), strict=True):
-            bank.has_gradients = True
-            bank.restart_count(steps)
+        self.stack.restart_counts(self.progress["count"])
 
     def steps(self, first: int, count: int) -> FloatArray:
         """Take `count` steps with every network, and return the losses, shape (networks, count).
