@@ -409,9 +409,9 @@ class Arrays(TableSet):
     sample_weight  a number from 0 on for each sample, of both `inputs` and a part that is held out:
                    how much it counts in the loss and in metrics, as in Loss; None, the default: all
                    alike
-    class_weight   the same for the samples of a class: a dict by labels or names, 1 for classes
-                   that it lacks; or "balanced", which lets each class of the training samples count
-                   as much as another one; None, the default: all alike
+    class_weight   the same for the training samples of a class: a dict by labels or names, 1 for
+                   classes that it lacks; or "balanced", which lets each class count as much as
+                   another one; None, the default: all alike. Held-out ones count alike
     input_names   one text for each input, its name in pictures; None, the default: the names of
                   the columns of a data frame, else no names
     output_names  one text for each output or class, in the same way
@@ -513,10 +513,19 @@ class Arrays(TableSet):
 
     @property
     def rows(self) -> Any:
-        """Where each sample stood in the arrays that were given: of training, then held out.
+        """Where each sample for training stood in the arrays that were given.
 
         Of data from the file of a run it is where it stands in that file.
         """
+        return self._all_rows[: len(self._all_rows) - self._settings.get("held_out", 0)]
+
+    @property
+    def held_out_rows(self) -> Any:
+        """Where each held-out sample stood in the arrays that were given, as `rows`."""
+        return self._all_rows[len(self.rows) :]
+
+    @property
+    def _all_rows(self) -> Any:
         return np.arange(len(self._settings["targets"])) if self._rows is None else self._rows
 
     @property

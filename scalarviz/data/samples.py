@@ -229,7 +229,7 @@ def class_weights_of(
     targets  labels in a column, or rows that are 1 at a class, of all samples
     classes  number of classes of labels, or None
     weights  of the samples, by which those of a class are counted; None: all count alike
-    tests    number of held-out samples, the last ones, which are not counted
+    tests    number of held-out samples, the last ones, which are not counted and have the weight 1
     """
     column = targets if targets.shape[1] == 1 else targets.argmax(axis=1)
     labels = np.union1d(column, np.arange(classes or len(names)))
@@ -240,7 +240,7 @@ def class_weights_of(
     )
     places: dict[Any, int] = {int(label): place for place, label in enumerate(labels)}
     places |= {name: places[i] for i, name in enumerate(names) if i in places}
-    by_class = np.ones(len(labels))
+    by_class, kept = np.ones(len(labels)), slice(len(found) - tests)
     if isinstance(given, Mapping):
         for key, weight in given.items():
             if key not in places:
@@ -250,10 +250,9 @@ def class_weights_of(
     else:
         what = f"class_weight is 'balanced' or a dict of weights by class, not {shorten(given)}"
         require(isinstance(given, str) and given == "balanced", what)
-        kept = slice(len(found) - tests)
         counts = np.bincount(found[kept], None if weights is None else weights[kept], len(labels))
         by_class = counts.sum() / np.count_nonzero(counts) / np.where(counts, counts, 1.0)
-    return by_class[found]
+    return np.append(by_class[found[kept]], np.ones(tests))
 
 
 def in_shape(table: FloatArray, shape: Shape) -> FloatArray:

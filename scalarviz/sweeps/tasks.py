@@ -33,6 +33,7 @@ from scalarviz.core.formulas.metric_formulas import (
     predictions_of,
 )
 from scalarviz.core.formulas.randomness import SealedSeed
+from scalarviz.core.layers.parameters import named_layers
 from scalarviz.data.batches import GeneratedBatches
 from scalarviz.engines.engine import ORDER_OF_SUMS
 from scalarviz.errors import EngineError, FileError, GradientError, InputError, UpdateError
@@ -164,13 +165,15 @@ def networks_of_a_task(session: Session, plan: Plan) -> int:
 
 
 def can_be_saved(session: Session) -> bool:
-    """Return whether a run file can hold a session."""
+    """Return whether a run file can hold a session, and what draws its initial numbers."""
     try:
         check_saving(session.timeline)
         file_of(session)
     except InputError:
         return False
-    return True
+    parts = [session.network, *[layer for _, layer in named_layers(session.network.layers)]]
+    laws = [each.init.weight for each in parts if getattr(each, "init", None) is not None]
+    return all(law.function is None for law in laws)
 
 
 def file_of(session: Session) -> bytes:
@@ -340,7 +343,11 @@ class TaskTraining:
             asked = running & (self.succeeded == NEVER)
         answers = cache(
             lambda prefix, which: self._ask(
-                lambda x, t, w, net: (predictions_of(self.loss, net(x)), t, w),
+                lambda x, t, w, net: (
+                    predictions_of(self.loss, net(x)),
+                    t[:, : self.loss.targets(net.outputs)],
+                    w,
+                ),
                 prefix,
                 np.array(which),
             )

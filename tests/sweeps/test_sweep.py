@@ -23,6 +23,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.base.checks import FloatArray
 from scalarviz.errors import EngineError, InputError, OrderError, UnknownNameError
 from scalarviz.stage.sweep_look import SweepLook
 from scalarviz.stage.sweep_results import Panels
@@ -405,6 +406,24 @@ def test_a_seed_that_is_only_passed_on_need_not_be_tried_in_every_session(use: A
     assert any(each is seeds[2] for each in made) == (use is not None)
     for row, seed in enumerate(seeds):
         alone = advanced(make(seed), 20).network.bank.value
+        assert runs.outcome(0).values[row].tolist() == alone.tolist()
+
+
+@pytest.mark.parametrize("of_layer", [False, True])
+def test_initial_numbers_by_a_function_are_those_of_a_sweep(of_layer: bool) -> None:
+    def wide(rng: Any, shape: tuple[int, ...]) -> FloatArray:
+        numbers: FloatArray = rng.uniform(2.0, 3.0, shape)
+        return numbers
+
+    def make(seed: int = 0) -> sv.Session:
+        net = sv.Network([2, 3, 1], seed=seed, init=wide)
+        if of_layer:
+            net = sv.Network([sv.Dense(2, 3, "tanh", init=wide), 1], seed=seed)
+        return sv.Session(net, (PLACES, [[0], [1], [1], [0]]), engine="cpu", seed=seed)
+
+    runs = advanced(sv.sweep(make, {}, range(3)), 5)
+    for row in range(3):
+        alone = advanced(make(row), 5).network.bank.value
         assert runs.outcome(0).values[row].tolist() == alone.tolist()
 
 

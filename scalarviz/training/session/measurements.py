@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray
+from scalarviz.base.checks import FloatArray, require
 from scalarviz.base.shell_commands import needed
 from scalarviz.core.formulas.metric_formulas import (
     HELD_OUT,
@@ -25,7 +25,7 @@ from scalarviz.data import DataSet
 from scalarviz.data.data_set import TableSet
 from scalarviz.errors import InputError
 from scalarviz.training.session.branches import Branch, MetricPoints, Series
-from scalarviz.training.session.trainer import Trainer
+from scalarviz.training.session.trainer import Settings, Trainer
 
 
 @final
@@ -58,7 +58,7 @@ class Metrics:
             if prefix:
                 found[prefix + LOSS] = loss(outputs, targets, weights)
             predictions = predictions_of(loss, outputs)
-            wanted = np.array(targets, np.float64)
+            wanted = np.array(targets, np.float64)[:, : loss.targets(trainer.network.outputs)]
             predictions.flags.writeable = wanted.flags.writeable = False
             for row in self.rows.values():
                 found[prefix + row.name] = measured(row, predictions, wanted, weights)
@@ -73,9 +73,15 @@ def measured_names(metrics: Metrics | None, data: DataSet) -> list[str]:
     return [*metrics.rows, *held_out, *(HELD_OUT + name for name in metrics.rows if held_out)]
 
 
-def metrics_of(metrics: object, every: int, data: DataSet) -> Metrics | None:
+def metrics_of(metrics: object, every: int, settings: Settings) -> Metrics | None:
     """Return what a session measures, or None; raise InputError for unsuitable metrics."""
-    rows = rows_of_metrics(metrics)
+    rows, data, loss = rows_of_metrics(metrics), settings.data, settings.loss
+    for name, row in rows.items():
+        require(
+            row.is_own or loss.targets(data.outputs) == data.outputs,
+            f"the metric {name} compares each output with a target, of which the loss {loss.name} "
+            "takes fewer: pass a function of your own, f(predictions, targets)",
+        )
     if not rows and metrics and data.held_out is None:
         raise InputError(
             "the loss as a metric is that of held-out samples, and this data has none: write "

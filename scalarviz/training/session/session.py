@@ -229,7 +229,7 @@ class Session:
         batch = checked_batch(batch)
         settings = settings_of(network, data, loss, optimizer, batch, engine, precision)
         memory, every = size(memory, "memory"), size(every, "every")
-        measured = metrics_of(metrics, every, settings.data)
+        measured = metrics_of(metrics, every, settings)
         with network.bank.guard:  # another session may be training it
             before = network.bank.step_count
             trainer = Trainer(network, settings, seed)
@@ -732,6 +732,7 @@ class Session:
         `batch=None` takes them into each step; a numbered batch keeps its size, and the samples of
         a step follow from the seed, the step and the number of samples. Held-out samples stay.
         Another data set, or another setting of it, does not have them. At most 10,000 can be added.
+        Where samples have weights, theirs are 1.
 
         Raises InputError for data that is no table, and for samples that it could not have, such as
         a colour beyond 1; ShapeError, NotFiniteError.

@@ -165,7 +165,8 @@ def test_weights_go_where_their_samples_go(tmp_path: Path) -> None:
     assert table.held_out is not None and table.held_out_weights is not None
     assert np.array_equal(table.weights, table.training[0][:, 0] + 1.0)
     assert np.array_equal(table.held_out_weights, table.held_out[0][:, 0] + 1.0)
-    assert np.array_equal(inputs[table.rows[:40]], table.training[0])
+    assert np.array_equal(inputs[table.rows], table.training[0])
+    assert np.array_equal(inputs[table.held_out_rows], table.held_out[0])
     grown = table.with_added(np.ones((1, 1)), np.ones((1, 1)))
     assert np.array_equal(grown.weights, [*table.weights, 1.0])
     last = sv.data.Arrays(inputs, -inputs, held_out=10, sample_weight=inputs[:, 0])
@@ -174,6 +175,7 @@ def test_weights_go_where_their_samples_go(tmp_path: Path) -> None:
     assert np.array_equal(pair.held_out_weights, np.ones(50))
     balanced = sv.data.Arrays(inputs, [0] * 40 + [1] * 10, held_out=9, class_weight="balanced")
     assert balanced.weights[[0, 40]] == pytest.approx([41 / 80, 41 / 2])
+    assert balanced.held_out_weights is not None and (balanced.held_out_weights == 1.0).all()
     path = tmp_path / "people.csv"
     path.write_text("age,counts,income\n30,2,1\n40,0,0\n50,7,1\n")
     read = sv.data.from_csv(path, targets="income", weights="counts")
@@ -294,5 +296,31 @@ def test_rows_stay_known_where_targets_get_zeros_behind_them() -> None:
     row = sv.loss(error, gradient, rows=True, name="with_zeros", outputs=2, targets=1)
     table = sv.data.Arrays(X, T[:, :1], share=0.8, sample_weight=WEIGHTS + 1.0)
     s = sv.Session(sv.Network([4, 2], seed=0), table, row, engine="python")
-    assert np.array_equal(s.data.rows, table.rows) and (table.rows != np.arange(90)).any()
-    assert np.array_equal(s.data.weights, (WEIGHTS + 1.0)[table.rows[:72]])
+    assert np.array_equal(s.data.rows, table.rows) and (table.rows != np.arange(72)).any()
+    assert np.array_equal(s.data.weights, (WEIGHTS + 1.0)[table.rows])
+
+
+def test_metrics_are_of_the_targets_that_the_loss_takes() -> None:
+    def error(p: Any, t: Any) -> Any:
+        return (p[0] - t[0]) ** 2.0 + p[1] ** 2.0
+
+    def gradient(p: Any, t: Any, g: Any) -> None:
+        g[0], g[1] = 2.0 * (p[0] - t[0]), 2.0 * p[1]
+
+    def shapes(predictions: Any, targets: Any) -> float:
+        return 10.0 * predictions.shape[1] + targets.shape[1]
+
+    row = sv.loss(error, gradient, rows=True, name="of_the_first", outputs=2, targets=1)
+    table = sv.data.Arrays(X, T[:, :1], share=0.8)
+    about = sv.Network([4, 2], seed=0), table, row
+    refused(InputError, "fewer").by(sv.Session, *about, metrics=["mae"])
+    s = sv.Session(*about, metrics=[shapes], every=1, engine="python")
+    s.advance(1)
+    assert s.metrics["shapes"][1].tolist() == s.metrics["held_out_shapes"][1].tolist() == [21.0]
+
+    def make(seed: int = 0) -> sv.Session:
+        return sv.Session(sv.Network([4, 2], seed=seed), table, row, engine="cpu", seed=seed)
+
+    runs = sv.sweep(make, {}, [0, 1], metrics=[shapes])
+    runs.advance(1)
+    assert runs.table().columns["shapes"] == [21.0]
