@@ -22,17 +22,22 @@ from scalarviz.engines.cpu.products import (
     THREE,
     TWO,
     ZERO,
+    Four,
     Index,
     Numbers,
     Record,
     Table,
     add_lanes,
+    four_rows,
     lane_count,
+    load_four,
     load_lanes,
     multiply,
     multiply_add,
+    multiply_add_four,
     not_unrolled,
     spread,
+    store_four,
     store_lanes,
 )
 from scalarviz.engines.cpu.records import (
@@ -90,29 +95,19 @@ def affine_of_lanes(
 ) -> None:  # fmt: skip
     """Do the same as `products.affine`, from a workspace to the same one."""
     lanes = lane_count(x)
-    last, c = n - lanes, spread(w.dtype.type(0))
+    samples, c = n // lanes, spread(w.dtype.type(0))
     for o in range(ZERO, outputs):
         if len(biases):
             c = load_lanes(biases, bias + o * lanes)
-        z = z0 + o * stride
-        for t in range(ZERO, n, FOUR * lanes):
-            t1, t2 = min(t + lanes, last), min(t + TWO * lanes, last)
-            t3 = min(t + THREE * lanes, last)
+        for t in range(ZERO, samples, FOUR):
+            places, sums = four_rows(ZERO, lanes, t, samples - ONE), (c, c, c, c)
             r, at = first + o * across, x0
-            s0 = s1 = s2 = s3 = c
             for _ in range(inputs):
                 not_unrolled()
-                p = load_lanes(w, r)
-                s0 = multiply_add(p, load_lanes(x, at + t), s0)
-                s1 = multiply_add(p, load_lanes(x, at + t1), s1)
-                s2 = multiply_add(p, load_lanes(x, at + t2), s2)
-                s3 = multiply_add(p, load_lanes(x, at + t3), s3)
+                sums = multiply_add_four(load_four(x, places, at), load_lanes(w, r), sums)
                 at += stride
                 r += down
-            store_lanes(x, z + t, s0)
-            store_lanes(x, z + t1, s1)
-            store_lanes(x, z + t2, s2)
-            store_lanes(x, z + t3, s3)
+            store_four(x, places, z0 + o * stride, sums)
 
 
 @inner
@@ -155,14 +150,10 @@ def add_products(
 ) -> None:  # fmt: skip
     """grad[i] += sum over the samples of g * x[i], as `products.outer` adds them up."""
     lanes = lane_count(g)
-    q0, q1 = load_lanes(g, g0), load_lanes(g, g0 + lanes)
-    q2, q3 = load_lanes(g, g0 + TWO * lanes), load_lanes(g, g0 + THREE * lanes)
+    q = four_samples(g, g0)
     for i in range(ZERO, inputs):
         at, b = first + i * lanes, x0 + i * stride
-        p0, p1 = multiply(q0, load_lanes(x, b)), multiply(q1, load_lanes(x, b + lanes))
-        p2 = multiply(q2, load_lanes(x, b + TWO * lanes))
-        p3 = multiply(q3, load_lanes(x, b + THREE * lanes))
-        s = plus(plus(p0, p2), plus(p1, p3))
+        s = sum_of_products(q, four_samples(x, b))
         if samples > FOUR:
             further = four_products(x, g, b, g0, FOUR)
             if samples > EIGHT:
@@ -177,12 +168,20 @@ def add_products(
 def four_products(x: Numbers, g: Numbers, b: Index, g0: Index, t: Index) -> Numbers:
     """Return the sum of the products of the samples `t` to t + 3, in the order of `fold`."""
     lanes = lane_count(g)
-    q, p = g0 + t * lanes, b + t * lanes
-    p0 = multiply(load_lanes(g, q), load_lanes(x, p))
-    p1 = multiply(load_lanes(g, q + lanes), load_lanes(x, p + lanes))
-    p2 = multiply(load_lanes(g, q + TWO * lanes), load_lanes(x, p + TWO * lanes))
-    p3 = multiply(load_lanes(g, q + THREE * lanes), load_lanes(x, p + THREE * lanes))
-    return plus(plus(p0, p2), plus(p1, p3))
+    return sum_of_products(four_samples(g, g0 + t * lanes), four_samples(x, b + t * lanes))
+
+
+@inlined
+def sum_of_products(q: Four, p: Four) -> Numbers:
+    """Return the sum of q p over four samples, in the order of `fold`."""
+    even = plus(multiply(q[0], p[0]), multiply(q[2], p[2]))
+    return plus(even, plus(multiply(q[1], p[1]), multiply(q[3], p[3])))
+
+
+@inlined
+def four_samples(x: Numbers, at: Index) -> Four:
+    """Return the numbers of four samples, from the first one's on."""
+    return load_four(x, four_rows(at, lane_count(x), ZERO, THREE), ZERO)
 
 
 @inner
@@ -208,10 +207,8 @@ def add_row(grad: Numbers, at: Index, g: Numbers, g0: Index, samples: Index) -> 
 @inlined
 def four_numbers(g: Numbers, at: Index) -> Numbers:
     """Return the sum of the numbers of four samples, in the order of `fold`."""
-    lanes = lane_count(g)
-    s0, s1 = load_lanes(g, at), load_lanes(g, at + lanes)
-    s2, s3 = load_lanes(g, at + TWO * lanes), load_lanes(g, at + THREE * lanes)
-    return plus(plus(s0, s2), plus(s1, s3))
+    s = four_samples(g, at)
+    return plus(plus(s[0], s[2]), plus(s[1], s[3]))
 
 
 @exact

@@ -29,13 +29,14 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.engines.codegen.dispatch import inner
+from scalarviz.engines.codegen.dispatch import inlined, inner
 from scalarviz.engines.cpu.emitting import intrinsic, ir, models, register_model, types
 
 Numbers = Any  # an array of the bank's type
 Index = Any  # an unsigned integer
 Table = Any  # an array of integers, or of records
 Record = Any  # a record of a table
+Four = tuple[Any, Any, Any, Any]  # of four rows at a time: where they begin, or a vector of each
 
 TILE = np.uint64(128)  # maximum number of samples in a tile
 SHORTEST = np.uint64(16)  # minimum stride of a tile's rows
@@ -54,34 +55,20 @@ def affine(
 
     For n samples of a tile. An empty array of biases stands for zeros.
     """
-    step, last = lane_count(x), outputs - ONE
-    c0 = c1 = c2 = c3 = w.dtype.type(0)
+    step, last, zero = lane_count(x), outputs - ONE, spread(w.dtype.type(0))
+    shift = zero, zero, zero, zero
     for o in range(ZERO, outputs, FOUR):
-        o1, o2, o3 = min(o + ONE, last), min(o + TWO, last), min(o + THREE, last)
+        rows, results = four_rows(first, across, o, last), four_rows(z0, stride, o, last)
         if len(biases):
-            c0, c1 = biases[bias + o], biases[bias + o1]
-            c2, c3 = biases[bias + o2], biases[bias + o3]
+            shift = spread_four_rows(biases, four_rows(bias, ONE, o, last), ZERO)
         for t in range(ZERO, n, step):
-            r0, r1 = first + o * across, first + o1 * across
-            r2, r3 = first + o2 * across, first + o3 * across
-            s0, s1, s2, s3 = spread(c0), spread(c1), spread(c2), spread(c3)
-            at = x0 + t
+            sums, at, k = shift, x0 + t, ZERO
             for _ in range(inputs):
                 not_unrolled()
-                p = load_lanes(x, at)
-                s0 = multiply_add(spread(w[r0]), p, s0)
-                s1 = multiply_add(spread(w[r1]), p, s1)
-                s2 = multiply_add(spread(w[r2]), p, s2)
-                s3 = multiply_add(spread(w[r3]), p, s3)
+                sums = multiply_add_four(spread_four_rows(w, rows, k), load_lanes(x, at), sums)
                 at += stride
-                r0 += down
-                r1 += down
-                r2 += down
-                r3 += down
-            store_lanes(z, z0 + o * stride + t, s0)
-            store_lanes(z, z0 + o1 * stride + t, s1)
-            store_lanes(z, z0 + o2 * stride + t, s2)
-            store_lanes(z, z0 + o3 * stride + t, s3)
+                k += down
+            store_four(z, results, t, sums)
 
 
 @inner
@@ -100,33 +87,19 @@ def outer(
         a0 = g0 + o * stride
         a1 = g0 + min(o + ONE, outputs - ONE) * stride
         for i in range(ZERO, inputs, FOUR):
-            last = inputs - ONE
-            b0, b1 = x0 + i * stride, x0 + min(i + ONE, last) * stride
-            b2, b3 = x0 + min(i + TWO, last) * stride, x0 + min(i + THREE, last) * stride
-            p0, p1 = load_some(x, b0 + tail, left), load_some(x, b1 + tail, left)
-            p2, p3 = load_some(x, b2 + tail, left), load_some(x, b3 + tail, left)
-            q0, q1 = load_some(g, a0 + tail, left), load_some(g, a1 + tail, left)
-            s00, s01 = multiply(q0, p0), multiply(q0, p1)
-            s02, s03 = multiply(q0, p2), multiply(q0, p3)
-            s10, s11 = multiply(q1, p0), multiply(q1, p1)
-            s12, s13 = multiply(q1, p2), multiply(q1, p3)
+            rows = four_rows(x0, stride, i, inputs - ONE)
+            p = load_some_of_four(x, rows, tail, left)
+            s0 = multiply_four(p, load_some(g, a0 + tail, left))
+            s1 = multiply_four(p, load_some(g, a1 + tail, left))
             for t in range(ZERO, tail, step):
                 not_unrolled()
-                p0, p1 = load_lanes(x, b0 + t), load_lanes(x, b1 + t)
-                p2, p3 = load_lanes(x, b2 + t), load_lanes(x, b3 + t)
-                q0, q1 = load_lanes(g, a0 + t), load_lanes(g, a1 + t)
-                s00 = multiply_add(q0, p0, s00)
-                s01 = multiply_add(q0, p1, s01)
-                s02 = multiply_add(q0, p2, s02)
-                s03 = multiply_add(q0, p3, s03)
-                s10 = multiply_add(q1, p0, s10)
-                s11 = multiply_add(q1, p1, s11)
-                s12 = multiply_add(q1, p2, s12)
-                s13 = multiply_add(q1, p3, s13)
+                p = load_four(x, rows, t)
+                s0 = multiply_add_four(p, load_lanes(g, a0 + t), s0)
+                s1 = multiply_add_four(p, load_lanes(g, a1 + t), s1)
             at = first + o * inputs + i
-            add_sums(grad, at, inputs - i, s00, s01, s02, s03)
+            add_sums(grad, at, inputs - i, *s0)
             if o + ONE < outputs:
-                add_sums(grad, at + inputs, inputs - i, s10, s11, s12, s13)
+                add_sums(grad, at + inputs, inputs - i, *s1)
 
 
 @inner
@@ -160,17 +133,99 @@ def add_row_sums(
     tail = (n - ONE) // step * step
     left = n - tail
     for r in range(ZERO, rows, FOUR):
-        a0, a1 = start + r * stride, start + min(r + ONE, last) * stride
-        a2, a3 = start + min(r + TWO, last) * stride, start + min(r + THREE, last) * stride
-        s0, s1 = load_some(g, a0 + tail, left), load_some(g, a1 + tail, left)
-        s2, s3 = load_some(g, a2 + tail, left), load_some(g, a3 + tail, left)
+        four = four_rows(start, stride, r, last)
+        sums = load_some_of_four(g, four, tail, left)
         for t in range(ZERO, tail, step):
             not_unrolled()
-            s0 = add_lanes(s0, load_lanes(g, a0 + t))
-            s1 = add_lanes(s1, load_lanes(g, a1 + t))
-            s2 = add_lanes(s2, load_lanes(g, a2 + t))
-            s3 = add_lanes(s3, load_lanes(g, a3 + t))
-        add_sums(grad, first + r, rows - r, s0, s1, s2, s3)
+            sums = add_four(sums, load_four(g, four, t))
+        add_sums(grad, first + r, rows - r, *sums)
+
+
+# ---- four rows at a time ------------------------------------------------------------------------
+
+
+@inlined
+def four_rows(start: Index, apart: Index, row: Index, last: Index) -> Four:
+    """Return where `row` and the three rows after it begin; beyond `last`, it is repeated."""
+    return (
+        start + row * apart,
+        start + min(row + ONE, last) * apart,
+        start + min(row + TWO, last) * apart,
+        start + min(row + THREE, last) * apart,
+    )
+
+
+@inlined
+def load_four(x: Numbers, rows: Four, at: Index) -> Four:
+    """Return a vector of each row, from its number `at` on."""
+    return (
+        load_lanes(x, rows[0] + at),
+        load_lanes(x, rows[1] + at),
+        load_lanes(x, rows[2] + at),
+        load_lanes(x, rows[3] + at),
+    )
+
+
+@inlined
+def load_some_of_four(x: Numbers, rows: Four, at: Index, count: Index) -> Four:
+    """Do the same as `load_four` for the first `count` lanes, with 0 in the others."""
+    return (
+        load_some(x, rows[0] + at, count),
+        load_some(x, rows[1] + at, count),
+        load_some(x, rows[2] + at, count),
+        load_some(x, rows[3] + at, count),
+    )
+
+
+@inlined
+def spread_four_rows(x: Numbers, rows: Four, at: Index) -> Four:
+    """Return a vector of each row, with its number `at` in every lane."""
+    return (
+        spread(x[rows[0] + at]),
+        spread(x[rows[1] + at]),
+        spread(x[rows[2] + at]),
+        spread(x[rows[3] + at]),
+    )
+
+
+@inlined
+def store_four(z: Numbers, rows: Four, at: Index, p: Four) -> None:
+    """Store a vector to each row, from its number `at` on."""
+    store_lanes(z, rows[0] + at, p[0])
+    store_lanes(z, rows[1] + at, p[1])
+    store_lanes(z, rows[2] + at, p[2])
+    store_lanes(z, rows[3] + at, p[3])
+
+
+@inlined
+def add_four(p: Four, q: Four) -> Four:
+    """Return p + q for each of four vectors."""
+    return (
+        add_lanes(p[0], q[0]),
+        add_lanes(p[1], q[1]),
+        add_lanes(p[2], q[2]),
+        add_lanes(p[3], q[3]),
+    )
+
+
+@inlined
+def multiply_four(p: Four, q: Numbers) -> Four:
+    """Return p q for each of four vectors p."""
+    return multiply(p[0], q), multiply(p[1], q), multiply(p[2], q), multiply(p[3], q)
+
+
+@inlined
+def multiply_add_four(p: Four, q: Numbers, sums: Four) -> Four:
+    """Return p q + sum for each of four vectors p, and its sum."""
+    return (
+        multiply_add(p[0], q, sums[0]),
+        multiply_add(p[1], q, sums[1]),
+        multiply_add(p[2], q, sums[2]),
+        multiply_add(p[3], q, sums[3]),
+    )
+
+
+# ---- vector instructions ------------------------------------------------------------------------
 
 
 # Instructions as functions for kernels. Each is written as the function that emits it: before the

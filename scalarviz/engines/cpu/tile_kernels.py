@@ -58,18 +58,22 @@ from scalarviz.engines.cpu.products import (
     TILE,
     TWO,
     ZERO,
+    Four,
     Index,
     Numbers,
     Record,
     Table,
-    add_lanes,
+    add_four,
     add_row_sums,
     add_sums_apart,
     affine,
+    four_rows,
     lane_count,
+    load_four,
     load_lanes,
     load_some,
-    multiply_add,
+    load_some_of_four,
+    multiply_add_four,
     not_unrolled,
     outer,
     spread,
@@ -697,10 +701,7 @@ def convolution_parameters(op: Record, settings: Numbers, bank: BankView, tile: 
     fan, across = channels * tall * broad, high * wide * stride
     for four in range(groups * ((kernels + THREE) // FOUR)):
         group, o, last = four_of(four, kernels)
-        g0 = op.flow_out * stride + o * across
-        g1 = op.flow_out * stride + min(o + ONE, last) * across
-        g2 = op.flow_out * stride + min(o + TWO, last) * across
-        g3 = op.flow_out * stride + min(o + THREE, last) * across
+        rows = four_rows(op.flow_out * stride, across, o, last)
         for c in range(channels):
             for line in range(tall):
                 up, down = inside(line * gap_y, height, apart_y, above, high)
@@ -711,12 +712,12 @@ def convolution_parameters(op: Record, settings: Numbers, bank: BankView, tile: 
                         fan, last + ONE - o, space, flow, op.source,
                         (group * channels + c) * height + line * gap_y - above,
                         column * gap_x - beside, width, apart_y, apart_x, up, down, left, right,
-                        wide, g0, g1, g2, g3, n, stride,
+                        wide, rows, n, stride,
                     )  # fmt: skip
         if op.has_biases == ONE:
             bias_sums(
                 tile.partial, op.gradients + op.count - groups * kernels + o, last + ONE - o, flow,
-                high * wide, g0, g1, g2, g3, n, stride,
+                high * wide, rows, n, stride,
             )  # fmt: skip
 
 
@@ -724,58 +725,45 @@ def convolution_parameters(op: Record, settings: Numbers, bank: BankView, tile: 
 def weight_sums(
     grad: Numbers, at: Index, fan: Index, count: Index, space: Numbers, flow: Numbers, x0: Index,
     line: Index, column: Index, width: Index, apart_y: Index, apart_x: Index, up: Index,
-    down: Index, left: Index, right: Index, wide: Index, g0: Index, g1: Index, g2: Index,
-    g3: Index, n: Index, stride: Index,
+    down: Index, left: Index, right: Index, wide: Index, rows: Four, n: Index, stride: Index,
 ) -> None:  # fmt: skip
     """Add the gradient of one weight of four kernels to grad[at], grad[at + fan], ..."""
     step = lane_count(space)
     tail = (n - ONE) // step * step
     some = n - tail
     zero = spread(grad.dtype.type(0))
-    s0, s1, s2, s3 = zero, zero, zero, zero
+    sums = zero, zero, zero, zero
     for y in range(up, down):
         for x in range(left, right):
             a = (x0 + (line + y * apart_y) * width + column + x * apart_x) * stride
             b = (y * wide + x) * stride
             for t in range(ZERO, tail, step):
                 not_unrolled()
-                p = load_lanes(space, a + t)
-                s0 = multiply_add(load_lanes(flow, g0 + b + t), p, s0)
-                s1 = multiply_add(load_lanes(flow, g1 + b + t), p, s1)
-                s2 = multiply_add(load_lanes(flow, g2 + b + t), p, s2)
-                s3 = multiply_add(load_lanes(flow, g3 + b + t), p, s3)
-            p = load_some(space, a + tail, some)
-            s0 = multiply_add(load_some(flow, g0 + b + tail, some), p, s0)
-            s1 = multiply_add(load_some(flow, g1 + b + tail, some), p, s1)
-            s2 = multiply_add(load_some(flow, g2 + b + tail, some), p, s2)
-            s3 = multiply_add(load_some(flow, g3 + b + tail, some), p, s3)
-    add_sums_apart(grad, at, fan, count, s0, s1, s2, s3)
+                p = load_four(flow, rows, b + t)
+                sums = multiply_add_four(p, load_lanes(space, a + t), sums)
+            p = load_some_of_four(flow, rows, b + tail, some)
+            sums = multiply_add_four(p, load_some(space, a + tail, some), sums)
+    add_sums_apart(grad, at, fan, count, *sums)
 
 
 @inner
 def bias_sums(
-    grad: Numbers, at: Index, count: Index, flow: Numbers, pixels: Index, g0: Index, g1: Index,
-    g2: Index, g3: Index, n: Index, stride: Index,
+    grad: Numbers, at: Index, count: Index, flow: Numbers, pixels: Index, rows: Four, n: Index,
+    stride: Index,
 ) -> None:  # fmt: skip
     """Add the gradient of the biases of four kernels: the sum of g over windows and samples."""
     step = lane_count(flow)
     tail = (n - ONE) // step * step
     some = n - tail
     zero = spread(grad.dtype.type(0))
-    s0, s1, s2, s3 = zero, zero, zero, zero
+    sums = zero, zero, zero, zero
     for pixel in range(pixels):
         b = pixel * stride
         for t in range(ZERO, tail, step):
             not_unrolled()
-            s0 = add_lanes(s0, load_lanes(flow, g0 + b + t))
-            s1 = add_lanes(s1, load_lanes(flow, g1 + b + t))
-            s2 = add_lanes(s2, load_lanes(flow, g2 + b + t))
-            s3 = add_lanes(s3, load_lanes(flow, g3 + b + t))
-        s0 = add_lanes(s0, load_some(flow, g0 + b + tail, some))
-        s1 = add_lanes(s1, load_some(flow, g1 + b + tail, some))
-        s2 = add_lanes(s2, load_some(flow, g2 + b + tail, some))
-        s3 = add_lanes(s3, load_some(flow, g3 + b + tail, some))
-    add_sums_apart(grad, at, ONE, count, s0, s1, s2, s3)
+            sums = add_four(sums, load_four(flow, rows, b + t))
+        sums = add_four(sums, load_some_of_four(flow, rows, b + tail, some))
+    add_sums_apart(grad, at, ONE, count, *sums)
 
 
 @inner

@@ -29,8 +29,6 @@ from scalarviz.engines.cpu.products import (
     FEW,
     FOUR,
     ONE,
-    THREE,
-    TWO,
     ZERO,
     Index,
     Lanes,
@@ -40,10 +38,12 @@ from scalarviz.engines.cpu.products import (
     add_sums_apart,
     copies,
     first_of,
+    four_rows,
     instruction,
     lane_count,
+    load_four,
     load_lanes,
-    multiply_add,
+    multiply_add_four,
     not_unrolled,
     outer_of_few,
     pick,
@@ -203,22 +203,16 @@ def affine_of_one(
         sample[i] = x[x0 + i * stride]
     zero = spread(w.dtype.type(0))
     for o in range(ZERO, outputs, FOUR):
+        rows, sums = four_rows(first, inputs, o, last), (zero, zero, zero, zero)
         for k in range(o, min(o + FOUR, outputs)):
             total = biases[bias + k] if len(biases) else w.dtype.type(0)
             for i in range(end, inputs):
                 total += w[first + k * inputs + i] * sample[i]
             x[z0 + k * stride] = total
-        r0, r1 = first + o * inputs, first + min(o + ONE, last) * inputs
-        r2, r3 = first + min(o + TWO, last) * inputs, first + min(o + THREE, last) * inputs
-        s0, s1, s2, s3 = zero, zero, zero, zero
         for i in range(ZERO, end, step):
             not_unrolled()
-            p = load_lanes(sample, i)
-            s0 = multiply_add(load_lanes(w, r0 + i), p, s0)
-            s1 = multiply_add(load_lanes(w, r1 + i), p, s1)
-            s2 = multiply_add(load_lanes(w, r2 + i), p, s2)
-            s3 = multiply_add(load_lanes(w, r3 + i), p, s3)
-        add_sums_apart(x, z0 + o * stride, stride, outputs - o, s0, s1, s2, s3)
+            sums = multiply_add_four(load_four(w, rows, i), load_lanes(sample, i), sums)
+        add_sums_apart(x, z0 + o * stride, stride, outputs - o, *sums)
 
 
 @inner

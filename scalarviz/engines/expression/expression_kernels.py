@@ -86,7 +86,7 @@ def combine(
     k = first
     while k + FOUR <= last:
         f0, f1, f2, f3 = factors[k], factors[k + ONE], factors[k + TWO], factors[k + THREE]
-        b0, b1, b2, b3 = rows[k] * n, rows[k + ONE] * n, rows[k + TWO] * n, rows[k + THREE] * n
+        b0, b1, b2, b3 = four_starts(rows, k, n)
         for t in range(n):
             space[a + t] += (
                 f0 * space[b0 + t] + f1 * space[b1 + t] + f2 * space[b2 + t] + f3 * space[b3 + t]
@@ -116,7 +116,7 @@ def slopes(
             sums[scalars[k]] += signs[k] * total
             k += ONE
     while k + FOUR <= step.last:
-        b0, b1, b2, b3 = rows[k] * n, rows[k + ONE] * n, rows[k + TWO] * n, rows[k + THREE] * n
+        b0, b1, b2, b3 = four_starts(rows, k, n)
         s0 = s1 = s2 = s3 = zero
         for t in range(n):
             g = flow[a + t]
@@ -136,6 +136,12 @@ def slopes(
             s0 += flow[a + t] * space[b0 + t]
         sums[scalars[k]] += signs[k] * s0
         k += ONE
+
+
+@inlined
+def four_starts(rows: Table, k: Index, n: Index) -> tuple[Index, Index, Index, Index]:
+    """Return where the rows of four terms begin, from term `k` on."""
+    return rows[k] * n, rows[k + ONE] * n, rows[k + TWO] * n, rows[k + THREE] * n
 
 
 # ---- formulas -----------------------------------------------------------------------------------

@@ -8,12 +8,13 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
-from typing import Any
+from typing import Any, TypeVar
 
 from PySide6.QtCore import QEventLoop, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtWidgets import (
     QApplication,
+    QLayout,
     QMainWindow,
     QMenuBar,
     QPushButton,
@@ -117,6 +118,18 @@ def dress(window: QWidget, theme: str) -> None:
         for each in window.findChildren(kind):
             each.setPalette(palette)
     QToolTip.setPalette(palette)
+
+
+LayoutT = TypeVar("LayoutT", bound=QLayout)
+
+
+def spaced(
+    layout: LayoutT, margins: tuple[int, int, int, int] = (0, 0, 0, 0), spacing: int = -1
+) -> LayoutT:
+    """Return a layout with these margins, in pixels, and this spacing; -1: that of the style."""
+    layout.setContentsMargins(*margins)
+    layout.setSpacing(spacing)
+    return layout
 
 
 def icon(widget: QWidget, which: QStyle.StandardPixmap, color: str) -> QIcon:

@@ -66,7 +66,7 @@ from scalarviz.faces.controller.control import (
 from scalarviz.faces.controller.face import Face
 from scalarviz.faces.controller.keys import controls_for, keys_of, written_key
 from scalarviz.faces.controller.options import OptionChoice
-from scalarviz.faces.window.application import icon
+from scalarviz.faces.window.application import icon, spaced
 from scalarviz.story.commands import FIRST_CONTROLS, Command, first_groups
 from scalarviz.training.session.actions import nothing
 
@@ -164,11 +164,10 @@ class Names(QComboBox):
     """A choice of names, which takes the focus by Tab only."""
 
     def __init__(self, row: Command, act: Act) -> None:
-        super().__init__()
+        super().__init__(sizeAdjustPolicy=QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         if row.room > LONG:  # names of any length
             self.setFixedWidth(14 + round(6.5 * row.room))
-        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.textActivated.connect(act)
         self._names: tuple[str, ...] = ()
 
@@ -359,14 +358,16 @@ class EntryField(QLineEdit):
     """
 
     def __init__(self, row: Command, act: Act) -> None:
-        super().__init__()
+        super().__init__(placeholderText=row.words("example"))
         self.setFixedWidth(14 + round(6.5 * row.room))
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus | Qt.FocusPolicy.TabFocus)
-        self.setPlaceholderText(row.words("example"))
         self._names = QStringListModel()
-        completer = QCompleter(self._names, self)
-        completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
-        completer.setFilterMode(Qt.MatchFlag.MatchContains)
+        completer = QCompleter(
+            self._names,
+            self,
+            caseSensitivity=Qt.CaseSensitivity.CaseInsensitive,
+            filterMode=Qt.MatchFlag.MatchContains,
+        )
         self.setCompleter(completer)
         self._value = ""
         self._act, self._is_option = act, row.name.startswith(OPTION)
@@ -407,8 +408,7 @@ class WholeField(QSpinBox):
     """A whole number: type it, or go up and down."""
 
     def __init__(self, row: Command, act: Act) -> None:
-        super().__init__()
-        self.setRange(0, LARGEST)
+        super().__init__(minimum=0, maximum=LARGEST)
         self.setKeyboardTracking(False)  # applied when typing is finished
         self.valueChanged.connect(act)
 
@@ -443,11 +443,10 @@ class ControlPanel(QScrollArea):
     """
 
     def __init__(self, face: Face, lines: Sequence[Line]) -> None:
-        super().__init__()
+        super().__init__(widgetResizable=True)
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self.setAccessibleName(text("controls.more.about"))
         self.setAutoFillBackground(True)
-        self.setWidgetResizable(True)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.face = face
@@ -459,9 +458,8 @@ class ControlPanel(QScrollArea):
         self._forms: list[OptionChoice] = []  # the same without their values
         self._fields: dict[str, Any] = {}  # by name
         body, self._others = QWidget(), QWidget()
-        layout, others = QVBoxLayout(body), QVBoxLayout(self._others)
-        layout.setContentsMargins(14, 6, 14, 12)
-        others.setContentsMargins(0, 0, 0, 0)
+        layout = spaced(QVBoxLayout(body), (14, 6, 14, 12))
+        others = spaced(QVBoxLayout(self._others))
         self.head, self._common, self._grid = QVBoxLayout(), grid(), grid()
         layout.addLayout(self.head)
         for group_of in first_groups():
@@ -615,9 +613,7 @@ def empty(rows: QGridLayout) -> None:
 def row_of(*widgets: QWidget) -> QWidget:
     """Return a widget that keeps several in one row."""
     box = QWidget()
-    layout = QHBoxLayout(box)
-    layout.setContentsMargins(0, 0, 0, 0)
-    layout.setSpacing(5)
+    layout = spaced(QHBoxLayout(box), spacing=5)
     for widget in widgets:
         layout.addWidget(widget)
     return box
@@ -667,9 +663,7 @@ class ControlBar(QFrame):
         self.more.setAccessibleName(text("controls.more.about"))
         self.more.clicked.connect(self.panel.turn)
         self.panel.turned = self.more.setChecked
-        self.bar = layout = QHBoxLayout(self)
-        layout.setContentsMargins(16, 0, 12, 0)
-        layout.setSpacing(6)
+        self.bar = layout = spaced(QHBoxLayout(self), (16, 0, 12, 0), spacing=6)
         for rows in groups(each.row for each in self.controls if each.row.primary):
             if rows[0].label:
                 layout.addSpacing(6)

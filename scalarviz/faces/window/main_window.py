@@ -67,7 +67,7 @@ from scalarviz.faces.controller.export import (
 from scalarviz.faces.controller.face import Face, Opening
 from scalarviz.faces.controller.keys import controls_for, keys_of, written_key
 from scalarviz.faces.controller.train import Autosave
-from scalarviz.faces.window.application import LoopWindow, dress
+from scalarviz.faces.window.application import LoopWindow, dress, spaced
 from scalarviz.faces.window.control_bar import STYLE, ControlBar, edit
 from scalarviz.faces.window.picture_widget import View
 from scalarviz.scene.layout.division import Division
@@ -145,9 +145,7 @@ class MainWindow(LoopWindow):
 
     def _make_body(self) -> QWidget:
         body = QWidget()
-        layout = QVBoxLayout(body)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
+        layout = spaced(QVBoxLayout(body), spacing=0)
         self._beside = QHBoxLayout()
         self._beside.addWidget(self.view.widget)
         layout.addLayout(self._beside, 1)
@@ -378,9 +376,12 @@ class MainWindow(LoopWindow):
 
     def _ask_color(self, first: FloatArray, picked: Callable[[FloatArray], None]) -> None:
         """Open a dialog that begins with a colour, and pass on each one, the first on Cancel."""
-        dialog = QColorDialog(QColor.fromRgbF(*first.tolist()), self)
+        dialog = QColorDialog(
+            QColor.fromRgbF(*first.tolist()),
+            self,
+            options=QColorDialog.ColorDialogOption.DontUseNativeDialog,
+        )
         dialog.setWindowTitle(text("own.pick"))
-        dialog.setOption(QColorDialog.ColorDialogOption.DontUseNativeDialog)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.currentColorChanged.connect(
             lambda color: picked(np.array([color.redF(), color.greenF(), color.blueF()]))
@@ -566,15 +567,10 @@ class ExportsDialog(QDialog):
         self._failures = 0
         self.setWindowTitle("scalarviz")
         self.setWindowModality(Qt.WindowModality.WindowModal)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(20, 18, 20, 16)
-        layout.setSpacing(14)
-        self.said = QLabel()
-        self.said.setTextFormat(Qt.TextFormat.PlainText)
-        self.said.setWordWrap(True)
+        layout = spaced(QVBoxLayout(self), (20, 18, 20, 16), spacing=14)
+        self.said = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self.said.setMinimumWidth(380)
-        self.bar = QProgressBar()
-        self.bar.setTextVisible(False)
+        self.bar = QProgressBar(textVisible=False)
         self.bar.setAccessibleName(text("farewell.bar"))
         buttons = QDialogButtonBox()
         self.finish = buttons.addButton(text("farewell.finish"), Role.AcceptRole)

@@ -26,6 +26,7 @@ from scalarviz.faces.window.application import (
     application,
     dress,
     ending_without_display,
+    spaced,
     theme_of,
 )
 from scalarviz.faces.window.picture_widget import drawing_on, make_canvas
@@ -87,13 +88,11 @@ class SweepWindow(LoopWindow):
 
     def _body(self) -> QWidget:
         body = QWidget()
-        layout = QVBoxLayout(body)
-        layout.setContentsMargins(0, 0, 0, 0)
+        layout = spaced(QVBoxLayout(body))
         layout.addWidget(self.picture, 1)
         self.label.setContentsMargins(14, 4, 14, 4)
         layout.addWidget(self.label)
-        row = QHBoxLayout()
-        row.setContentsMargins(12, 0, 12, 8)
+        row = spaced(QHBoxLayout(), (12, 0, 12, 8))
         row.addWidget(self.button)
         for box in self.choices:
             row.addWidget(box, 1)
@@ -102,16 +101,18 @@ class SweepWindow(LoopWindow):
 
     def _box(self, field: str, words: Mapping[Any, str]) -> QComboBox:
         """Return a box in which one of the values of a field of the look is chosen."""
-        box, about = QComboBox(), text(f"sweep.choose.{field}")
+        box = QComboBox(
+            minimumContentsLength=LETTERS,
+            sizeAdjustPolicy=QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon,
+        )
+        about = text(f"sweep.choose.{field}")
         values, now = [*words], getattr(self.stage.look, field)
         box.addItems([*words.values()])
         box.setCurrentIndex(values.index(now) if now in values else 0)
         box.setAccessibleName(about)
         box.setToolTip(about)
         box.setMinimumHeight(TALL)
-        box.setMinimumContentsLength(LETTERS)
         box.setMaximumWidth(WIDEST)
-        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         box.activated.connect(partial(self._choose, field, values))
         return box
 
