@@ -100,10 +100,10 @@ def from_torch(module: object, example: object) -> Network:
     try:
         graph = Traced(torch, model, [tuple(batch.shape[1:]) for batch in batches]).graph()
         target = graph.outputs[0].name
-        start, made = walk(graph, target)
+        shapes, made = walk(graph, target)
         frozen = {name for name, each in model.named_parameters() if not each.requires_grad}
         wide = any(each.dtype == torch.float64 for each in model.parameters())
-        net = build(graph, target, start, made, frozen, "float64" if wide else "float32")
+        net = build(graph, target, shapes, made, frozen, "float64" if wide else "float32")
     except InputError as error:
         first, *rest = error.lines
         raise InputError(

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from math import prod
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, is_picture, labels_as_rows, shorten
+from scalarviz.base.checks import (
+    FloatArray,
+    as_floats,
+    is_picture,
+    labels_as_rows,
+    one_or_all,
+    require,
+    shorten,
+    size,
+)
+from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.core.precision import Precision
@@ -108,6 +120,55 @@ def check_states(net: Model, states: FloatArray) -> None:
 def places_of(model: Model, layer: int) -> list[int]:
     """Return every index of the layer at index `layer`, which may be used several times."""
     return [i for i, other in enumerate(model.layers) if other is model.layers[layer]]
+
+
+def checked_widths(widths: object, inputs: int) -> dict[str, int]:
+    """Return widths of inputs by name; raise InputError unless they add up to `inputs`, or to 0."""
+    named = isinstance(widths, Mapping) and all(isinstance(name, str) and name for name in widths)
+    if not isinstance(widths, Mapping) or not named:
+        raise InputError(
+            "input_widths are widths by names of inputs, such as {'u': 4, 'x': 1}, not "
+            f"{shorten(widths)}"
+        )
+    found = {name: size(n, f"the width of {shorten(name)}") for name, n in widths.items()}
+    total = sum(found.values())
+    require(
+        total in (0, inputs),
+        f"input_widths add up to the {inputs} inputs of the network, and {shorten(found)} to "
+        f"{total}: give each input the numbers that a sample has of it",
+    )
+    return found
+
+
+def side_by_side(named: Mapping[Any, object], widths: Mapping[str, int], who: str) -> FloatArray:
+    """See `Model.input_rows`; `who` is the model in errors."""
+    require(
+        widths,
+        f"{who} has no names of inputs: pass an array, or set net.input_widths = {{'u': 4, 'x': 1}}"
+        " with the names and widths first",
+    )
+    for name in named:
+        pick(widths, name, "input")
+    tables, single = [], True
+    for name, width in widths.items():
+        called = f"the input {shorten(name)}"
+        require(name in named, f"{called} is missing: pass {who} all of {shorten([*widths])}")
+        given = np.atleast_1d(as_floats(named[name], called, keep=True))
+        alone = given.shape == (width,)
+        table = given[np.newaxis] if alone else given.reshape(len(given), prod(given.shape[1:]))
+        if table.shape[1] != width:
+            raise ShapeError(
+                f"{called} takes a sample of {width}, or a batch of shape (batch, {width}), not an "
+                f"array of shape {given.shape}"
+            )
+        if tables and len(table) != len(tables[0]):
+            raise ShapeError(
+                f"{called} has the shape {given.shape}, and the inputs before it have "
+                f"{len(tables[0])} samples: pass a row for each sample"
+            )
+        tables.append(table)
+        single &= alone
+    return one_or_all(np.hstack(tables), single)
 
 
 def probabilities(model: Model, x: object) -> FloatArray:

@@ -724,7 +724,7 @@ class Session:
     def add_samples(self, inputs: object, targets: object) -> None:
         """Add one or several samples to those it learns, from the next step on.
 
-        inputs   numbers of a sample, or rows of them
+        inputs   numbers of a sample, or rows of them; or a dict of them by name
         targets  numbers of its target, or rows; or class labels, if the targets of the data are
                  rows that are 1 at a class, such as those of digits
 
@@ -738,7 +738,7 @@ class Session:
         """
         with self.doing():
             data = addable(settings_now(self).data)
-            x, y = data.as_added(inputs, targets)
+            x, y = data.as_added(self.network.input_rows(inputs), targets)
             self.trainer.fitting(data.with_added(x, y), settings_now(self).loss)
             self.timeline.note("samples", {"inputs": x, "targets": y})
 
