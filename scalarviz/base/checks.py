@@ -583,9 +583,11 @@ def remedy(x: object) -> str:
             return f"{what} {said}: pass {code}"
     if hasattr(x, "columns") and hasattr(x, "dtypes"):
         return remedy_of_table(x)
-    if isinstance(x, Mapping):
-        return "net.input_rows(x) makes rows of inputs by name"
-    return "pass a sequence of floats, or a 2-D array with one row a sample"
+    return (
+        "pass net.input_rows(x), which puts inputs by name side by side in rows"
+        if isinstance(x, Mapping)
+        else "pass a sequence of floats, or a 2-D array with one row a sample"
+    )
 
 
 def remedy_of_mask(array: Any, what: str) -> str:

@@ -73,10 +73,7 @@ def name_parts(
     made: Sequence[LayerStep],
     shapes: Mapping[str, Shape],
 ) -> None:
-    """Keep the names that the parts of a network have in a graph, and the shape of a sample.
-
-    shapes  of a sample of each input
-    """
+    """Keep the names that the parts of a network have in a graph, and the shape of a sample."""
     names: Names = {
         "graph": graph.name,
         "input": "_".join(shapes),
@@ -84,13 +81,12 @@ def name_parts(
         "output": target,
         "layers": [each.names for each in made],
     }
-    start, usual = start_of(shapes), net.layers[0].input_shape or (net.inputs,)
-    if start != usual and len(start) <= MOST_DIMENSIONS:
+    (start, *others), usual = shapes.values(), net.layers[0].input_shape or (net.inputs,)
+    if not others and start != usual and len(start) <= MOST_DIMENSIONS:
         names["shape"] = list(start)
     net.names = clean_names(names)
-    inputs = net.names.pop("inputs")
-    if len(inputs) > 1:
-        net.input_widths = dict(zip(inputs, map(prod, shapes.values()), strict=True))
+    widths = zip(net.names.pop("inputs"), map(prod, shapes.values()), strict=True)
+    net.input_widths = dict(widths) if others else {}
 
 
 def not_loaded(path: Path, error: InputError) -> FileError:
@@ -171,31 +167,31 @@ def sample_shape(graph: ModelGraph, source: Port, nodes: Iterable[GraphNode]) ->
 # ---- the walk -----------------------------------------------------------------------------------
 
 
-def start_of(shapes: Mapping[str, Shape]) -> Shape:
-    """Return the shape of a sample of all inputs; several are side by side in a row."""
-    first, *others = shapes.values()
-    return (sum(map(prod, shapes.values())),) if others else first
-
-
-def begin(shapes: Mapping[str, Shape]) -> dict[str, Flow | None]:
-    """Return the inputs, given the shape of a sample of each."""
-    start = start_of(shapes)
+def begin(
+    graph: ModelGraph, nodes: Sequence[GraphNode]
+) -> tuple[dict[str, Shape], dict[str, Flow | None]]:
+    """Return the shape of a sample of each input, and the inputs, side by side in a row."""
+    shapes = {port.name: sample_shape(graph, port, nodes) for port in graph.inputs}
     if len(shapes) == 1:
-        return dict.fromkeys(shapes, Flow(start, start))
-    place = 0
+        (start,) = shapes.values()
+        return shapes, dict.fromkeys(shapes, Flow(start, start))
+    place, start = 0, (sum(map(prod, shapes.values())),)
     flows: dict[str, Flow | None] = {}
     for name, shape in shapes.items():
         layer = Slice(start[0], place, place + prod(shape))
         size, place = (layer.outputs,), layer.end
         flows[name] = Flow(shape, size, (LayerStep(layer, {"node": name}),))
-    return flows
+    return shapes, flows
 
 
 def is_row(node: GraphNode, shapes: Mapping[str, Shape]) -> bool:
-    """Whether a node puts all inputs side by side, which they are already."""
-    flat = all(len(shape) == 1 for shape in shapes.values())
-    whole = node.operator == "Concat" and node.inputs == (*shapes,)
-    return flat and whole and node.attributes.get("axis") in (1, -1)
+    """Whether a node puts all inputs side by side, as they are in a row."""
+    return (
+        node.operator == "Concat"
+        and node.inputs == (*shapes,)
+        and node.attributes.get("axis") in (1, -1)
+        and all(len(shape) == 1 for shape in shapes.values())
+    )
 
 
 def walk(graph: ModelGraph, target: str) -> tuple[dict[str, Shape], tuple[LayerStep, ...]]:
@@ -207,11 +203,8 @@ def walk(graph: ModelGraph, target: str) -> tuple[dict[str, Shape], tuple[LayerS
     """
     nodes, sizes = fuse(graph, needed(graph, target), target), graph.inputs[0].sizes
     batch = sizes[0] if sizes else None
-    shapes = {port.name: sample_shape(graph, port, nodes) for port in graph.inputs}
-    flows, row = (
-        begin(shapes),
-        start_of(shapes),
-    )  # a flow is None if it depends on an unsupported node
+    shapes, flows = begin(graph, nodes)  # a flow is None if it depends on an unsupported node
+    row = (sum(map(prod, shapes.values())),)
     odd: list[tuple[GraphNode, str]] = []
     for node in nodes:
         for name in node.outputs:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scalarviz.base.checks import (
     FloatArray,
+    as_batch,
     as_floats,
     is_picture,
     labels_as_rows,
     one_or_all,
     require,
     shorten,
-    size,
 )
-from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.core.precision import Precision
@@ -124,18 +122,15 @@ def places_of(model: Model, layer: int) -> list[int]:
 
 def checked_widths(widths: object, inputs: int) -> dict[str, int]:
     """Return widths of inputs by name; raise InputError unless they add up to `inputs`, or to 0."""
-    named = isinstance(widths, Mapping) and all(isinstance(name, str) and name for name in widths)
-    if not isinstance(widths, Mapping) or not named:
-        raise InputError(
-            "input_widths are widths by names of inputs, such as {'u': 4, 'x': 1}, not "
-            f"{shorten(widths)}"
-        )
-    found = {name: size(n, f"the width of {shorten(name)}") for name, n in widths.items()}
-    total = sum(found.values())
+    found = dict(widths) if isinstance(widths, Mapping) else {"": 0}
+    fit = [
+        bool(name) and isinstance(name, str) and type(n) is int and n > 0
+        for name, n in found.items()
+    ]
     require(
-        total in (0, inputs),
-        f"input_widths add up to the {inputs} inputs of the network, and {shorten(found)} to "
-        f"{total}: give each input the numbers that a sample has of it",
+        all(fit) and sum(found.values()) in (0, inputs),
+        "input_widths are names and whole numbers from 1, such as {'u': 4, 'x': 1}, that add up to "
+        f"the {inputs} inputs of the network, not {shorten(widths)}",
     )
     return found
 
@@ -144,30 +139,33 @@ def side_by_side(named: Mapping[Any, object], widths: Mapping[str, int], who: st
     """See `Model.input_rows`; `who` is the model in errors."""
     require(
         widths,
-        f"{who} has no names of inputs: pass an array, or set net.input_widths = {{'u': 4, 'x': 1}}"
-        " with the names and widths first",
+        f"{who} has no names of inputs: pass an array, or first set net.input_widths to the names "
+        "and widths, such as {'u': 4, 'x': 1}",
     )
-    for name in named:
-        pick(widths, name, "input")
-    tables, single = [], True
-    for name, width in widths.items():
-        called = f"the input {shorten(name)}"
-        require(name in named, f"{called} is missing: pass {who} all of {shorten([*widths])}")
-        given = np.atleast_1d(as_floats(named[name], called, keep=True))
-        alone = given.shape == (width,)
-        table = given[np.newaxis] if alone else given.reshape(len(given), prod(given.shape[1:]))
-        if table.shape[1] != width:
-            raise ShapeError(
-                f"{called} takes a sample of {width}, or a batch of shape (batch, {width}), not an "
-                f"array of shape {given.shape}"
-            )
-        if tables and len(table) != len(tables[0]):
-            raise ShapeError(
-                f"{called} has the shape {given.shape}, and the inputs before it have "
-                f"{len(tables[0])} samples: pass a row for each sample"
-            )
-        tables.append(table)
-        single &= alone
+    for name in (*named, *widths):
+        require(
+            name in named and name in widths,
+            f"{who} takes the inputs {', '.join(map(shorten, widths))}, and {shorten(name)} is "
+            f"{'unknown' if name in named else 'missing'}: pass a dict with an array for each",
+        )
+    given = {
+        name: as_floats(named[name], f"the input {shorten(name)}", keep=True) for name in widths
+    }
+    single = any(given[name].ndim == (width > 1) for name, width in widths.items())
+    tables = [
+        as_batch(
+            x.reshape(-1, 1) if widths[name] == 1 > x.ndim - 1 else x,
+            widths[name],
+            f"the input {shorten(name)}",
+            copy=False,
+        )[0]
+        for name, x in given.items()
+    ]
+    counts = dict(zip(widths, map(len, tables), strict=True))
+    require(
+        len({*counts.values()}) == 1,
+        f"the inputs differ in their samples, {shorten(counts)}: pass equally many of each",
+    )
     return one_or_all(np.hstack(tables), single)
 
 

@@ -140,9 +140,10 @@ class Session:
     replayed; going back and doing something else starts a branch.
 
     network    a Network or a compiled Expression; the session moves it to its engine
-    data       a data set, or a pair of arrays (inputs, targets); the targets are rows of numbers,
-               one number a sample for one output, or, with softmax_cross_entropy and
-               sigmoid_cross_entropy, class labels 0, 1, ..., one a sample
+    data       a data set, or a pair of arrays (inputs, targets), of which inputs by name may be a
+               dict, see `net.input_rows`; the targets are rows of numbers, one number a sample for
+               one output, or, with softmax_cross_entropy and sigmoid_cross_entropy, class labels
+               0, 1, ..., one a sample
     loss       a name, a Loss, or what `sv.loss` returned; by default "mse"
     optimizer  an Optimizer, or a name such as "adam", with its own rate; by default SGD(0.01)
     batch      samples a step; None, the default: all of them
