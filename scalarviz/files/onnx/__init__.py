@@ -67,7 +67,7 @@ def load(
 def save(net: Network, path: object, *, progress: bool = True) -> None:
     """Write a network as an ONNX model, with the names that it was loaded with.
 
-    net       any Network; its dtype is kept; the model has the inputs of `net.input_widths`, if any
+    net       any Network, whose dtype is kept, as are the inputs of `net.input_widths`
     path      the file, .onnx
     progress  True, the default: a progress bar in a terminal or a notebook, if writing takes longer
               than a second; False: none
