@@ -148,7 +148,7 @@ class Network(Model):
     @property
     def input_widths(self) -> Mapping[str, int]:
         """Width of each named input, in the order of a row. Raises InputError for a wrong sum."""
-        return self._input_widths
+        return dict(self._input_widths)
 
     @input_widths.setter
     def input_widths(self, widths: Mapping[str, int]) -> None:

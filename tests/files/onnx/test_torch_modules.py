@@ -296,6 +296,10 @@ def test_names_of_inputs_are_arguments_that_python_permits() -> None:
     back = net.to_torch()
     assert back.forward.__code__.co_varnames[:5] == ("self", "lambda_2", "_2_a", "_2_a_2", "self_2")
     assert back(*[torch.zeros(1, n) for n in (2, 2, 1, 1)]).tolist() == [[0.0] * 3]
+    net = sv.Network([sv.Conv2d((1, 2, 3), 2, 2), sv.Flatten((2, 1, 2))])
+    net.input_widths, row = {"top": 3, "bottom": 3}, torch.rand(5, 6)
+    found = net.to_torch()(row[:, :3], row[:, 3:]).detach().numpy()
+    np.testing.assert_allclose(found, net(row.numpy()), atol=1e-6)
 
 
 @pytest.mark.slow

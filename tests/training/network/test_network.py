@@ -738,6 +738,7 @@ def test_names_of_inputs_stay_with_copies() -> None:
     for each in (net.copy(), net.copy("float64"), net.fresh(3), copy.deepcopy(net), shaken):
         assert [*each.input_widths.items()] == [("u", 4), ("x", 1)]
     net.copy().input_widths = {"x": 1, "u": 4}
+    dict.clear(net.input_widths)  # type: ignore[arg-type]  # on purpose
     assert [*net.input_widths] == ["u", "x"]
     net.input_widths = {}
     refused(InputError, "has no names of inputs").by(net, BY_NAME)
