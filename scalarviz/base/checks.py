@@ -319,6 +319,11 @@ def true_or_false(value: object, what: str) -> bool:
     raise InputError(f"{what} must be True or False, not {shorten(value)}")
 
 
+def one_or_all(rows: FloatArray, single: bool) -> FloatArray:
+    """Return the only row for a single sample, else all rows."""
+    return rows[0] if single else rows
+
+
 def as_array(rows: list[list[float]], dtype: str) -> FloatArray:
     """Return rows of floats as an array; what is too large for float32 becomes inf."""
     with np.errstate(over="ignore"):
@@ -578,7 +583,11 @@ def remedy(x: object) -> str:
             return f"{what} {said}: pass {code}"
     if hasattr(x, "columns") and hasattr(x, "dtypes"):
         return remedy_of_table(x)
-    return "pass a sequence of floats, or a 2-D array with one row a sample"
+    return (
+        "pass net.input_rows(x), which puts inputs by name side by side in rows"
+        if isinstance(x, Mapping)
+        else "pass a sequence of floats, or a 2-D array with one row a sample"
+    )
 
 
 def remedy_of_mask(array: Any, what: str) -> str:

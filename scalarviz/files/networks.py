@@ -86,7 +86,7 @@ def describe(net: Network) -> Description:
     layers = [describe_layer(layer) for layer in parts]
     own = describe_own(names_in(layers, "activation"), layers=names_in(layers, "formula"))
     return (
-        if_any(names=net.names)
+        if_any(names=net.names, input_widths=dict(net.input_widths))
         | own
         | {
             "layers": layers,
@@ -166,7 +166,7 @@ def build(
         seed=field(description, "seed", int),
         dtype=field(description, "dtype", str),
     )
-    net.names = names
+    net.names, net.input_widths = names, description.get("input_widths", {})
     numbers = net.program.workspace
     budget.take(DOUBLE * numbers, f"one sample on its way through {numbers:,} numbers")
     return net

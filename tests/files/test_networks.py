@@ -213,6 +213,8 @@ WRONG: dict[str, Spoil] = {
     "frozen numbers": replacing("frozen", np.ones(ROWS, np.uint8)),
     "no state": replacing("state", None),
     "a scale of nothing": replacing("state", np.zeros(3)),
+    "inputs by no name": setting("input_widths", to=[2]),
+    "inputs of another size": setting("input_widths", to={"u": 1, "x": 2}),
     "an array more": replacing("more", np.zeros(1)),
 }  # fmt: skip
 
@@ -234,6 +236,16 @@ def test_a_file_that_describes_no_network_says_why(
     WRONG[name](description, arrays)
     write(path, "network", description, arrays)
     refused(FileError, "net.safetensors").by(sv.load, path)
+
+
+def test_names_of_inputs_are_in_the_file_in_their_order(path: Path) -> None:
+    net = sv.Network([2, 1])
+    net.input_widths = {"x": 1, "a": 1}
+    net.save(path)
+    assert [*sv.load(path).input_widths.items()] == [("x", 1), ("a", 1)]
+    s = reloaded(sv.Session(net, ({"x": X[:, 0], "a": X[:, 1]}, X[:, 0])), path.parent)
+    assert [*s.network.input_widths] == ["x", "a"]
+    assert s.data.training[0].tolist() == X.tolist()
 
 
 def test_arrays_have_the_names_and_shapes_of_the_parameters(path: Path) -> None:

@@ -41,6 +41,8 @@ def load(
 ) -> Network:
     """Load the network in an ONNX file, ready to be trained.
 
+    Several inputs are side by side in a row; `net.input_widths` has their names.
+
     path    the file, .onnx; a second file with its numbers is read beside it
     train   which parameters are trained, the others being frozen: their names in the file,
             beginnings of names up to a separator ("fc2"), or patterns ("conv*.weight"); None: all
@@ -65,7 +67,7 @@ def load(
 def save(net: Network, path: object, *, progress: bool = True) -> None:
     """Write a network as an ONNX model, with the names that it was loaded with.
 
-    net       any Network; its dtype is kept
+    net       any Network, whose dtype is kept, as are the inputs of `net.input_widths`
     path      the file, .onnx
     progress  True, the default: a progress bar in a terminal or a notebook, if writing takes longer
               than a second; False: none

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from math import prod
 from pathlib import Path
 
@@ -54,14 +54,14 @@ def load_model(
     try:
         graph = read_graph(found, budget)
         target = end(graph, output)
-        start, made = walk(graph, target)
+        shapes, made = walk(graph, target)
     except (FileError, UnknownNameError):
         raise
     except InputError as error:
         raise not_loaded(found, error) from error
     frozen = choose_frozen([p.name for m in flat(made) for p in m.parameters], train, freeze)
     try:
-        return build(graph, target, start, made, frozen, dtype)
+        return build(graph, target, shapes, made, frozen, dtype)
     except InputError as error:
         raise not_loaded(found, error) from error
 
@@ -71,19 +71,22 @@ def name_parts(
     graph: ModelGraph,
     target: str,
     made: Sequence[LayerStep],
-    start: Shape,
+    shapes: Mapping[str, Shape],
 ) -> None:
     """Keep the names that the parts of a network have in a graph, and the shape of a sample."""
     names: Names = {
         "graph": graph.name,
-        "input": "_".join(port.name for port in graph.inputs),
+        "input": "_".join(shapes),
+        "inputs": [*shapes],
         "output": target,
         "layers": [each.names for each in made],
     }
-    usual = net.layers[0].input_shape or (net.inputs,)
-    if start != usual and len(start) <= MOST_DIMENSIONS:
+    (start, *others), usual = shapes.values(), net.layers[0].input_shape or (net.inputs,)
+    if not others and start != usual and len(start) <= MOST_DIMENSIONS:
         names["shape"] = list(start)
     net.names = clean_names(names)
+    widths = zip(net.names.pop("inputs"), map(prod, shapes.values()), strict=True)
+    net.input_widths = dict(widths) if others else {}
 
 
 def not_loaded(path: Path, error: InputError) -> FileError:
@@ -164,36 +167,51 @@ def sample_shape(graph: ModelGraph, source: Port, nodes: Iterable[GraphNode]) ->
 # ---- the walk -----------------------------------------------------------------------------------
 
 
-def begin(graph: ModelGraph, nodes: Sequence[GraphNode]) -> tuple[Shape, dict[str, Flow | None]]:
-    """Return the shape of a sample, and the inputs; several are side by side in a row."""
+def begin(
+    graph: ModelGraph, nodes: Sequence[GraphNode]
+) -> tuple[dict[str, Shape], dict[str, Flow | None]]:
+    """Return the shape of a sample of each input, and the inputs, side by side in a row."""
     shapes = {port.name: sample_shape(graph, port, nodes) for port in graph.inputs}
     if len(shapes) == 1:
         (start,) = shapes.values()
-        return start, dict.fromkeys(shapes, Flow(start, start))
+        return shapes, dict.fromkeys(shapes, Flow(start, start))
     place, start = 0, (sum(map(prod, shapes.values())),)
     flows: dict[str, Flow | None] = {}
     for name, shape in shapes.items():
         layer = Slice(start[0], place, place + prod(shape))
         size, place = (layer.outputs,), layer.end
         flows[name] = Flow(shape, size, (LayerStep(layer, {"node": name}),))
-    return start, flows
+    return shapes, flows
 
 
-def walk(graph: ModelGraph, target: str) -> tuple[Shape, tuple[LayerStep, ...]]:
-    """Return the shape of a sample and the layers to `target`; the error lists all odd nodes.
+def is_row(node: GraphNode, shapes: Mapping[str, Shape]) -> bool:
+    """Whether a node puts all inputs side by side, as they are in a row."""
+    return (
+        node.operator == "Concat"
+        and node.inputs == (*shapes,)
+        and node.attributes.get("axis") in (1, -1)
+        and all(len(shape) == 1 for shape in shapes.values())
+    )
+
+
+def walk(graph: ModelGraph, target: str) -> tuple[dict[str, Shape], tuple[LayerStep, ...]]:
+    """Return the shape of a sample of each input, and the layers to `target`.
+
+    The error lists all odd nodes.
 
     Without layers, the network gets one identity layer.
     """
     nodes, sizes = fuse(graph, needed(graph, target), target), graph.inputs[0].sizes
     batch = sizes[0] if sizes else None
-    start, flows = begin(graph, nodes)  # a flow is None if it depends on an unsupported node
+    shapes, flows = begin(graph, nodes)  # a flow is None if it depends on an unsupported node
+    row = (sum(map(prod, shapes.values())),)
     odd: list[tuple[GraphNode, str]] = []
     for node in nodes:
         for name in node.outputs:
             flows[name] = None
         place = PLACES.get(node.operator, 0)
         try:
-            flow = run(node, graph, flows, batch)
+            flow = Flow(row, row) if is_row(node, shapes) else run(node, graph, flows, batch)
             if flow is not None and place < len(node.outputs):
                 flows[node.outputs[place]] = flow
         except InputError as error:
@@ -209,7 +227,7 @@ def walk(graph: ModelGraph, target: str) -> tuple[Shape, tuple[LayerStep, ...]]:
     if found is None:
         raise InputError(f"nothing leads from its input to {shorten(target)}")
     check_output(graph, target, found)
-    return start, join(steps)
+    return shapes, join(steps)
 
 
 def needed(graph: ModelGraph, target: str) -> tuple[GraphNode, ...]:
@@ -283,13 +301,14 @@ def flat(made: Iterable[LayerStep]) -> Iterable[LayerStep]:
 def build(
     graph: ModelGraph,
     target: str,
-    start: Shape,
+    shapes: Mapping[str, Shape],
     made: Sequence[LayerStep],
     frozen: Set[str],
     dtype: str,
 ) -> Network:
     """Return a network of what `walk` has found, with parameters, state and names.
 
+    shapes  of a sample of each input
     frozen  names of the parameters that are not trained
     """
     budget = graph.budget
@@ -313,7 +332,7 @@ def build(
             row = rows.stop
         for name, values in each.state.items():
             getattr(each.layer, name)[:] = values
-    name_parts(net, graph, target, made, start)
+    name_parts(net, graph, target, made, shapes)
     return net
 
 

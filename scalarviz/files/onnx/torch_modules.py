@@ -7,7 +7,9 @@ them by the operators of `files/onnx`. Names and batch norms are kept.
 
 from __future__ import annotations
 
+import keyword
 import operator
+import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -31,7 +33,7 @@ from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.files.onnx.flows import Flow, NodeContext, Parameter
 from scalarviz.files.onnx.onnx_graph import Constant, Given, GraphNode, ModelGraph, Port
 from scalarviz.files.onnx.reading import build, walk
-from scalarviz.files.onnx_names import Names
+from scalarviz.files.onnx_names import Names, unused
 from scalarviz.training.network.network import Network
 from scalarviz.training.network.torch_layers import (
     ACTIVATIONS,
@@ -76,7 +78,7 @@ def from_torch(module: object, example: object) -> Network:
              and functions; it is unchanged
     example  a batch of inputs, a tensor or an array: it tells the shape of a sample, and both must
              compute the same for it; a tuple of them for a module of several inputs, which the
-             network takes side by side in a row
+             network takes side by side in a row, or by name: `net.input_widths` has the names
 
     Parameters that do not require a gradient are frozen. Batch norms stay. `net.to_torch()` goes
     back, with the same names. Raises InputError, with all that has no counterpart.
@@ -98,12 +100,17 @@ def from_torch(module: object, example: object) -> Network:
     if type(model).__module__.startswith("torch.nn.") and not [*model.children()]:
         model = torch.nn.Sequential(model)
     try:
-        graph = Traced(torch, model, [tuple(batch.shape[1:]) for batch in batches]).graph()
+        traced = Traced(torch, model, [tuple(batch.shape[1:]) for batch in batches])
+        graph = traced.graph()
         target = graph.outputs[0].name
-        start, made = walk(graph, target)
+        shapes, made = walk(graph, target)
         frozen = {name for name, each in model.named_parameters() if not each.requires_grad}
         wide = any(each.dtype == torch.float64 for each in model.parameters())
-        net = build(graph, target, start, made, frozen, "float64" if wide else "float32")
+        net = build(graph, target, shapes, made, frozen, "float64" if wide else "float32")
+        net.input_widths = {
+            node.target: width
+            for node, width in zip(traced.inputs, net.input_widths.values(), strict=False)
+        }
     except InputError as error:
         first, *rest = error.lines
         raise InputError(
@@ -153,20 +160,20 @@ class Traced:
             raise InputError(
                 f"its forward cannot be traced ({shorten(str(error))}): export it as an ONNX file"
             ) from error
+        self.inputs = [node for node in self.traced.graph.nodes if node.op == "placeholder"]
         self.modules = dict(self.traced.named_modules())
         self.constants: dict[str, Constant] = {}
         self.nodes: list[GraphNode] = []
 
     def graph(self) -> ModelGraph:
-        inputs = [node.name for node in self.traced.graph.nodes if node.op == "placeholder"]
         (end,) = [node.args[0] for node in self.traced.graph.nodes if node.op == "output"]
         given = len(self.shapes)
         require(
-            len(inputs) == given,
-            f"its forward takes {len(inputs)} inputs, and the example has {given}: pass a tuple "
-            "with a batch of each",
+            len(self.inputs) == given,
+            f"its forward takes {len(self.inputs)} inputs, and the example has {given}: pass a "
+            "tuple with a batch of each",
         )
-        ports = zip(inputs, self.shapes, strict=True)
+        ports = zip(self.inputs, self.shapes, strict=True)
         require(isinstance(end, self.torch.fx.Node), "its forward returns several values")
         for node in self.traced.graph.nodes:
             if node.op == "get_attr":
@@ -180,7 +187,7 @@ class Traced:
                     self.add(name_of(node), node, [], node.name)  # such as a size: no layer
         return ModelGraph(
             type(self.model).__name__, NEWEST,
-            tuple(Port(name, (None, *shape), True) for name, shape in ports),
+            tuple(Port(node.name, (None, *shape), True) for node, shape in ports),
             (Port(end.name, None, True),), tuple(self.nodes), self.constants, Budget(None),
             dict.fromkeys({*ACTIVATIONS, *LAYERS} - {*SHAPES}, layer),
         )  # fmt: skip
@@ -351,8 +358,15 @@ class Writer:
 
     def __init__(self, torch: Any, net: Network) -> None:
         self.torch, self.net, self.graph = torch, net, torch.fx.Graph()
-        self.value = self.graph.placeholder("x")
-        self.shape = net.layers[0].input_shape or (net.inputs,)
+        used = {"self", "torch", *keyword.kwlist}
+        parts = [
+            self.graph.placeholder(unused(re.sub(r"\W|^(?=\d)", "_", name), used))
+            for name in net.input_widths or "x"
+        ]
+        self.value = (
+            self.graph.call_function(torch.cat, (parts, 1)) if net.input_widths else parts[0]
+        )
+        self.shape = (not net.input_widths and net.layers[0].input_shape) or (net.inputs,)
         self.modules: dict[str, Any] = {}
         self.known: dict[Layer, str] = {}  # modules of layers that are used twice
 

@@ -624,7 +624,7 @@ class GraphWriter(FormulaNodes):
         first = net.layers[0]
         self.current = names["input"] or "input"
         self.shape: Shape = tuple(names.get("shape", ())) or first.input_shape or (net.inputs,)
-        self.input = self._value(self.current, self.shape)
+        self.inputs = [self._value(self.current, self.shape)]
         self.place = ""
         self._nodes: list[Any] = []
         self._numbers: dict[str, Any] = {}
@@ -632,8 +632,11 @@ class GraphWriter(FormulaNodes):
         self._shared: dict[tuple[int, str], str] = {}
         self._counts: Counter[str] = Counter()
         self._reserved = set(texts_of(names))
-        self._used = {self.current}
+        self._used = {self.current, *net.input_widths}
         self._node_names: set[str] = set()
+        if net.input_widths:
+            self.inputs = [self._value(name, (n,)) for name, n in net.input_widths.items()]
+            self.node("Concat", self.current, *net.input_widths, shape=(net.inputs,), axis=1)
 
     def numbered(self, kind: str) -> str:
         """Return a new name for a layer: "dense1", "dense2"."""
@@ -715,7 +718,7 @@ class GraphWriter(FormulaNodes):
         return self.helper.make_graph(
             self._nodes,
             self.names["graph"] or "network",
-            [self.input],
+            self.inputs,
             [self._value(output, self.shape)],
             list(self._numbers.values()),
             value_info=[each for each in self._values if each.name != last],

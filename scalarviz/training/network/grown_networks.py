@@ -267,6 +267,7 @@ def made(net: Network, places: Sequence[GrownLayer], seed: int) -> GrownNetwork:
     """Return the network of these layers, with initial numbers of a seed on new rows."""
     layers = [place.layer for place in places]
     network = Network(layers, init=net.init, seed=seed, dtype=net.dtype)
+    network.input_widths = net.input_widths
     rows = np.full(len(network.bank), NONE)
     for place in places:
         rows[place.layer.rows] = place.rows
@@ -381,6 +382,7 @@ def remade(
     layers = [twins[layer] for layer in net.layers]
     made = Network(layers, init=net.init if init is None else init, seed=seed, dtype=net.dtype)
     made.names = net.names if bias is None else None
+    made.input_widths = net.input_widths
     return made
 
 

@@ -6,10 +6,10 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, Self, final
+from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 
 from scalarviz.base.attributes import set_known, unknown
-from scalarviz.base.checks import FloatArray, Shape, as_batch
+from scalarviz.base.checks import FloatArray, Shape, as_batch, one_or_all
 from scalarviz.base.messages import caution
 from scalarviz.core.bank import Bank
 from scalarviz.core.bank_arrays import Wall, start_scaling
@@ -22,7 +22,7 @@ from scalarviz.data.batches import Batches
 from scalarviz.engines.engine import Engine, Run, Snapshot
 from scalarviz.engines.registry import EngineRow
 from scalarviz.errors import lost_by_forward
-from scalarviz.training.network.model_queries import check_activation, probabilities
+from scalarviz.training.network.model_queries import check_activation, probabilities, side_by_side
 
 
 class Model(Part):
@@ -30,6 +30,7 @@ class Model(Part):
 
     inputs, outputs  size of a sample
     layers           in order; empty for an Expression, which is the code of a function
+    input_widths     width of each input by name, of a Network whose inputs have names
     """
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
@@ -40,6 +41,7 @@ class Model(Part):
     inputs: int
     outputs: int
     layers: tuple[Layer, ...] = ()
+    input_widths: Mapping[str, int] = MappingProxyType({})
     walls: Mapping[str, Wall] = MappingProxyType({})  # of an expression, by names
     _bank: Bank
     _engine: Engine
@@ -48,10 +50,20 @@ class Model(Part):
     def __call__(self, x: object) -> FloatArray:
         """Return the outputs for `x`, without keeping anything for `backward`.
 
-        `x` has shape (inputs,), (batch, inputs), or (batch, *input_shape) for pictures.
+        `x` has shape (inputs,), (batch, inputs) or (batch, *input_shape), or is a dict by name.
         """
+        x = self.input_rows(x)
         batch, single = as_batch(x, self.inputs, self.CALLED, copy=False, picture=self.input_shape)
         return one_or_all(self._engine.evaluate(batch), single)
+
+    @final
+    def input_rows(self, x: object) -> Any:
+        """Return inputs by name, such as {"u": u, "x": x}, side by side in rows; others unchanged.
+
+        An input has shape (batch, width), (batch,) if its width is 1, or (width,) for one sample.
+        Raises InputError or ShapeError for inputs other than those of `input_widths`.
+        """
+        return side_by_side(x, self.input_widths, self.CALLED) if isinstance(x, Mapping) else x
 
     @final
     def forward(self, x: object) -> FloatArray:
@@ -60,6 +72,7 @@ class Model(Part):
         `x` is as in a call; the result has shape (outputs,) or (batch, outputs).
         Raises ShapeError for another shape and NotFiniteError for NaN or infinity.
         """
+        x = self.input_rows(x)
         batch, single = as_batch(x, self.inputs, self.CALLED, picture=self.input_shape)
         before = self._bank.state.copy()
         outputs = self._engine.forward(batch)
@@ -168,7 +181,7 @@ class Model(Part):
 
         It returns `loss(model(inputs), targets, weights)` for the numbers of the model at its call.
         """
-        return self._engine.loss_on(inputs, targets, weights, loss)
+        return self._engine.loss_on(self.input_rows(inputs), targets, weights, loss)
 
     @final
     def survey(self, inputs: FloatArray) -> dict[str, FloatArray]:
@@ -265,8 +278,3 @@ class Model(Part):
     @abstractmethod
     def copy(self, dtype: str | None = None) -> Self:
         """Return another model with the same numbers, in `dtype` if one is given."""
-
-
-def one_or_all(rows: FloatArray, single: bool) -> FloatArray:
-    """Return the only row for a single sample, else all rows."""
-    return rows[0] if single else rows

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, is_picture, labels_as_rows, shorten
+from scalarviz.base.checks import (
+    FloatArray,
+    as_batch,
+    as_floats,
+    is_picture,
+    labels_as_rows,
+    one_or_all,
+    require,
+    shorten,
+)
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.core.precision import Precision
@@ -108,6 +118,55 @@ def check_states(net: Model, states: FloatArray) -> None:
 def places_of(model: Model, layer: int) -> list[int]:
     """Return every index of the layer at index `layer`, which may be used several times."""
     return [i for i, other in enumerate(model.layers) if other is model.layers[layer]]
+
+
+def checked_widths(widths: object, inputs: int) -> dict[str, int]:
+    """Return widths of inputs by name; raise InputError unless they add up to `inputs`, or to 0."""
+    found = dict(widths) if isinstance(widths, Mapping) else {"": 0}
+    fit = [
+        bool(name) and isinstance(name, str) and type(n) is int and n > 0
+        for name, n in found.items()
+    ]
+    require(
+        all(fit) and sum(found.values()) in (0, inputs),
+        "input_widths are names and whole numbers from 1, such as {'u': 4, 'x': 1}, that add up to "
+        f"the {inputs} inputs of the network, not {shorten(widths)}",
+    )
+    return found
+
+
+def side_by_side(named: Mapping[Any, object], widths: Mapping[str, int], who: str) -> FloatArray:
+    """See `Model.input_rows`; `who` is the model in errors."""
+    require(
+        widths,
+        f"{who} has no names of inputs: pass an array, or first set net.input_widths to the names "
+        "and widths, such as {'u': 4, 'x': 1}",
+    )
+    for name in (*named, *widths):
+        require(
+            name in named and name in widths,
+            f"{who} takes the inputs {', '.join(map(shorten, widths))}, and {shorten(name)} is "
+            f"{'unknown' if name in named else 'missing'}: pass a dict with an array for each",
+        )
+    given = {
+        name: as_floats(named[name], f"the input {shorten(name)}", keep=True) for name in widths
+    }
+    single = any(given[name].ndim == (width > 1) for name, width in widths.items())
+    tables = [
+        as_batch(
+            x.reshape(-1, 1) if widths[name] == 1 > x.ndim - 1 else x,
+            widths[name],
+            f"the input {shorten(name)}",
+            copy=False,
+        )[0]
+        for name, x in given.items()
+    ]
+    counts = dict(zip(widths, map(len, tables), strict=True))
+    require(
+        len({*counts.values()}) == 1,
+        f"the inputs differ in their samples, {shorten(counts)}: pass equally many of each",
+    )
+    return one_or_all(np.hstack(tables), single)
 
 
 def probabilities(model: Model, x: object) -> FloatArray:

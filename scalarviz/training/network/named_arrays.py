@@ -195,6 +195,15 @@ def rows_of_part(net: Network, part: object) -> object:
     return part.index if isinstance(part, Weight) else np.arange(len(net.bank))[part.rows]
 
 
+def layer_at(net: Network, row: int) -> Layer:
+    """Return the layer that has a `row` of the bank; raise InputError if there is none."""
+    whole = isinstance(row, (int, np.integer))
+    for layer in net._parts if whole else ():
+        if layer.first_row <= row < layer.first_row + layer.size:
+            return layer
+    raise InputError(f"the network has rows 0 to {len(net.bank) - 1}, and no row {shorten(row)}")
+
+
 def rows_named(net: Network, names: str | Sequence[str]) -> npt.NDArray[np.intp]:
     """Return the rows of parameters by their names, beginnings of names, or patterns.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, final, overload
 
 import numpy as np
@@ -39,13 +39,13 @@ from scalarviz.core.program import Program
 from scalarviz.core.weight import Weight
 from scalarviz.engines.engine import Tell, take_steps
 from scalarviz.engines.registry import FULL, EngineRow, choose
-from scalarviz.errors import InputError
 from scalarviz.training.network.model import Model
-from scalarviz.training.network.model_queries import check_loss, network_table
+from scalarviz.training.network.model_queries import check_loss, checked_widths, network_table
 from scalarviz.training.network.named_arrays import (
     LoadedKeys,
     arrays_of,
     copies_of,
+    layer_at,
     load_arrays,
     rows_named,
     rows_of_part,
@@ -91,6 +91,7 @@ class Network(Model):
     CALLED = "the network"
 
     follower: Callable[[FloatArray], None] | None = None  # see sv.follow
+    _input_widths = Model.input_widths
 
     if TYPE_CHECKING:
         layers: tuple[AnyLayer, ...]
@@ -144,6 +145,15 @@ class Network(Model):
         self._run_on(engine, precision)
         start_scaling(self._bank, precision)
 
+    @property
+    def input_widths(self) -> Mapping[str, int]:
+        """Width of each named input, in the order of a row. Raises InputError for a wrong sum."""
+        return dict(self._input_widths)
+
+    @input_widths.setter
+    def input_widths(self, widths: Mapping[str, int]) -> None:
+        self._input_widths = checked_widths(widths, self.inputs)
+
     def _lowered(self) -> Program:
         program = Program(self.inputs)
         for program.layer, layer in enumerate(self.layers):
@@ -183,7 +193,7 @@ class Network(Model):
         Raises GradientError if a gradient, UpdateError if the result of a step is not finite; that
         step is not taken. The errors have the losses so far in `losses`.
 
-        inputs     shape (batch, inputs), (inputs,), or (batch, *input_shape)
+        inputs     shape (batch, inputs), (inputs,) or (batch, *input_shape), or a dict by name
         targets    shape (batch, outputs) or (outputs,); or (batch,) for one output, and for class
                    labels 0, 1, ... with softmax_cross_entropy and sigmoid_cross_entropy
         loss       a name or a Loss; by default "mse"
@@ -210,7 +220,7 @@ class Network(Model):
         loss, optimizer = Loss.of(loss), Optimizer.of(optimizer).on(self._rows_named)
         check_loss(self, loss)
         widths, picture = (self.inputs, loss.targets(self.outputs)), self.input_shape
-        classes = loss.classes(self.outputs)
+        inputs, classes = self.input_rows(inputs), loss.classes(self.outputs)
         batch, wanted = as_pairs(
             inputs, targets, widths, "the network", copy=False, classes=classes, picture=picture
         )
@@ -286,7 +296,7 @@ class Network(Model):
 
     def weight(self, row: int) -> Weight:
         """Return the weight on a `row` of the bank: `net.weight(w.index) is w`."""
-        layer = self._layer_at(row)
+        layer = layer_at(self, row)
         return layer.weight(row - layer.first_row)
 
     def name_of(self, row: int) -> str:
@@ -311,17 +321,8 @@ class Network(Model):
     def _rows_named(self, names: str | Sequence[str]) -> Rows:
         return rows_named(self, names)
 
-    def _layer_at(self, row: int) -> Layer:
-        whole = isinstance(row, (int, np.integer))
-        for layer in self._parts if whole else ():
-            if layer.first_row <= row < layer.first_row + layer.size:
-                return layer
-        raise InputError(
-            f"the network has rows 0 to {len(self._bank) - 1}, and no row {shorten(row)}"
-        )
-
     def _row_name(self, row: int) -> str:
-        layer = self._layer_at(row)
+        layer = layer_at(self, row)
         return f"layer {self.layers.index(layer)}, {layer.row_name(row - layer.first_row)}"
 
     # Copies and files.
@@ -338,7 +339,7 @@ class Network(Model):
         on = (dtype or self.dtype) if bank is None else bank
         other = Network.__new__(Network)
         other._begin(layers, self.init, check_seed(seed), choose("python"), FULL, on)
-        other.names = self.names
+        other.names, other._input_widths = self.names, self._input_widths
         return other
 
     def copy(self, dtype: str | None = None) -> Network:

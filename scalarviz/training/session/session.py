@@ -140,9 +140,10 @@ class Session:
     replayed; going back and doing something else starts a branch.
 
     network    a Network or a compiled Expression; the session moves it to its engine
-    data       a data set, or a pair of arrays (inputs, targets); the targets are rows of numbers,
-               one number a sample for one output, or, with softmax_cross_entropy and
-               sigmoid_cross_entropy, class labels 0, 1, ..., one a sample
+    data       a data set, or a pair of arrays (inputs, targets), of which inputs by name may be a
+               dict, see `net.input_rows`; the targets are rows of numbers, one number a sample for
+               one output, or, with softmax_cross_entropy and sigmoid_cross_entropy, class labels
+               0, 1, ..., one a sample
     loss       a name, a Loss, or what `sv.loss` returned; by default "mse"
     optimizer  an Optimizer, or a name such as "adam", with its own rate; by default SGD(0.01)
     batch      samples a step; None, the default: all of them
@@ -724,7 +725,7 @@ class Session:
     def add_samples(self, inputs: object, targets: object) -> None:
         """Add one or several samples to those it learns, from the next step on.
 
-        inputs   numbers of a sample, or rows of them
+        inputs   numbers of a sample, or rows of them; or a dict of them by name
         targets  numbers of its target, or rows; or class labels, if the targets of the data are
                  rows that are 1 at a class, such as those of digits
 
@@ -739,7 +740,7 @@ class Session:
         """
         with self.doing():
             data = addable(settings_now(self).data)
-            x, y = data.as_added(inputs, targets)
+            x, y = data.as_added(self.network.input_rows(inputs), targets)
             self.trainer.fitting(data.with_added(x, y), settings_now(self).loss)
             self.timeline.note("samples", {"inputs": x, "targets": y})
 

@@ -173,6 +173,8 @@ def data_for(network: Model, data: object, loss: Loss) -> DataSet:
     Labels become rows, if the loss takes labels, and targets get zeros behind them, if it takes
     fewer. Raises InputError for wrong labels.
     """
+    if isinstance(data, (tuple, list)) and len(data) == 2:
+        data = network.input_rows(data[0]), data[1]
     found, classes, outputs = DataSet.of(data), loss.classes(network.outputs), network.outputs
     if found.outputs == loss.targets(outputs) < outputs:
         return found.with_outputs(outputs)

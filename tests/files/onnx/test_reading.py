@@ -607,7 +607,29 @@ def test_several_inputs_are_parts_of_a_row(tmp_path: Path) -> None:
     )
     net = read(given, tmp_path)
     assert net([1.0, 2.0, 3.0, 4.0, 5.0]).tolist() == [4.0, 5.0, 1.0, 2.0, 3.0]
-    assert net.names is not None and net.names["input"] == "x_q"
+    assert [*net.input_widths.items()] == [("x", 3), ("q", 2)]
+    assert net({"q": [4.0, 5.0], "x": [1.0, 2.0, 3.0]}).tolist() == [4.0, 5.0, 1.0, 2.0, 3.0]
+
+
+def joined(sizes: Sequence[int], axis: int) -> onnx.ModelProto:
+    """Of two inputs, x and q, that are put side by side."""
+    nodes = node("Concat", "x q", "z", axis=axis), node("Flatten", "z", "f"), node("Tanh", "f", "y")
+    made = graph(*nodes, out=None, shape=("batch", *sizes))
+    made.graph.input.append(
+        onnx.helper.make_tensor_value_info("q", onnx.TensorProto.FLOAT, ["batch", *sizes])
+    )
+    return made
+
+
+@pytest.mark.parametrize("axis", [1, -1])
+def test_all_inputs_put_side_by_side_are_the_row(axis: int, tmp_path: Path) -> None:
+    net = read(joined([3], axis), tmp_path)
+    assert [type(layer) for layer in net.layers] == [sv.Activation]
+    assert net.input_widths == {"x": 3, "q": 3}
+
+
+def test_pictures_put_side_by_side_by_their_columns_are_refused(tmp_path: Path) -> None:
+    refused(FileError, "Concat").by(read, joined([2, 2, 2], -1), tmp_path)
 
 
 def test_parts_of_other_kinds_are_refused(tmp_path: Path) -> None:

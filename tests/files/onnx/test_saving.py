@@ -281,6 +281,34 @@ def test_a_model_with_unusual_names_can_be_saved_by_all(
     assert reloaded(session, tmp_path).network.names == net.names
 
 
+# ---- several inputs -----------------------------------------------------------------------------
+
+
+def test_a_network_of_named_inputs_has_them_in_the_file(tmp_path: Path) -> None:
+    net = sv.Network(
+        [sv.Product([sv.Slice(5, 0, 4), sv.Dense(4, 3)], sv.Dense(5, 3)), sv.Dense(3, 2)]
+    )
+    net.input_widths = {"output": 4, "input": 1}
+    sv.onnx.save(net, tmp_path / "net.onnx")
+    numbers = np.random.default_rng(0).normal(size=(6, 5)).astype(np.float32)
+    given = {"output": numbers[:, :4], "input": numbers[:, 4:]}
+    runner = onnxruntime.InferenceSession(tmp_path / "net.onnx")
+    assert [each.name for each in runner.get_inputs()] == ["output", "input"]
+    np.testing.assert_allclose(runner.run(None, given)[0], net(numbers), atol=1e-6)
+    again = sv.onnx.load(tmp_path / "net.onnx")
+    assert [*again.input_widths.items()] == [("output", 4), ("input", 1)]
+    assert repr(again.layers) == repr(net.layers) and (again(given) == net(numbers)).all()
+
+
+def test_a_picture_among_named_inputs_is_a_row_in_the_file(tmp_path: Path) -> None:
+    net = sv.Network([sv.Conv2d((1, 3, 3), 2, 2), sv.Flatten((2, 2, 2)), sv.Dense(8, 2)])
+    net.input_widths = {"top": 3, "rest": 6}
+    sv.onnx.save(net, tmp_path / "net.onnx")
+    again = sv.onnx.load(tmp_path / "net.onnx")
+    numbers = np.random.default_rng(0).normal(size=(2, 9))
+    assert (again({"top": numbers[:, :3], "rest": numbers[:, 3:]}) == net(numbers)).all()
+
+
 # ---- layers that stand in several places --------------------------------------------------------
 
 

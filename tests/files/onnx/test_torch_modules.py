@@ -263,15 +263,43 @@ def test_several_inputs_are_side_by_side_in_a_row(tmp_path: Path) -> None:
     wanted, row = model(*batches).detach().numpy(), np.hstack([each.numpy() for each in batches])
     net = sv.from_torch(model, batches)
     np.testing.assert_allclose(net(row), wanted, atol=1e-12)
-    assert net.names is not None and net.names["input"] == "branch_trunk"
+    assert [*net.input_widths.items()] == [("branch", 20), ("trunk", 1)]
     assert [repr(each) for each in net.layers[0].layers[::2]] == [
         "Slice(shape=21, first=0, end=20)", "Slice(shape=21, first=20, end=21)",
     ]  # fmt: skip
     assert [each.frozen for each in dict(net.named_parameters()).values()] == [False] * 4 + [True]
-    np.testing.assert_allclose(net.to_torch()(torch.tensor(row)).detach(), wanted, atol=1e-12)
+    given = dict(zip(net.input_widths, [each.numpy() for each in batches], strict=True))
+    assert (net(given) == net(row)).all()
+    back = net.to_torch()
+    np.testing.assert_allclose(
+        back(trunk=batches[1], branch=batches[0]).detach(), wanted, atol=1e-12
+    )
     sv.onnx.save(net, tmp_path / "net.onnx")
-    again = sv.onnx.load(tmp_path / "net.onnx", dtype="float64")
-    np.testing.assert_allclose(again(row), wanted, atol=1e-12)
+    for again in (
+        sv.from_torch(back, batches), sv.onnx.load(tmp_path / "net.onnx", dtype="float64"),
+    ):  # fmt: skip
+        assert [*again.input_widths.items()] == [*net.input_widths.items()]
+        assert repr(again.layers) == repr(net.layers) and (again(given) == net(row)).all()
+
+
+@pytest.mark.slow
+def test_names_of_inputs_are_arguments_that_python_permits() -> None:
+    torch, _ = torch_and_models()
+
+    class Sums(torch.nn.Module):
+        def forward(self, xLeft: Any, right: Any) -> Any:
+            return torch.tanh(xLeft) + right
+
+    net = sv.from_torch(Sums(), (torch.ones(2, 3), torch.ones(2, 3)))
+    assert net.input_widths == {"xLeft": 3, "right": 3}
+    net.input_widths = {"lambda": 2, "2 a": 2, "2.a": 1, "self": 1}
+    back = net.to_torch()
+    assert back.forward.__code__.co_varnames[:5] == ("self", "lambda_2", "_2_a", "_2_a_2", "self_2")
+    assert back(*[torch.zeros(1, n) for n in (2, 2, 1, 1)]).tolist() == [[0.0] * 3]
+    net = sv.Network([sv.Conv2d((1, 2, 3), 2, 2), sv.Flatten((2, 1, 2))])
+    net.input_widths, row = {"top": 3, "bottom": 3}, torch.rand(5, 6)
+    found = net.to_torch()(row[:, :3], row[:, 3:]).detach().numpy()
+    np.testing.assert_allclose(found, net(row.numpy()), atol=1e-6)
 
 
 @pytest.mark.slow

@@ -255,7 +255,7 @@ def unchanged(net: sv.Network, act: object, error: type[Exception], words: str) 
         ([[0.0] * 3, [0.0, 0.0, -math.inf]], NotFiniteError, "-inf at row 1, column 2"),
         (["r", "g", "b"], InputError, "takes numbers, not list"),
         ([[1.0, 2.0, 3.0], [4.0]], InputError, "takes numbers, not list"),
-        ({"r": 1}, InputError, "takes numbers, not dict"),
+        ({"r": 1}, InputError, "the network has no names of inputs"),
     ],
 )
 def test_inputs_that_do_not_fit(
@@ -674,3 +674,135 @@ def test_a_function_must_return_a_finite_value() -> None:
     assert sv.gradcheck(lambda a: a * a, 3.0).checked == 1
     refused(InputError, "-1").by(sv.gradcheck, sv.Weight(1.0), 1.0, seed=-1)
     refused(InputError, "[1.0]").by(sv.gradcheck, sv.Weight(1.0), [1.0])
+
+
+# ---- inputs by name -----------------------------------------------------------------------------
+
+U, X = np.random.default_rng(0).normal(size=(2, 6, 4))
+BY_NAME, ROWS = {"x": X[:, 0], "u": U}, np.hstack([U, X[:, :1]])
+
+
+def operator_network(engine: str = "python") -> sv.Network:
+    """Of a function at four points, u, and a place x, as DeepONet."""
+    parts = [sv.Slice(5, 0, 4), sv.Dense(4, 3, "tanh")], [sv.Slice(5, 4, 5), sv.Dense(1, 3, "tanh")]
+    net = sv.Network([sv.Product(*parts), sv.Dense(3, 1)], engine=engine)
+    net.input_widths = {"u": 4, "x": 1}
+    return net
+
+
+@pytest.mark.parametrize("engine", RUNNABLE)
+def test_inputs_by_name_are_those_side_by_side(engine: str) -> None:
+    net = operator_network(engine)
+    assert (net.input_rows(BY_NAME) == ROWS).all() and net.input_rows(ROWS) is ROWS
+    assert (net(BY_NAME) == net(ROWS)).all()
+    assert (net.forward({"u": U, "x": X[:, :1]}) == net.forward(ROWS)).all()
+    assert (net.predict_proba(BY_NAME) == net.predict_proba(ROWS)).all()
+    losses = [net.loss_on(each, U[:, :1], None, sv.Loss("mse"))() for each in (BY_NAME, ROWS)]
+    assert losses[0] == losses[1]
+
+
+def test_one_sample_by_name_has_one_output() -> None:
+    net = operator_network()
+    for x in (X[0, 0], X[0, :1], float(X[0, 0])):
+        assert net({"u": U[0].tolist(), "x": x}).tolist() == net(ROWS[0]).tolist()
+    assert net({"u": U[:1], "x": X[0, :1]}).shape == (1, 1)
+    net.input_widths = dict.fromkeys("abcde", 1)
+    assert net(dict.fromkeys("abcde", 0.5)).shape == (1,)
+    assert net({name: [0.5] for name in "abcde"}).shape == (1, 1)
+
+
+def test_inputs_by_name_keep_their_type() -> None:
+    net = operator_network()
+    assert net.input_rows({"u": np.float32(U), "x": np.float32(X[:, 0])}).dtype == np.float32
+    assert net.input_rows({"u": np.asfortranarray(U), "x": X[::-1, 0]}).dtype == np.float64
+
+
+@pytest.mark.parametrize("engine", RUNNABLE)
+def test_a_training_by_name_is_one_by_rows(engine: str) -> None:
+    def trained(inputs: object, others: object) -> list[object]:
+        net, y = operator_network(engine), U[:, 1]
+        losses = [net.train_step(inputs, y), *net.train(inputs, y, steps=3)]
+        session = sv.Session(net, (inputs, y), batch=4, engine=engine)
+        session.advance(3)
+        session.data = others, y
+        session.add_samples({"u": U[0], "x": 0.5} if inputs is BY_NAME else [*U[0], 0.5], 0.25)
+        session.advance(3)
+        return [*losses, session.loss, session.data.training[0].tolist(), net.bank.value.tolist()]
+
+    assert trained(BY_NAME, {"u": -U, "x": X[:, 1]}) == trained(ROWS, np.hstack([-U, X[:, 1:2]]))
+
+
+def test_names_of_inputs_stay_with_copies() -> None:
+    net = operator_network()
+    shaken = pickle.loads(pickle.dumps(net))
+    for each in (net.copy(), net.copy("float64"), net.fresh(3), copy.deepcopy(net), shaken):
+        assert [*each.input_widths.items()] == [("u", 4), ("x", 1)]
+    net.copy().input_widths = {"x": 1, "u": 4}
+    dict.clear(net.input_widths)  # type: ignore[arg-type]  # on purpose
+    assert [*net.input_widths] == ["u", "x"]
+    net.input_widths = {}
+    refused(InputError, "has no names of inputs").by(net, BY_NAME)
+
+
+def test_names_of_inputs_stay_as_the_network_grows() -> None:
+    net = sv.Network([5, 4, 1], "tanh")
+    net.input_widths = {"u": 4, "x": 1}
+    y = U[:, :1]
+    session = sv.Session(net, sv.data.Arrays(ROWS, y, standardize=True), batch=6)
+    assert len(net.layers) == 3 and [*net.input_widths] == ["u", "x"]
+    for grown in (sv.add_neurons(session, 1), sv.reinitialize(session, "he_normal", seed=1)):
+        assert grown.network.input_widths == {"u": 4, "x": 1}
+        assert grown.network(BY_NAME).shape == (6, 1)
+
+
+@pytest.mark.parametrize(
+    "widths",
+    [
+        4, {"": 5}, {2: 5}, {"u": 5.0}, {"u": True, "x": 4}, {"u": 5, "x": 0}, {"u": 6, "x": -1},
+        {"u": 4}, ["u", "x"],
+    ],
+    ids=str,
+)  # fmt: skip
+def test_widths_that_do_not_fit_are_refused(widths: object) -> None:
+    net = operator_network()
+    with refused(InputError, widths, "the 5 inputs"):
+        net.input_widths = widths  # type: ignore[assignment]  # on purpose
+    assert net.input_widths == {"u": 4, "x": 1}
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "said"),
+    [
+        ({"x": None}, InputError, "'x' is missing"),
+        ({"y": X}, InputError, "'y' is unknown"),
+        ({3: X}, InputError, "3 is unknown"),
+        ({"u": U[:, :3]}, ShapeError, "'u'"),
+        ({"u": U[:, 0]}, ShapeError, "'u'"),
+        ({"x": X}, ShapeError, "'x'"),
+        ({"x": X[:3, 0]}, InputError, "{'u': 6, 'x': 3}"),
+        ({"x": X[:0, 0], "u": U[:0]}, ShapeError, "'u'"),
+        ({"x": "a"}, InputError, "'x'"),
+        ({"x": np.full(6, np.nan)}, NotFiniteError, "'x'"),
+    ],
+    ids=str,
+)
+def test_inputs_by_name_that_do_not_fit_are_refused(
+    change: dict[object, object], error: type[Exception], said: str
+) -> None:
+    net = operator_network()
+    inputs = {name: each for name, each in {**BY_NAME, **change}.items() if each is not None}
+    refused(error, said).by(net, inputs)
+    refused(error, said).by(net.train_step, inputs, U[:, 0])
+    refused(error, said).by(sv.Session, net, (inputs, U[:, 0]))
+
+
+def test_a_data_set_takes_rows_of_inputs_by_name() -> None:
+    refused(InputError, "net.input_rows(x)").by(sv.data.Arrays, BY_NAME, U[:, 0])
+    held = sv.data.Arrays(operator_network().input_rows(BY_NAME), U[:, 0], share=0.5)
+    assert held.inputs == 5 and held.samples == 3
+
+
+def test_a_function_has_no_inputs_by_name() -> None:
+    function = sv.compile(lambda a, b: a * b, inputs=2)
+    refused(InputError, "the expression").by(function, {"a": 1.0, "b": 2.0})
+    assert not function.input_widths
