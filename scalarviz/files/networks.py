@@ -26,7 +26,7 @@ from scalarviz.core.formulas.formula import make, pick
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
 from scalarviz.core.layers import LAYERS, Layer
 from scalarviz.core.layers.custom_layers import OWN
 from scalarviz.core.layers.dense import PerceptronLayer
@@ -331,6 +331,7 @@ TABLES: Mapping[str, Mapping[str, Any]] = {
     "layer": PARAMETRIC_FORMULAS,
     "loss": ChainMap(LOSSES, ROW_LOSSES),
     "optimizer": OPTIMIZERS,
+    "schedule": SCHEDULES,
 }
 
 
@@ -338,12 +339,13 @@ def describe_own(
     activations: Iterable[str] = (),
     losses: Iterable[Any] = (),
     optimizers: Iterable[Any] = (),
+    schedules: Iterable[Any] = (),
     layers: Iterable[str] = (),
 ) -> Description:
     """Return the entry for these formulas, or {}; activations and layers by their names."""
     rows = [ACTIVATIONS[name] for name in activations if name in ACTIVATIONS]
     parametric = [PARAMETRIC_FORMULAS[name] for name in layers]
-    every: list[Iterable[Any]] = [rows, parametric, losses, optimizers]
+    every: list[Iterable[Any]] = [rows, parametric, losses, optimizers, schedules]
     digests = [{row.name: row.digest for row in used if row.digest} for used in every]
     return if_any(own=if_any(**dict(zip(TABLES, digests, strict=True))))
 

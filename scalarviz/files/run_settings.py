@@ -17,7 +17,7 @@ from scalarviz.core.formulas.optimizers import OPTIMIZERS, OptimizerRow, Schedul
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.precision import Precision
 from scalarviz.data import Arrays, DataSet, remake
-from scalarviz.data.data_set import TableSet
+from scalarviz.data.data_set import DOUBLE, TableSet
 from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Array, Description
 from scalarviz.files.networks import field
@@ -80,12 +80,19 @@ class SettingsWriter:
 
 @final
 class SettingsReader:
-    """Converts JSON back to settings; `data` is what the file lacks: made by code, or left out."""
+    """Converts JSON back to settings.
 
-    def __init__(self, arrays: Mapping[str, Array], data: DataSet | None, budget: Budget) -> None:
+    data     what the file lacks: made by code, or left out
+    outputs  those of the network
+    """
+
+    def __init__(
+        self, arrays: Mapping[str, Array], data: DataSet | None, budget: Budget, outputs: int
+    ) -> None:
         self._arrays = arrays
         self._budget = budget
         self._code = data
+        self._outputs = outputs
         self._known: dict[str, DataSet] = {}
 
     def read(self, thing: Any) -> Any:
@@ -114,7 +121,13 @@ class SettingsReader:
 
     def _again(self, samples: Description, settings: Description) -> DataSet:
         """Return the data set that was passed, with the settings of the file."""
-        given, classes = given_again(self._code, samples), settings.get("classes")
+        code, outputs, classes = self._code, self._outputs, settings.get("classes")
+        is_wide = f" x {outputs} " in str(samples.get("targets"))
+        if code is not None and code.is_given and code.outputs < outputs and is_wide:
+            needed = DOUBLE * len(code.settings()["targets"]) * outputs
+            self._budget.take(needed, "the zeros behind its targets")
+            code = code.with_outputs(outputs)  # as for the training, by `data_for`
+        given = given_again(code, samples)
         costs = [Arrays.cost({**given.settings(), "classes": each}) for each in (classes, None)]
         self._budget.take(costs[0] - costs[1], "the rows of its labels")
         told = {key: settings.get(key, []) for key in KEPT[2:]}
@@ -218,12 +231,14 @@ def build_clock(value: object) -> Clock:
 ARRAYS = ("inputs", "targets")
 KEPT = ("classes", "standardize", "input_names", "output_names")  # settings that are no samples
 SHA = " SHA-256"  # after the name of an array
+WEIGHTS = "weights" + SHA  # in the digest of samples that do not all count alike
 
 
 def digest(data: Arrays) -> Description:
     """Return what tells a data set of arrays from others: sizes, types, hashes and order."""
     settings = data.settings()
     tables = {name: settings[name].reshape(len(settings[name]), -1) for name in ARRAYS}
+    weights = settings.get("sample_weight")
     return {
         **{
             name: f"{' x '.join(map(str, each.shape))} {each.dtype}"
@@ -232,6 +247,7 @@ def digest(data: Arrays) -> Description:
         "held_out": f"{settings.get('held_out', 0)} samples",
         "order": data.order,
         **{name + SHA: hash_of(table) for name, table in tables.items()},
+        **({} if weights is None else {WEIGHTS: hash_of(weights)}),
     }
 
 
@@ -250,9 +266,16 @@ def given_again(given: object, saved: Description) -> Arrays:
             f"sv.data.Arrays, which has {sizes}{what}"
         )
     arrays = cast("Arrays", given)
-    for name, mine in digest(arrays).items():
+    found = digest(arrays)
+    for name in (*found, WEIGHTS):
+        mine = found.get(name)
         if mine == saved.get(name):
             continue
+        if name == WEIGHTS:
+            raise InputError(
+                "the samples of the data passed do not have the weights that they had in this "
+                "training: pass sv.data.Arrays with the same sample_weight and class_weight"
+            )
         if name.endswith(SHA):
             raise InputError(
                 f"the {name.removesuffix(SHA)} of the data passed have other numbers than those it "

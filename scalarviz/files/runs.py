@@ -275,7 +275,8 @@ def own_of(start: Settings, branches: Sequence[Branch]) -> Description:
     activations = [*start.activations, *chosen(branches, "activation", "name")]
     losses = [start.loss, *chosen(branches, "loss")]
     optimizers = [start.optimizer, *chosen(branches, "optimizer")]
-    rows = [[each.row for each in formulas] for formulas in (losses, optimizers)]
+    schedules = [each.schedule for each in optimizers]
+    rows = [[each.row for each in formulas] for formulas in (losses, optimizers, schedules)]
     return describe_own(activations, *rows)
 
 
@@ -355,12 +356,12 @@ class Rebuilding:
                 self.frames.setdefault(branch, {})[name] = array
         stored = sum(array.nbytes for array in arrays.values())
         self.made = Budget(limit, max(MADE, GROWTH * stored))
-        self.reader = SettingsReader(arrays, data, self.made)
         first = pick(arrays, "frames 0 value", "array")
         require(first.ndim == 2 and len(first), "the keyframe of step 0 is missing")
         self.network = build(
             field(description, "network", dict), {"value": first[0]}, Budget(limit)
         )
+        self.reader = SettingsReader(arrays, data, self.made, self.network.outputs)
         self.seed = check_seed(field(description, "seed", int))
         self.places: dict[Layer, list[int]] = {}  # indices of each layer, which may occur twice
         for place, layer in enumerate(self.network.layers):

@@ -373,6 +373,37 @@ def test_a_loss_of_fixed_numbers_refuses_others() -> None:
     assert f.train_step([[1.0]], [[1.0]], row) == pytest.approx(1.0)
 
 
+def test_a_run_of_fewer_targets_than_outputs_takes_the_data_that_it_was_trained_on(
+    tmp_path: Any,
+) -> None:
+    row = sv.loss(mixture, mixture_gradient, rows=True, outputs=6, targets=1)
+    x, y = np.split(np.random.default_rng(0).random((40, 2)), 2, axis=1)
+    made, path = sv.data.Arrays(x, y, share=0.8), tmp_path / "run.safetensors"
+    net = sv.Network([1, 6], seed=0)
+    session = sv.Session(net, made, row, "adam", batch=8, engine="python")
+    session.advance(5)
+    session.save(path, data=False)
+    for given in (made, session.data):
+        again = sv.Session.load(path, data=given)
+        again.seek(2)
+        again.seek(5)
+        assert np.array_equal(again.network.bank.value, session.network.bank.value)
+    other = sv.data.Arrays(x, y + 1.0, share=0.8)
+    refused(FileError, "targets of the data passed").by(sv.Session.load, path, data=other)
+    two = sv.data.Arrays(x, np.hstack([y, y]), share=0.8)
+    refused(FileError, "targets of the data passed").by(sv.Session.load, path, data=two)
+    refused(FileError, "not Xor").by(sv.Session.load, path, data=sv.data.Xor())
+
+
+def test_zeros_behind_targets_are_weighed_before_they_are_made(tmp_path: Any) -> None:
+    row = sv.loss(mixture, mixture_gradient, rows=True, outputs=6, targets=1)
+    made, path = sv.data.Arrays(np.ones((10_000, 1)), np.ones(10_000)), tmp_path / "run.safetensors"
+    session = sv.Session(sv.Network([1, 6]), made, row, batch=8, engine="python")
+    session.save(path, data=False)
+    refused(FileError, "zeros").by(sv.Session.load, path, data=made, limit=400_000)
+    assert sv.Session.load(path, data=made, limit=500_000).data.outputs == 6
+
+
 def overflows(p: float, t: float) -> float:
     return p**200.0 - t * p
 

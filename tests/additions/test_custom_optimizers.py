@@ -380,7 +380,46 @@ def test_a_schedule_of_ones_own_has_the_bits_of_the_same_one(engine: str, tmp_pa
     own.advance(10)
     assert same_bits(own, again) and again.learning_rate == 0.02 * 0.5**4
     SCHEDULES.pop("stairs")
-    refused(FileError, "'stairs'").by(sv.Session.load, tmp_path / "own.safetensors")
+    refused(FileError, "sv.schedule(...)").by(sv.Session.load, tmp_path / "own.safetensors")
+
+
+def test_a_run_does_not_go_on_with_another_schedule(tmp_path: Path) -> None:
+    s = session(sv.SGD(0.1), "python", 5)
+    s.optimizer = sv.SGD(0.1, schedule=sv.schedule(stairs))
+    s.advance(5)
+    s.save(tmp_path / "own.safetensors")
+
+    def lower(step: float) -> float:
+        return math.pow(0.25, step // 7.0)
+
+    sv.schedule(lower, "stairs")
+    refused(FileError, "another schedule").by(sv.Session.load, tmp_path / "own.safetensors")
+    sv.schedule(stairs)
+    assert same_bits(s, sv.Session.load(tmp_path / "own.safetensors"))
+
+
+def test_a_run_does_not_go_on_with_another_optimizer(tmp_path: Path) -> None:
+    session(sv.optimizer(plain, name="mine")(0.1), "python", 5).save(tmp_path / "own.safetensors")
+    sv.optimizer(shared, name="mine")
+    refused(FileError, "another optimizer").by(sv.Session.load, tmp_path / "own.safetensors")
+
+
+def test_a_run_does_not_go_on_with_another_activation(tmp_path: Path) -> None:
+    def bent(x: float) -> float:
+        return 2.0 * x
+
+    def straight(x: float) -> float:
+        return 3.0 * x
+
+    row = sv.activation(bent)
+    try:
+        net = sv.Network([2, 3, 1], row.name, seed=0)
+        s = sv.Session(net, data.Xor(), optimizer=sv.SGD(0.1), engine="python")
+        s.save(tmp_path / "own.safetensors")
+        sv.activation(straight, name="bent")
+        refused(FileError, "another activation").by(sv.Session.load, tmp_path / "own.safetensors")
+    finally:
+        ACTIVATIONS.pop("bent")
 
 
 def test_what_is_no_schedule_is_refused() -> None:

@@ -311,6 +311,47 @@ def test_other_data_are_refused_by_what_differs(given: object, value: str, path:
     refused(FileError, value).by(sv.Session.load, path, given)
 
 
+WEIGHTS = np.arange(40.0) + 1.0
+
+
+@pytest.mark.parametrize(
+    ("trained_with", "given"),
+    [
+        ({"class_weight": "balanced"}, {}),
+        ({"sample_weight": WEIGHTS}, {"sample_weight": WEIGHTS[::-1]}),
+        ({}, {"sample_weight": WEIGHTS}),
+        ({"held_out": 10}, {"held_out": 10, "sample_weight": WEIGHTS}),
+        (
+            {"held_out": 10, "sample_weight": WEIGHTS},
+            {"held_out": 10, "sample_weight": np.minimum(WEIGHTS, 39.0)},
+        ),
+    ],
+    ids=["forgotten", "others", "too many", "beside none", "of one held-out sample"],
+)
+def test_other_weights_of_samples_are_refused(
+    trained_with: dict[str, Any], given: dict[str, Any], tmp_path: Path
+) -> None:
+    share = {} if "held_out" not in given else {"share": 1.0}
+    s = trained(known=table(**trained_with, **share))
+    s.save(tmp_path / "run", data=False)
+    other = table(**given, **share)
+    refused(FileError, "sample_weight").by(sv.Session.load, tmp_path / "run", other)
+    again = sv.Session.load(tmp_path / "run", table(**trained_with, **share))
+    for each in (s, again):
+        each.seek(0)
+        each.advance(8)
+    assert (s.network.bank.value == again.network.bank.value).all()
+
+
+def test_a_run_without_weights_says_of_its_samples_what_it_said_before_there_were_any(
+    path: Path,
+) -> None:
+    description, _ = read(path, "run")
+    samples = description["start"]["data"]["data"]["samples"]
+    hashes = ["inputs SHA-256", "targets SHA-256"]
+    assert sorted(samples) == sorted(["inputs", "targets", "held_out", "order", *hashes])
+
+
 def test_what_the_package_makes_itself_is_saved_as_ever(tmp_path: Path) -> None:
     for known in (data.Xor(), data.Rgb(np.zeros((2, 2, 2, 3)), levels=2)):
         s = sv.Session(sv.Network([known.inputs, known.outputs]), known, engine="python")

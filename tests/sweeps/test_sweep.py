@@ -24,6 +24,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.base.checks import FloatArray
+from scalarviz.core.formulas.optimizers import SCHEDULES
 from scalarviz.errors import EngineError, InputError, OrderError, UnknownNameError
 from scalarviz.stage.sweep_look import SweepLook
 from scalarviz.stage.sweep_results import Panels
@@ -425,6 +426,32 @@ def test_initial_numbers_by_a_function_are_those_of_a_sweep(of_layer: bool) -> N
     for row in range(3):
         alone = advanced(make(row), 5).network.bank.value
         assert runs.outcome(0).values[row].tolist() == alone.tolist()
+
+
+def test_a_folder_knows_another_schedule_of_the_same_name(tmp_path: Path) -> None:
+    def even(step: float) -> float:
+        return 0.5
+
+    def falling(step: float) -> float:
+        return 1.0 / (1.0 + step)
+
+    def values(factor: Any) -> list[float]:
+        rate = sv.SGD(1.0, schedule=sv.schedule(factor, "rate_of_a_sweep"))
+
+        def make(seed: int = 0) -> sv.Session:
+            net = sv.Network([2, 3, 1], "tanh", seed=seed)
+            return sv.Session(net, sv.data.Xor(), optimizer=rate, engine="cpu", seed=seed)
+
+        runs = advanced(sv.sweep(make, {}, seeds=[0], folder=tmp_path), 20)
+        found: list[float] = runs.outcome(0).values[0].tolist()
+        return found
+
+    try:
+        first, second = values(even), values(falling)
+        assert first != second and values(even) == first
+        assert len([*tmp_path.iterdir()]) == 2
+    finally:
+        SCHEDULES.pop("rate_of_a_sweep")
 
 
 def test_a_share_drawn_by_the_seed_is_no_passing_on() -> None:
