@@ -156,11 +156,10 @@ class Bank:
     def _begin(
         self, value: FloatArray, grad: FloatArray, marks: Marks, state: FloatArray, blocks: Blocks
     ) -> None:
-        self._value, self._grad, self._state = value, grad, state
+        self._value, self._grad, self._state, self._blocks = value, grad, state, blocks
         self._frozen: Marks = marks[0]
         self._cleared: Marks = marks[1]  # since the last backward
         self._moved: Marks = marks[2]  # by the step counted last
-        self._blocks = blocks
         self.away = DeviceNumbers()
         self._state[0] = 1.0
         self.step_count = 0

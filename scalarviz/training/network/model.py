@@ -58,7 +58,7 @@ class Model(Part):
 
     @final
     def input_rows(self, x: object) -> Any:
-        """Return inputs by name, such as {"u": u, "x": x}, side by side in rows; others unchanged.
+        """Return rows of inputs by name, of `x` such as {"u": u, "x": x}; others as they are.
 
         An input has shape (batch, width), (batch,) if its width is 1, or (width,) for one sample.
         Raises InputError or ShapeError for inputs other than those of `input_widths`.

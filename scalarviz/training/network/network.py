@@ -339,7 +339,7 @@ class Network(Model):
         on = (dtype or self.dtype) if bank is None else bank
         other = Network.__new__(Network)
         other._begin(layers, self.init, check_seed(seed), choose("python"), FULL, on)
-        other.names, other._input_widths = self.names, self._input_widths
+        other.names, other.input_widths = self.names, self.input_widths
         return other
 
     def copy(self, dtype: str | None = None) -> Network:
