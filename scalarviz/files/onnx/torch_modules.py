@@ -228,12 +228,12 @@ class Traced:
     def write_out(self, kind: str, name: str, x: str, y: str, dim: int | None) -> None:
         """Append the nodes of a module that is several operators, from the value x to y."""
         names = {"x": x, "y": y}
-        for operator, *ends in WRITTEN_OUT[kind]:
+        more: dict[str, Any] = {"axis": dim, "settings": {}, "roles": []}  # of Split, of modules
+        for word, *ends in WRITTEN_OUT[kind]:
             inputs, outputs = [
-                tuple(names.get(each, f"{y}.{each}") for each in end.split()) for end in ends
+                tuple([names.get(each, f"{y}.{each}") for each in end.split()]) for end in ends
             ]
-            more = {"axis": dim, "settings": {}, "roles": []}  # of Split, and of modules
-            self.nodes.append(GraphNode(operator, name, inputs, outputs, more))
+            self.nodes.append(GraphNode(word, name, inputs, outputs, more))
 
     def call(self, node: Any) -> None:
         """Append the node of a function or a method: as a module, if one does the same."""

@@ -28,7 +28,7 @@ KERNEL = {"stride": (1, 1), "dilation": (1, 1), "groups": 1, "padding_mode": "ze
     [
         ("Linear", {}, {"weight": SIZES[0]}, (3,), sv.Dense(3, 4, bias=False)),
         ("Hardtanh", {"min_val": -1, "max_val": 1}, {}, (3,), sv.Activation(3, "hard_tanh")),
-        ("Hardshrink", {"lambd": 2}, {}, (3,), sv.Activation(3, "hardshrink(2)")),
+        ("Hardshrink", {"lambd": 0.5}, {}, (3,), sv.Activation(3, "hardshrink")),
         ("GELU", {"approximate": "tanh"}, {}, (2, 3, 3), sv.Activation((2, 3, 3), "gelu_tanh")),
         ("AvgPool2d", SQUARE, {}, (1, 4, 4), sv.AvgPool2d((1, 4, 4), 2)),
         ("AdaptiveAvgPool2d", {"output_size": (1, 1)}, {}, (2, 4, 4), sv.AvgPool2d((2, 4, 4), 4)),
