@@ -25,8 +25,8 @@ FEW = 8  # kernels, for which another process does not pay
 # Formulas that quick tests do not train on the engine cpu: those of all formulas leave them to
 # make test-all.
 SELDOM = frozenset(
-    "celu exp gelu_tanh hard_sigmoid hard_tanh linear log_sigmoid log_softmax mape mish "
-    "relative_l2 relu6 selu sin softsign warmup_cosine".split()
+    "celu exp gelu_tanh hard_sigmoid hard_tanh hardshrink linear log_sigmoid log_softmax mape mish "
+    "relative_l2 relu6 selu sin softshrink softsign warmup_cosine".split()
 )
 DRAWN = frozenset("celu hard_sigmoid mish relu6".split())  # of these, by random networks
 # Kernels that quick tests need for the other type only.

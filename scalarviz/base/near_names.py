@@ -26,7 +26,7 @@ ACTIVATIONS = {
     "softmax": "sv.Softmax is a layer here, and the loss 'softmax_cross_entropy' has its own",
     "logsoftmax": "sv.LogSoftmax is a layer here; 'softmax_cross_entropy' has its own",
     **dict.fromkeys(
-        ("hardshrink", "softshrink", "tanhshrink", "prelu"),
+        ("tanhshrink", "prelu"),
         "there is none: sv.activation(function, derivative) adds one of your own",
     ),
 }

@@ -320,9 +320,9 @@ class Value:
         def abs(self) -> Value: ...
 
         celu = cos = elu = erfc = exp = expm1 = gelu = gelu_tanh = hard_sigmoid = abs
-        hard_swish = hard_tanh = leaky_relu = linear = log = log1p = log_sigmoid = mish = abs
-        relu = relu6 = relu_right = selu = sigmoid = sin = softplus = softsign = sqrt = abs
-        swish = tanh = abs
+        hard_swish = hard_tanh = hardshrink = leaky_relu = linear = log = log1p = abs
+        log_sigmoid = mish = relu = relu6 = relu_right = selu = sigmoid = sin = softplus = abs
+        softshrink = softsign = sqrt = swish = tanh = abs
         # End of the rows.
 
 

@@ -265,7 +265,7 @@ LAYERS = ([2, 3, 1],)
     [
         *[
             (sv.Network, LAYERS, each)
-            for each in ("lrelu", "SiLU", "identity", "softshrink", "tan")
+            for each in ("lrelu", "SiLU", "identity", "tanhshrink", "tan")
         ],
         (sv.Network, LAYERS, relu),
         *[(sv.Loss, (), each) for each in ("cross_entropy", "crossentropy", "L1Loss")],

@@ -41,6 +41,8 @@ ACTIVATIONS: dict[str, Callable[..., Tensor]] = {
     "relu6": F.relu6,
     "softsign": F.softsign,
     "log_sigmoid": F.logsigmoid,
+    "softshrink": F.softshrink,
+    "hardshrink": F.hardshrink,
     "exp": torch.exp,
     "sin": torch.sin,
 }
@@ -51,6 +53,8 @@ WITH_SETTINGS: dict[str, Callable[..., Tensor]] = {
     "softplus(3)": lambda x: -F.logsigmoid(-3.0 * x) / 3.0,
     "hard_sigmoid(0.25,0.4)": lambda x: torch.clamp(0.25 * x + 0.4, 0.0, 1.0),
     "hard_tanh(-2,0.5)": lambda x: F.hardtanh(x, -2.0, 0.5),
+    "softshrink(0.25)": lambda x: F.softshrink(x, 0.25),
+    "hardshrink(2)": lambda x: F.hardshrink(x, 2.0),
 }
 
 PAIRS = [(0.3, 2.0), (-1.7, 0.6), (4.0, -3.1), (-2.5, -0.2), (1e-8, 1e8), (0.0, 1.0)]

@@ -23,6 +23,7 @@ from scalarviz.errors import InputError
 LEAK = 0.01  # the slope of leaky_relu below zero
 ALPHA = BETA = 1.0
 LOW, HIGH = -1.0, 1.0
+LAMBD = 0.5  # softshrink and hardshrink give 0 up to this distance from 0
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 GELU_FIRST = 2.0 * sqrt(2.0 / pi)  # gelu_tanh is x sigmoid(GELU_FIRST x + GELU_THIRD x^3)
 GELU_THIRD = 0.044715 * GELU_FIRST
@@ -233,6 +234,18 @@ def log_sigmoid_derivative(x: float, y: float) -> float:
     return sigmoid(-x)
 
 
+def softshrink(x: float) -> float:
+    return 0.0 if abs(x) <= LAMBD else (x + LAMBD if x < 0.0 else x - LAMBD)
+
+
+def hardshrink(x: float) -> float:
+    return 0.0 if abs(x) <= LAMBD else x
+
+
+def shrink_derivative(x: float, y: float) -> float:
+    return 0.0 if abs(x) <= LAMBD else 1.0
+
+
 def exp_derivative(x: float, y: float) -> float:
     return y
 
@@ -397,6 +410,20 @@ ACTIVATIONS = table(
             onnx=OnnxOperator("Softplus", around=(("Neg", ()), ("Neg", ()))),
         ),
         ActivationFormula(
+            "softshrink",
+            softshrink,
+            (shrink_derivative,),
+            limits=(-999.5, 999.5, 1.0, 1.0),
+            onnx=OnnxOperator("Shrink", {"lambd": (LAMBD, 0.5), "bias": (LAMBD, 0.0)}),
+        ),
+        ActivationFormula(
+            "hardshrink",
+            hardshrink,
+            (shrink_derivative,),
+            limits=(-1000.0, 1000.0, 1.0, 1.0),
+            onnx=OnnxOperator("Shrink", {"lambd": (LAMBD, 0.5)}),
+        ),
+        ActivationFormula(
             "exp",
             exp,
             (exp_derivative,),
@@ -456,6 +483,7 @@ class Family:
 
 
 ABOVE_0 = "a number above 0", lambda number: number >= LEAST
+FROM_0 = "a number of at least 0", lambda number: number >= 0.0
 FAMILIES = table(
     [
         Family("leaky_relu", (("LEAK", 0.01),)),
@@ -479,6 +507,13 @@ FAMILIES = table(
             ("two numbers, the lower one first", lambda low, high: low < high),
             lambda low, high: OnnxOperator("Clip", inputs=(low, high)),
         ),
+        Family(
+            "softshrink",
+            (("LAMBD", 0.5),),
+            FROM_0,
+            lambda lambd: OnnxOperator("Shrink", {"lambd": (lambd, 0.5), "bias": (lambd, 0.0)}),
+        ),
+        Family("hardshrink", (("LAMBD", 0.5),), FROM_0),
     ]
 )
 

@@ -239,6 +239,7 @@ class NodeContext:
     batch: int | None  # number of samples, if the model fixes it
     inputs: tuple[Flow | Constant | None, ...]
     budget: Budget  # limits the memory of what is made of the model
+    place: int = 0  # of the output that is asked for
 
     @property
     def flow(self) -> Flow:

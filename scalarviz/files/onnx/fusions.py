@@ -41,7 +41,8 @@ class Pattern:
     attributes  those of the operator, beside those of the nodes; beta is added where there are
                 names that are no inputs
     inputs      the names that are inputs of the operator after x, if the pattern has them. Others
-                are single numbers, all equal, whose own names are kept
+                are single numbers, all equal apart from the sign of `minus`, whose own names are
+                kept
     """
 
     operator: str
@@ -120,6 +121,11 @@ PATTERNS = (
         )
         for back in ("back", "Shape(x)")
     ],
+    Pattern(
+        "Softshrink",
+        "Add(Where(Greater(x, at), Sub(x, by), 0.0), Where(Less(x, minus), Add(x, add), 0.0))",
+    ),
+    Pattern("Hardshrink", "Where(Or(Cast(Greater(x, at)), Cast(Less(x, minus))), x, 0.0)"),
     Pattern("MatMul", "Add(MatMul(x, weights), bias)", "add node", inputs="weights bias"),
 )
 
@@ -147,7 +153,10 @@ def written_out(node: GraphNode, uses: Uses) -> Fused | None:
         attributes |= pattern.attributes
         if numbers:
             first = numbers[0]
-            if first is None or not all(uses.is_number(name, first) for name in named.values()):
+            if first is None or not all(
+                uses.is_number(name, -first if role == "minus" else first)
+                for role, name in named.items()
+            ):
                 continue
             attributes["beta"] = shortest(first)
         roles = zip(pattern.roles.split(), nodes, strict=False)

@@ -58,6 +58,7 @@ from scalarviz.files.onnx.flows import (
     nothing,
 )
 from scalarviz.files.onnx.onnx_graph import FLOATS, Constant, shortest
+from scalarviz.files.onnx_names import Names
 
 # Operators that keep the numbers of a value, and at most change its shape.
 
@@ -582,9 +583,27 @@ def part(at: NodeContext) -> Flow:
         "along axis 1",
     )
     first, end = (each + length * (each < 0) for each in (starts[0], ends[0]))
-    layer = Slice(layer_size(flow.shape), max(first, 0), min(end, length))
     names = {**at.names, **constant_names(at, starts=1, ends=2, axes=3)}
-    return flow.then(layer, names, shape=layer.output_shape or (layer.outputs,))
+    return sliced(flow, max(first, 0), min(end, length), names)
+
+
+def split(at: NodeContext) -> Flow:
+    """Split along the first axis of a sample: a Slice for each output."""
+    flow, count = at.flow.settled, len(at.node.outputs)
+    at.only("axis", 0, 1, -len(flow.shape))
+    at.only("num_outputs", count)
+    sizes = at.few(1) if at.constant(1) else at.get("split", [flow.shape[0] // count] * count)
+    require(
+        len(sizes) == count and sum(sizes) == flow.shape[0],
+        f"it has {count} outputs of the sizes {shorten(sizes)}, for {shorten(flow.shape)} a sample",
+    )
+    first = sum(sizes[: at.place])
+    return sliced(flow, first, first + sizes[at.place], at.names)
+
+
+def sliced(flow: Flow, first: int, end: int, names: Names) -> Flow:
+    layer = Slice(layer_size(flow.shape), first, end)
+    return flow.then(layer, names, shape=(end - first, *flow.shape[1:]))
 
 
 def of_pixels(flow: Flow, shape: Shape) -> Flow:
@@ -642,9 +661,20 @@ def is_same(given: float | str, here: float | str) -> bool:
     return abs(given - here) <= SAME * abs(here)
 
 
-def softplus(at: NodeContext) -> Flow:
-    """Softplus, and PyTorch's with a beta, which was fused."""
-    return at.activated(activation_row(f"softplus({at.get('beta', 1.0)!r})").name)
+def with_beta(name: str, at: NodeContext) -> Flow:
+    """The activation with a number: that of the pattern which was fused."""
+    return at.activated(activation_row(f"{name}({at.get('beta', 1.0)!r})").name)
+
+
+def shrink(at: NodeContext) -> Flow:
+    """Shrink: hardshrink, or softshrink, whose bias is lambd."""
+    lambd, bias = at.get("lambd", 0.5), at.get("bias", 0.0)
+    require(
+        bias in (0.0, lambd),
+        f"its bias is {bias}: it must be 0 for hardshrink, lambd for softshrink",
+    )
+    kind = "softshrink" if bias else "hardshrink"
+    return at.activated(activation_row(f"{kind}({lambd!r})").name)
 
 
 def clip(at: NodeContext) -> Flow:
@@ -800,9 +830,11 @@ OPERATORS: dict[str, Callable[[NodeContext], Flow]] = {
     "PRelu": prelu,
     "Expand": expand,
     "Slice": part,
+    "Split": split,
     "Softmax": partial(softmax, Softmax),
     "LogSoftmax": partial(softmax, LogSoftmax),
-    "Softplus": softplus,
+    "Softplus": partial(with_beta, "softplus"),
+    "Shrink": shrink,
     "Clip": clip,
     "Identity": identity,
     "Cast": cast,
@@ -821,6 +853,8 @@ OPERATORS: dict[str, Callable[[NodeContext], Flow]] = {
 # What fusions make of several nodes, apart from RMSNorm.
 FUSED: dict[str, Callable[[NodeContext], Flow]] = {
     "LogSigmoid": partial(NodeContext.activated, name="log_sigmoid"),
+    "Softshrink": partial(with_beta, "softshrink"),
+    "Hardshrink": partial(with_beta, "hardshrink"),
 }
 
 # The output to use, of operators where it is not the first.

@@ -209,11 +209,13 @@ def walk(graph: ModelGraph, target: str) -> tuple[dict[str, Shape], tuple[LayerS
     for node in nodes:
         for name in node.outputs:
             flows[name] = None
-        place = PLACES.get(node.operator, 0)
+        usual = PLACES.get(node.operator, 0)
         try:
-            flow = Flow(row, row) if is_row(node, shapes) else run(node, graph, flows, batch)
-            if flow is not None and place < len(node.outputs):
-                flows[node.outputs[place]] = flow
+            for place, name in enumerate(node.outputs):
+                if is_row(node, shapes):
+                    flows[name] = Flow(row, row)
+                elif name and (place == usual or node.operator == "Split"):
+                    flows[name] = run(node, graph, flows, batch, place)
         except InputError as error:
             odd.append((getattr(error, "node", node), str(error)))
     found = flows.get(target)
@@ -242,9 +244,13 @@ def needed(graph: ModelGraph, target: str) -> tuple[GraphNode, ...]:
 
 
 def run(
-    node: GraphNode, graph: ModelGraph, flows: dict[str, Flow | None], batch: int | None
+    node: GraphNode,
+    graph: ModelGraph,
+    flows: dict[str, Flow | None],
+    batch: int | None,
+    place: int,
 ) -> Flow | None:
-    """Return the output of a node; None if an input is unknown."""
+    """Return an output of a node, by its place; None if an input is unknown."""
     read = graph.readers.get(node.operator) or reader(node.operator)
     if read is None:
         raise InputError(unknown(node))
@@ -255,7 +261,7 @@ def run(
         if name and name not in flows and name not in graph.constants:
             raise InputError(f"it takes {shorten(name)}, which nothing before it gives")
         inputs.append(flows[name] if name in flows else graph.constants.get(name))
-    return read(NodeContext(node, graph.opset, batch, tuple(inputs), graph.budget))
+    return read(NodeContext(node, graph.opset, batch, tuple(inputs), graph.budget, place))
 
 
 def all_of(odd: Sequence[tuple[GraphNode, str]]) -> list[str]:

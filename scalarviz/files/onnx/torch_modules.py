@@ -50,12 +50,17 @@ DIFFERENCE = 1e-4  # of the largest output: more of it is another function, and 
 CALLS = {
     "add": "Add", "iadd": "Add", "sub": "Sub", "mul": "Mul", "imul": "Mul", "truediv": "Div",
     "div": "Div", "cat": "Concat", "concat": "Concat", "view": "Reshape", "reshape": "Reshape",
-    "mean": "ReduceMean", "sum": "ReduceSum", "getitem": "Slice",
+    "mean": "ReduceMean", "sum": "ReduceSum", "getitem": "Slice", "chunk": "Split",
     "sin": "Sin", "cos": "Cos", "exp": "Exp",
 }  # fmt: skip
 SHAPES = {"Flatten": "Flatten", "Identity": "Identity"}
+# Modules that are several operators, each with its inputs and outputs: from x to y.
+WRITTEN_OUT = {
+    "Tanhshrink": (("Tanh", "x", "tanh"), ("Sub", "x tanh", "y")),
+    "GLU": (("Split", "x", "a b"), ("Sigmoid", "b", "gate"), ("Mul", "a gate", "y")),
+}
 # Modules by names of functions that do the same: "leakyrelu" of leaky_relu.
-MODULES = {kind.lower(): kind for kind in (*ACTIVATIONS, *LAYERS, *SHAPES)}
+MODULES = {kind.lower(): kind for kind in (*ACTIVATIONS, *LAYERS, *SHAPES, *WRITTEN_OUT)}
 LEFT_OUT = {"inplace", "training", "dtype", "_stacklevel"}  # arguments that modules have not
 
 
@@ -218,11 +223,24 @@ class Traced:
             more = {"axis": settings["start_dim"]} if kind == "Flatten" else {}
             self.add(kind, node, [value], name, **more)
             return
+        if kind in WRITTEN_OUT:
+            self.write_out(kind, name, value, node.name, settings.get("dim"))
+            return
         arrays = {**dict(module.named_parameters()), **dict(module.named_buffers())}
         roles = {role: f"{name}.{role}" for role, each in arrays.items() if each.ndim}
         for role, whole in roles.items():
             self.constant(whole, arrays[role])
         self.add(kind, node, [value, *roles.values()], name, settings=settings, roles=[*roles])
+
+    def write_out(self, kind: str, name: str, x: str, y: str, dim: int | None) -> None:
+        """Append the nodes of a module that is several operators, from the value x to y."""
+        names = {"x": x, "y": y}
+        more: dict[str, Any] = {"axis": dim, "settings": {}, "roles": []}  # of Split, of modules
+        for word, *ends in WRITTEN_OUT[kind]:
+            inputs, outputs = [
+                tuple([names.get(each, f"{y}.{each}") for each in end.split()]) for end in ends
+            ]
+            self.nodes.append(GraphNode(word, name, inputs, outputs, more))
 
     def call(self, node: Any) -> None:
         """Append the node of a function or a method: as a module, if one does the same."""
@@ -248,6 +266,12 @@ class Traced:
             bounds = (rest[0][1].start or 0, rest[0][1].stop or sys.maxsize, 1)
             given = [self.constant(f"{node.name}.{i}", [each]) for i, each in enumerate(bounds)]
             self.add(word, node, [first.name, *given], node.name)
+        elif word == "Slice" and name_of(first) == "chunk":
+            self.add("Identity", node, [f"{first.name}.{rest[0]}"], node.name)
+        elif word == "Split":
+            axis = rest[1] if len(rest) > 1 else node.kwargs.get("dim", 0)
+            parts = tuple(f"{node.name}.{i}" for i in range(rest[0]))
+            self.nodes.append(GraphNode(word, node.name, (first.name,), parts, {"axis": axis}))
         elif word in ("ReduceMean", "ReduceSum"):
             axes = rest[0] if rest else node.kwargs.get("dim", [])
             axes = [axes] if isinstance(axes, int) else [*axes]

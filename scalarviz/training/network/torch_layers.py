@@ -43,6 +43,8 @@ ACTIVATIONS = {
     "ReLU6": "relu6",
     "Softsign": "softsign",
     "LogSigmoid": "log_sigmoid",
+    "Softshrink": "softshrink",
+    "Hardshrink": "hardshrink",
 }
 GIVEN = {  # settings of activations, in brackets
     "leaky_relu": ("negative_slope",),
@@ -50,6 +52,8 @@ GIVEN = {  # settings of activations, in brackets
     "celu": ("alpha",),
     "softplus": ("beta",),
     "hard_tanh": ("min_val", "max_val"),
+    "softshrink": ("lambd",),
+    "hardshrink": ("lambd",),
 }
 # What settings of modules are that change nothing; layers of modules with others are not known.
 USUAL = {

@@ -79,7 +79,10 @@ def test_at_1000_there_is_a_number_and_no_exception(row: Formula, x: float) -> N
     assert not math.isnan(y) and not math.isnan(row.derivative(x, y))
 
 
-NAMES = "leaky_relu(0.2) elu(0.5) celu(2) softplus(3) hard_sigmoid(0.25,0.4) hard_tanh(-2,0.5)"
+NAMES = (
+    "leaky_relu(0.2) elu(0.5) celu(2) softplus(3) hard_sigmoid(0.25,0.4) hard_tanh(-2,0.5) "
+    "softshrink(0.25) hardshrink(2)"
+)
 every_one = pytest.mark.parametrize("name", NAMES.split())
 POINTS = -30.0, -7.3, -1.99, -0.6, -1e-3, 1e-3, 0.4, 1.7, 6.1, 30.0
 
@@ -154,6 +157,7 @@ def test_a_training_with_settings_comes_back_from_its_file(tmp_path: Path) -> No
     [
         "elu(nan)", "elu(inf)", "elu(1e40)", "elu()", "elu(1, 2)", "elu(one)", "celu(0)",
         "softplus(-1)", "hard_tanh(1, -1)", "hard_tanh(1)", "hard_sigmoid(0.2)",
+        "hardshrink(-1)",
     ],
 )  # fmt: skip
 def test_settings_that_cannot_be_used_are_refused(name: str) -> None:

@@ -14,10 +14,9 @@ from scalarviz.errors import FileError, InputError
 # Those that nothing here computes; what is read is compared, so that a model leaves a list only if
 # it is right.
 NEITHER = {
-    "Softshrink", "Hardshrink", "Threshold", "glu", "attention", "transformer", "lstm",
-    "transposed convolution", "powers and roots", "logarithm and maximum", "embedding",
+    "Threshold", "attention", "transformer", "lstm", "transposed convolution", "powers and roots",
+    "logarithm and maximum", "embedding",
 }  # fmt: skip
-NOT_TRACED = NEITHER | {"Tanhshrink"}
 NOT_EXPORTED = NEITHER | {"rms norm"}  # by torch.onnx in opset 20
 
 
@@ -128,7 +127,7 @@ def traced(model: Any, batches: tuple[Any, ...], path: Path) -> sv.Network:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("way", "refused"), [(traced, NOT_TRACED), (exported, NOT_EXPORTED)])
+@pytest.mark.parametrize(("way", "refused"), [(traced, NEITHER), (exported, NOT_EXPORTED)])
 def test_most_ordinary_models_are_read_and_the_others_are_known(
     way: Callable[..., sv.Network], refused: set[str], tmp_path: Path
 ) -> None:

@@ -56,11 +56,21 @@ NUMBERS = {
     name: np.float32(number)
     for name, number in {
         "one": 1.0, "half": 0.5, "two": 2.0, "three": 3.0, "six": 6.0, "low": -1.0, "zero": 0.0,
-        "twenty": 20.0, "third": 0.044715, "root": math.sqrt(2.0 / math.pi),
+        "twenty": 20.0, "minus": -0.5, "third": 0.044715, "root": math.sqrt(2.0 / math.pi),
     }.items()
 }  # fmt: skip
 SIGMOID, SOFTPLUS = part("Sigmoid", "z", "s"), part("Softplus", "z", "s")
 TWICE = [part("Mul", "z two", "d"), part("Softplus", "d", "s"), part("Div", "s two", "q")]
+LARGE, SMALL = part("Greater", "z half", "over"), part("Less", "z minus", "under")
+OUTSIDE = [
+    LARGE, SMALL, part("Cast", "over", "o", to=9), part("Cast", "under", "u", to=9),
+    part("Or", "o u", "out"), part("Where", "out z zero", "y"),
+]  # fmt: skip
+SOFT = [
+    LARGE, part("Sub", "z half", "less"), part("Where", "over less zero", "p"),
+    SMALL, part("Add", "z half", "more"), part("Where", "under more zero", "q"),
+    part("Add", "p q", "y"),
+]  # fmt: skip
 CUBE = part("Mul", "z z", "square"), part("Mul", "z square", "cube")
 TANH = [
     part("Mul", "third cube", "c"), part("Add", "z c", "a"), part("Mul", "root a", "u"),
@@ -94,6 +104,10 @@ WRITTEN = {
     "selu": ([part("Selu", "z", "y")], "selu"),
     "hard_tanh": ([part("Clip", "z low one", "y")], "hard_tanh"),
     "hard_tanh, other bounds": ([part("Clip", "z low half", "y")], "hard_tanh(-1,0.5)"),
+    "softshrink": ([part("Shrink", "z", "y", lambd=0.3, bias=0.3)], "softshrink(0.3)"),
+    "softshrink, of PyTorch": (SOFT, "softshrink"),
+    "hardshrink": ([part("Shrink", "z", "y", lambd=0.3)], "hardshrink(0.3)"),
+    "hardshrink, of PyTorch": (OUTSIDE, "hardshrink"),
     "relu6": ([part("Clip", "z zero six", "y")], "relu6"),
     "relu": ([part("Clip", "z zero", "y")], "relu"),
 }  # fmt: skip
@@ -125,6 +139,8 @@ def test_the_bounds_of_an_old_clip_are_attributes(tmp_path: Path) -> None:
         [*TWICE[:2], part("Div", "s half", "y")],
         [*TWICE, part("Greater", "z twenty", "over"), part("Where", "over z q", "y")],
         [part("Softplus", "z", "s"), part("Neg", "s", "y")],
+        [LARGE, part("Less", "z half", "under"), *OUTSIDE[2:]],
+        [*SOFT[:3], part("Less", "z low", "under"), *SOFT[4:]],
         [part("Abs", "z", "m"), part("Add", "m two", "p"), part("Div", "z p", "y")],
     ],
 )
@@ -261,7 +277,7 @@ def test_all_that_is_not_supported_is_named_at_once(tmp_path: Path) -> None:
     nodes = [
         node("LSTM", "x w w", "a", hidden_size=2, name="memory"),
         MATMUL,
-        node("Shrink", "z", "h", name="/act/hard"),
+        node("Erf", "z", "h", name="/act/erf"),
         node("LeakyRelu", "z", "l", alpha=math.nan),
         node("Foo", "l", "f", domain="my.own"),
         node("Concat", "a h f", "y", axis=1),
@@ -270,7 +286,7 @@ def test_all_that_is_not_supported_is_named_at_once(tmp_path: Path) -> None:
         read(graph(*nodes, numbers=W), tmp_path)
     text = str(error.value)
     assert "'memory' (LSTM): there is no such layer" in text
-    assert "'/act/hard' (Shrink): there is no such layer" in text
+    assert "'/act/erf' (Erf): there is no such layer" in text
     assert "'leakyrelu' (LeakyRelu): leaky_relu cannot have the settings 'nan'" in text
     assert "'foo' (my.own.Foo): there is no such layer" in text
     assert "4 nodes have no counterpart here" in text
@@ -366,6 +382,7 @@ CONV = {"k": floats(2, 3, 3, 3)}
         ),
         ([node("Conv", "x k", "y", group=3)], CONV, (1, 9, 6, 6)),
         ([node("MaxPool", "x", "y", kernel_shape=[2, 2], dilations=[1, 2])], {}, PICTURE),
+        ([MATMUL, node("Shrink", "z", "y", lambd=0.5, bias=0.3)], W, (1, 3)),
     ],
 )  # fmt: skip
 def test_what_cannot_be_had_says_why(
@@ -541,6 +558,47 @@ def test_a_part_of_a_row_is_read(start: int, end: int, outputs: int, tmp_path: P
     numbers = {"a": np.array([start]), "b": np.array([end]), "c": np.array([1])}
     given = graph(node("Slice", "x a b c", "y"), numbers=numbers, out=None, shape=("batch", 4))
     assert same(given, tmp_path).outputs == outputs
+
+
+@pytest.mark.parametrize(
+    ("sizes", "opset", "more"),
+    [
+        ({}, 20, {"num_outputs": 2}),
+        ({}, 11, {}),
+        ({}, 11, {"split": [1, 3]}),
+        ({"sizes": [3, 1]}, 20, {}),
+    ],
+)
+@pytest.mark.parametrize("shape", [(4,), (4, 3), (4, 3, 2)])
+def test_the_parts_of_a_split_are_all_read(
+    sizes: dict[str, list[int]],
+    opset: int,
+    more: dict[str, Any],
+    shape: tuple[int, ...],
+    tmp_path: Path,
+) -> None:
+    numbers = {name: np.array(each) for name, each in sizes.items()}
+    made = [
+        node("Split", " ".join(["x", *sizes]), "a b", axis=1, **more),
+        node("Sin", "b", "s"),
+        node("Concat", "s a", "y", axis=1),
+    ]
+    given = graph(*made, numbers=numbers, opset=opset, out=None, shape=("batch", *shape))
+    same(given, tmp_path)
+
+
+def test_parts_that_do_not_fit_and_along_other_axes_are_refused(tmp_path: Path) -> None:
+    for more, said in (
+        ({"axis": 1}, "2 outputs of the sizes [2, 2], for (5,)"),
+        ({"axis": 1, "split": [2, 4]}, "2 outputs of the sizes [2, 4]"),
+        ({"axis": 1, "split": [5]}, "2 outputs of the sizes [5]"),
+        ({"axis": 1, "split": [6, -1]}, "none from 0"),
+        ({"axis": 1, "num_outputs": 3}, "its num_outputs must be 2"),
+        ({"axis": 0}, "its axis must be 1"),
+    ):
+        made = node("Split", "x", "a b", **more), node("Concat", "b a", "y", axis=1)
+        given = graph(*made, opset=11, out=None, shape=("batch", 5))
+        refused(FileError, said).by(read, given, tmp_path)
 
 
 @pytest.mark.parametrize(

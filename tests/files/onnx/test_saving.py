@@ -118,7 +118,7 @@ def test_slopes_that_onnx_cannot_have_are_refused(path: Path) -> None:
 
 SETTINGS = (
     "leaky_relu(0.2)", "elu(0.5)", "celu(2)", "softplus(3)", "hard_sigmoid(0.25,0.4)",
-    "hard_tanh(-2,0.5)",
+    "hard_tanh(-2,0.5)", "softshrink(0.25)", "hardshrink(2)",
 )  # fmt: skip
 
 

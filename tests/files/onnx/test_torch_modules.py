@@ -28,6 +28,7 @@ KERNEL = {"stride": (1, 1), "dilation": (1, 1), "groups": 1, "padding_mode": "ze
     [
         ("Linear", {}, {"weight": SIZES[0]}, (3,), sv.Dense(3, 4, bias=False)),
         ("Hardtanh", {"min_val": -1, "max_val": 1}, {}, (3,), sv.Activation(3, "hard_tanh")),
+        ("Hardshrink", {"lambd": 0.5}, {}, (3,), sv.Activation(3, "hardshrink")),
         ("GELU", {"approximate": "tanh"}, {}, (2, 3, 3), sv.Activation((2, 3, 3), "gelu_tanh")),
         ("AvgPool2d", SQUARE, {}, (1, 4, 4), sv.AvgPool2d((1, 4, 4), 2)),
         ("AdaptiveAvgPool2d", {"output_size": (1, 1)}, {}, (2, 4, 4), sv.AvgPool2d((2, 4, 4), 4)),
@@ -129,6 +130,17 @@ def torch_and_models() -> tuple[Any, dict[str, tuple[Any, tuple[int, ...]]]]:
             left = self.a(x) * torch.sigmoid(self.b(x))
             return self.out(torch.cat([left, self.c(x) + self.d(x)], dim=1))
 
+    class Halves(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a, self.b = nn.Linear(4, 16), nn.Linear(8, 8)
+            self.out = nn.Linear(4, 2)
+
+        def forward(self, x: Any) -> Any:
+            left, right = self.a(x).chunk(2, dim=-1)
+            inner = functional.softshrink(left, 0.1) * functional.tanhshrink(right)
+            return self.out(functional.glu(self.b(inner), 1))
+
     class Operator(nn.Module):  # DeepONet, of two inputs
         def __init__(self) -> None:
             super().__init__()
@@ -197,6 +209,16 @@ def torch_and_models() -> tuple[Any, dict[str, tuple[Any, tuple[int, ...]]]]:
             ),
             (5, 2, 23),
         ),
+        "shrunk": (
+            row(
+                nn.Linear(3, 8), nn.Softshrink(0.2), nn.Linear(8, 8), nn.Tanhshrink(),
+                nn.Linear(8, 12), nn.GLU(), nn.Linear(6, 4), nn.Hardshrink(),
+            ),
+            (9, 3),
+        ),
+        "gated sequence": (
+            row(nn.Conv1d(2, 6, 3), nn.GLU(1), nn.Conv1d(3, 2, 1), nn.Flatten()), (3, 2, 8)
+        ),
         "sizes": (
             row(
                 nn.Conv2d(2, 3, (3, 5), (1, 2), (0, 2)), nn.MaxPool2d((1, 2), (2, 1), (0, 1)),
@@ -217,6 +239,7 @@ def torch_and_models() -> tuple[Any, dict[str, tuple[Any, tuple[int, ...]]]]:
         "inputs": (Net(), (4, 7)),
         "operator": (Operator(), (4, 21)),
         "tied": (Tied(), (3, 4)),
+        "halves": (Halves(), (7, 4)),
         "siren": (Siren(), (3, 2)),
     }  # fmt: skip
 
@@ -227,7 +250,7 @@ def torch_and_models() -> tuple[Any, dict[str, tuple[Any, tuple[int, ...]]]]:
     "name",
     [
         "mlp", "cnn", "norms", "pictures", "sequence", "sizes", "groups", "residual", "gate",
-        "inputs", "tied", "siren",
+        "inputs", "tied", "siren", "shrunk", "gated sequence", "halves",
     ],
 )  # fmt: skip
 def test_a_module_and_its_network_compute_the_same_there_and_back(name: str, wide: bool) -> None:
@@ -377,9 +400,13 @@ def test_modules_that_cannot_be_networks_are_refused_in_words() -> None:
         def forward(self, x: Any) -> Any:
             return x.mean(1)
 
-    class Chunk(nn.Module):
+    class Turned(nn.Module):
         def forward(self, x: Any) -> Any:
-            return x.chunk(3, dim=1)[0]
+            return x.flip(1)
+
+    class Thirds(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x.chunk(2, 1)[0]
 
     class Loose(nn.Module):
         def __init__(self) -> None:
@@ -397,7 +424,8 @@ def test_modules_that_cannot_be_networks_are_refused_in_words() -> None:
         (nn.Linear(3, 2), torch.ones(3), "the example is a batch"),
         (nn.Linear(3, 2), "x", "the example is a batch"),
         (Mean(), torch.ones(2, 3, 4, 4), "only a whole picture has a mean here"),
-        (Chunk(), batch, "'chunk' (chunk): there is no such"),
+        (Turned(), batch, "'flip' (flip): there is no such"),
+        (Thirds(), batch, "2 outputs of the sizes [1, 1], for (3,)"),
         (Two(), batch, "its forward takes 2 inputs, and the example has 1"),
         (Chooses(), batch, "its forward cannot be traced"),
         (Loose(), batch, "its parameter scale is used outside of a layer"),
