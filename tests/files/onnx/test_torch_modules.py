@@ -211,8 +211,8 @@ def torch_and_models() -> tuple[Any, dict[str, tuple[Any, tuple[int, ...]]]]:
         ),
         "shrunk": (
             row(
-                nn.Linear(3, 8), nn.Softshrink(0.2), nn.Linear(8, 8), nn.Tanhshrink(),
-                nn.Linear(8, 12), nn.GLU(), nn.Linear(6, 4), nn.Hardshrink(),
+                nn.Linear(3, 8), nn.Tanhshrink(), nn.Linear(8, 12), nn.GLU(), nn.Linear(6, 8),
+                nn.Softshrink(0.1), nn.Linear(8, 8), nn.Hardshrink(0.1), nn.Linear(8, 2),
             ),
             (9, 3),
         ),
