@@ -175,7 +175,7 @@ class ScheduleRow:
     digest: str = ""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by the name, as the functions of a user cannot be pickled."""
+        """Pickle the name, as the functions of a user cannot be pickled."""
         return schedule_called, (self.name, self.digest)
 
     def __deepcopy__(self, memo: object) -> ScheduleRow:
@@ -187,9 +187,8 @@ def schedule_called(name: str, digest: str) -> ScheduleRow:
     if name in SCHEDULES and SCHEDULES[name].digest == digest:
         return SCHEDULES[name]
     raise InputError(
-        f"a pickle has the schedule {name!r} by its name, and there is none of that source here: "
-        f"call sv.schedule({name}) before it is loaded, and use threads where other processes "
-        "would load it"
+        f"a pickle names the schedule {name!r}, and this process has none of that name and source: "
+        f"call sv.schedule({name}) before it is loaded; workers that load it must be threads"
     )
 
 

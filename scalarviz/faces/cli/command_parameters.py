@@ -221,7 +221,11 @@ def sweep_command() -> Callable[..., None]:
             autocompletion=beginning(("here", "processes", "dask")),
         ),
         out: str | None = typer.Option(
-            None, "-o", "--out", metavar="FILE", help="Runs, one a line, as .csv or .parquet; the table of settings is printed."
+            None,
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="Runs, one a line, as .csv or .parquet; the table of settings is printed.",
         ),
         folder: str | None = typer.Option(
             None, metavar="FOLDER", help="Where results are kept; else beside the file."
