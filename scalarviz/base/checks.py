@@ -416,12 +416,18 @@ def as_weights(given: object, count: int, least: int = 1) -> FloatArray:
     Sums of products with them are finite in float32, and above 0.
     """
     found = as_floats(given, "sample_weight")
-    fits = (found == 0.0) | ((found >= 1e-30) & (found <= 1e30))
-    if found.shape != (count,) or not fits.all() or np.count_nonzero(found) < least:
-        above = ", not zero for all" * bool(least)
+    wrong = np.flatnonzero((found != 0.0) & ~((found >= 1e-30) & (found <= 1e30)))
+    if found.shape != (count,) or wrong.size or np.count_nonzero(found) < least:
+        here = (
+            f"its shape is {found.shape}, not {(count,)}"
+            if found.shape != (count,)
+            else f"row {wrong[0]} has {found[wrong[0]]:g}"
+            if wrong.size
+            else "all are 0"
+        )
         raise InputError(
             f"sample_weight is 0, or a number from 1e-30 to 1e30, for each of the {count} samples"
-            f"{above}: here it is {shorten(given)}"
+            f"{', not zero for all' * bool(least)}: here {here}"
         )
     return found
 

@@ -10,12 +10,18 @@ from collections.abc import Iterable, Mapping
 from types import FunctionType
 
 LONGEST = 100  # characters of a word that is looked up
-OWN_LOSS = "sv.loss(function) adds a loss of your own, and returns what is passed here"
+OF_FUNCTIONS = {  # for a function where there should be a name
+    "loss": "sv.loss(function) adds a loss of your own, and returns what is passed here",
+    "schedule": "sv.schedule(function) makes a schedule of it, which is passed here",
+}
 NONE = "leave it out: there is no such variant here"
 CALLBACK = "write s.on_step(f, every=100), where f(view) sees the step and can stop the training"
 TRAIN = "write sv.Session(net, data).advance(steps), or net.train(inputs, targets, steps=100)"
 PARAMETERS = "the network, or the session, brings its parameters itself"
-WEIGHTS = "weights belong to the data: write sv.data.Arrays(inputs, targets, sample_weight=weights)"
+WEIGHTS = (
+    "weights belong to the data of a session: write sv.Session(net, sv.data.Arrays(inputs, "
+    "targets, sample_weight=weights))"
+)
 NO_SUCH = "there is no such layer here; the kinds there are: sv.Dense, sv.Conv2d, sv.Residual ..."
 
 ACTIVATIONS = {
@@ -347,8 +353,8 @@ def meaning(
         found = known.get(each) or CALLS.get(call, {}).get(each) or table.get(each, "")
         if found:
             return found
-    if kind == "loss" and isinstance(name, FunctionType):
-        return OWN_LOSS
+    if kind in OF_FUNCTIONS and isinstance(name, FunctionType):
+        return OF_FUNCTIONS[kind]
     return in_other_tables(word, activations, data_sets) if kind == "public name" else ""
 
 

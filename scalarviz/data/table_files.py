@@ -90,14 +90,13 @@ def from_csv(
         if first is None:
             raise InputError(f"{called(path)} is empty: a data set needs at least one line")
         width = len(first[1])
-        if header is None:
-            header = not any(is_number(cell) for cell in first[1])
-        names = [cell.strip() for cell in first[1]] if header else []
+        has_names = not any(map(is_number, first[1])) if header is None else header
+        names = [cell.strip() for cell in first[1]] if has_names else []
         weigh = [] if weights is None else column_numbers(weights, names, width, path)
         require(len(weigh) <= 1, f"weights= names one column, not {shorten(weights)}")
         wanted, answers = choose_columns(inputs, targets, weigh, names, width, path)
         columns = wanted + weigh + answers
-        rows: Rows = lines if header else chain([first], lines)
+        rows: Rows = lines if has_names else chain([first], lines)
         if dropping:
             rows = whole_rows(rows, columns, path)
         table, classes = read_numbers(rows, columns, len(answers), width, path, budget)
@@ -105,8 +104,17 @@ def from_csv(
         raise InputError(
             f"{called(path)} has names in line 1, and no samples: add lines of numbers"
         )
-    speak_of_columns(table, [names[i] if names else i for i in columns], path)
     count = len(wanted)
+    speak_of_columns(
+        [
+            (names[i] if names else i, column)
+            for i, column in zip(columns, table.T, strict=True)
+            if i not in weigh
+        ],
+        path,
+    )
+    if header is None and not names and classes:
+        speak_of_line_1(table, path)
     return Arrays(
         table[:, :count],
         [classes[int(place)] for place in table[:, -1]] if classes else table[:, -len(answers) :],
@@ -121,10 +129,21 @@ def from_csv(
     )
 
 
-def speak_of_columns(table: FloatArray, names: list[str | int], path: Path) -> None:
+def speak_of_line_1(table: FloatArray, path: Path) -> None:
+    """Ask for header=True if line 1, which was read as a sample, is likely to hold names.
+
+    That is so if its numbers count up, as years do, or the names that pandas gives, and its class
+    is that of no other line, while others are of several.
+    """
+    lines, steps = np.bincount(table[:, -1].astype(int)), np.diff(np.sort(table[0, :-1]))
+    if lines[0] == 1 and lines.max() > 1 and steps.size and (steps == 1.0).all():
+        inform(f"{called(path)}: line 1 is taken as a sample: say header=True if it holds names")
+
+
+def speak_of_columns(columns: list[tuple[str | int, FloatArray]], path: Path) -> None:
     """Name columns that count the lines, or have the numbers of another one."""
     first: dict[bytes, str | int] = {}
-    for name, column in zip(names, table.T, strict=True):
+    for name, column in columns:
         other = first.setdefault(column.tobytes(), name)
         if len(column) > 2 and (np.diff(column) == 1.0).all():
             inform(f"{called(path)}: column {shorten(name)} counts the lines: leave it out")

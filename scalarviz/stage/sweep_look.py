@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 MOST_GROUPS = 8  # more numbers are grouped by ranges
 RANGES = 4
 Known = Mapping[int, tuple[Mapping[str, Any], Outcome | None]]  # settings and results by number
-RESULTS = "loss", "success", "steps to success", "failed", "seconds", "seed"
+RESULTS = "rank", "loss", "success", "steps to success", "failed", "seconds", "seed"
+NO_GROUPS = "rank", "seed"  # of these columns
 
 
 @final
@@ -85,7 +86,7 @@ class SweepLook:
 
         The `numbers` of settings of a group keep their order.
         """
-        if not self.group or self.group == "seed":
+        if not self.group or self.group in NO_GROUPS:
             return [("", list(numbers))]
         cells = {number: value_of(*known[number], self.group, ranking) for number in numbers}
         names = group_names(self.group, cells)
@@ -97,7 +98,7 @@ class SweepLook:
 
     def order_of_networks(self, outcome: Outcome, ranking: Ranking) -> Any:
         """Return the rows of an outcome in the order of the pictures."""
-        keys = keys_of(outcome, self.column)
+        keys = keys_of(outcome, self.column, ranking)
         return np.lexsort((outcome.scores(ranking), -keys if self.is_falling else keys))
 
 
@@ -109,12 +110,13 @@ def columns_of(sweep: Sweep) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def keys_of(outcome: Outcome, column: str) -> FloatArray:
+def keys_of(outcome: Outcome, column: str, ranking: Ranking) -> FloatArray:
     """Return a number of each network, by which a column orders them; zeros if it is another."""
     if column in outcome.metrics:
         return np.asarray(np.nan_to_num(outcome.last(column), nan=np.inf))
     succeeded, failed = outcome.succeeded != NEVER, outcome.failed != NEVER
     keys = {
+        "rank": outcome.scores(ranking),
         "seed": outcome.seeds.view(np.uint64),
         "steps to success": np.where(succeeded, outcome.succeeded, np.inf),
         "success": succeeded,

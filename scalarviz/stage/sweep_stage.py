@@ -11,7 +11,7 @@ from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.metric_formulas import LOSS
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.sweep_panels import PicturePlaces, SweepPanels
-from scalarviz.stage.sweep_look import SweepLook, columns_of
+from scalarviz.stage.sweep_look import NO_GROUPS, SweepLook, columns_of
 from scalarviz.stage.sweep_results import Panels
 from scalarviz.sweeps.sweep import Sweep
 from scalarviz.sweeps.sweep_arguments import FALLING
@@ -149,7 +149,7 @@ def choices_of(panels: Panels) -> dict[str, Mapping[Any, str]]:
     for name in columns_of(sweep):
         orders[name] = text("sweep.choose.order.rising", name=name)
         orders[FALLING + name] = text("sweep.choose.order.falling", name=name)
-        if name != "seed":
+        if name not in NO_GROUPS:
             groups[name] = text("sweep.choose.group.by", name=name)
     others: dict[int | None, str] = {None: text("sweep.choose.against.best")}
     for i in range(min(len(sweep.settings), MOST_SETTINGS)):

@@ -189,8 +189,13 @@ def cells_of(
     """Return the cells of a setting's results by column.
 
     judged  whether the sweep has successes; `sure` whether there are intervals
+
+    The cell of the rank is the number that is ranked, the smallest first.
     """
-    row: dict[str, Any] = {"runs": len(outcome.seeds), "rank": None}
+    row: dict[str, Any] = {
+        "runs": len(outcome.seeds),
+        "rank": float(interquartile_mean(outcome.scores(ranking))),
+    }
     if judged:
         steps = outcome.succeeded[outcome.succeeded != NEVER]
         row |= spread("success", rate_of(outcome))

@@ -2,7 +2,8 @@
 
 Predictions and targets are rows, as a network gives and takes them, or one number a sample: class
 labels from 0 on where classes are compared. Predictions of a network that is trained on logits are
-`net.predict_proba(x)`; for the largest output logits do as well.
+`net.predict_proba(x)`; for the largest output logits do as well. For one output, and for labels 0
+and 1, `precision`, `recall` and `f1` are of class 1, else the mean over the classes.
 
 >>> accuracy([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], [0, 1, 1])
 0.6666666666666666

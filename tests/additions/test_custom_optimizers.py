@@ -360,6 +360,11 @@ def stairs(step: float) -> float:
     return math.pow(0.5, step // 7.0)
 
 
+class Stairs:
+    def __call__(self, step: float) -> float:
+        return stairs(step)
+
+
 @pytest.fixture(autouse=True)
 def known_schedules() -> Iterator[None]:
     before = dict(SCHEDULES)
@@ -433,3 +438,21 @@ def test_what_is_no_schedule_is_refused() -> None:
         refused(InputError, said).by(sv.schedule, wrong)
     refused(InputError, "'cosine'").by(sv.schedule, stairs, "cosine")
     assert "negative" not in SCHEDULES
+    refused(InputError, "plain def").by(sv.schedule, Stairs())
+    refused(InputError, "plain def").by(sv.schedule, Stairs(), "of_a_class")
+    refused(InputError, "sv.schedule(function)").by(sv.Adam, 0.01, schedule=stairs)
+
+
+def test_a_custom_schedule_is_pickled_by_its_name() -> None:
+    optimizer = sv.Adam(0.02, schedule=sv.schedule(stairs))
+    pickled = pickle.dumps(optimizer)
+    assert pickle.loads(pickled).rate(8) == optimizer.rate(8) == 0.01
+
+    def slower(step: float) -> float:
+        return 0.25
+
+    sv.schedule(slower, "stairs")
+    assert copy.deepcopy(optimizer).rate(8) == 0.01
+    refused(InputError, "call sv.schedule(stairs)").by(pickle.loads, pickled)
+    SCHEDULES.pop("stairs")
+    refused(InputError, "call sv.schedule(stairs)").by(pickle.loads, pickled)

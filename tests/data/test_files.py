@@ -164,6 +164,47 @@ def test_columns_that_count_the_lines_or_repeat_another_are_named(
     ]  # fmt: skip
 
 
+def test_a_column_of_weights_may_count_the_lines(
+    written: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = written("w,a,b\n1,1,0\n2,1,1\n3,0,0\n")
+    with caplog.at_level("INFO"):
+        assert data.from_csv(path, weights="w").weights.tolist() == [1.0, 2.0, 3.0]
+        assert not caplog.messages
+        data.from_csv(path)
+    assert ["'w' counts the lines" in each for each in caplog.messages] == [True]
+
+
+LIKE_NAMES = {
+    "years": "2020,2021,kind\n1.5,2,x\n2.5,3,y\n1,2,x\n",
+    "as pandas names columns": "0,1,2,kind\n5.1,3.5,1.4,a\n4.9,3.0,1.4,a\n6.1,2.8,4.7,b\n",
+}
+LIKE_SAMPLES = {
+    "a class that comes again": "1,2,x\n1.5,2,y\n2.5,3,x\n1,2,y\n",
+    "numbers that do not count up": "5.1,3.5,z\n1.5,2,x\n2.5,3,y\n1,2,x\n",
+    "each class once": "1,2,x\n3,5,y\n7,6,z\n",
+    "a single input": "1,x\n2,y\n3.5,y\n",
+    "no classes": "1,2,3\n1.5,2,4\n2.5,3,4\n",
+    "names": "a,b,kind\n1,2,x\n1.5,2,y\n2.5,3,y\n",
+}
+
+
+@pytest.mark.parametrize("name", [*LIKE_NAMES, *LIKE_SAMPLES])
+def test_line_1_is_asked_about_if_it_is_likely_to_hold_names(
+    written: Any, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    path = written((LIKE_NAMES | LIKE_SAMPLES)[name])
+    with caplog.at_level("INFO"):
+        table = data.from_csv(path)
+    assert any("header=True" in each for each in caplog.messages) == (name in LIKE_NAMES)
+    caplog.clear()
+    if name in LIKE_NAMES:
+        named = data.from_csv(path, header=True)
+        assert named.samples == table.samples - 1
+        assert data.from_csv(path, header=False).samples == table.samples
+        assert not caplog.messages
+
+
 def test_names_of_a_header_of_numbers_are_asked_for(written: Any) -> None:
     path = written("0,1,y\n1,2,3\n4,5,7\n")  # as pandas writes an array
     refused(InputError, "'y'", "header=True").by(data.from_csv, path, targets="y")

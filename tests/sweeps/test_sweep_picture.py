@@ -170,6 +170,22 @@ def test_settings_and_networks_are_ordered_by_any_column(runs: Sweep) -> None:
     assert [panel.setting for panel in panels_of(runs).panels] == [0, 1, 2, 3]
 
 
+def test_settings_and_networks_are_ordered_by_their_rank(runs: Sweep) -> None:
+    by_accuracy = sv.sweep(classes, {"lr": [0.001, 0.3]}, seeds=range(3), goal="held_out_accuracy")
+    for sweep in (runs, advanced(by_accuracy, 100)):
+        ranks = sweep.table().columns["rank"]
+        best_first, worst_first = (panels_of(sweep, order=o).panels for o in ("rank", "-rank"))
+        assert [ranks[panel.setting] for panel in best_first] == sorted(ranks)
+        assert [ranks[panel.setting] for panel in worst_first] == sorted(ranks)[::-1]
+        for panels, sign in ((best_first, 1.0), (worst_first, -1.0)):
+            for panel in panels:
+                outcome = sweep.outcome(panel.setting)
+                places = [outcome.row_of(seed) for seed in panel.seeds]
+                assert (np.diff(sign * outcome.scores(sweep.ranking)[places]) >= 0.0).all()
+    chosen = choices_of(Panels(runs, SweepLook()))
+    assert "rank" in chosen["order"] and not {"rank", "seed"} & {*chosen["group"]}
+
+
 def test_a_picture_names_the_goal_and_what_each_setting_comes_to() -> None:
     runs = advanced(sv.sweep(classes, {"lr": [0.001, 0.3]}, range(3), goal="held_out_accuracy"), 40)
     shown, canvas = panels_of(runs), Canvas2D(1280, 800)

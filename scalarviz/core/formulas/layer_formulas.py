@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
-from scalarviz.base.checks import FloatArray
+from scalarviz.base.checks import FloatArray, require
 from scalarviz.core.formulas.elementary import cos, exp, log, pi, sin, sqrt
 from scalarviz.core.formulas.formula import FloatFunction, pick, table
-from scalarviz.errors import InputError
 
 # Pooling: one number for each window of a picture, its maximum or its mean. A picture is a row of
 # numbers: channel by channel, line by line. Windows are `tall` x `broad` pixels, and `down` and
@@ -404,11 +403,11 @@ class ParametricFormula:
 def formula_called(name: str, digest: str) -> ParametricFormula:
     """Return a row by its name; raise UnknownNameError, and InputError if it is another by now."""
     row = pick(PARAMETRIC_FORMULAS, name, "formula")
-    if row.digest != digest:
-        raise InputError(
-            f"another formula has the name {name} by now, so that this layer cannot be copied or "
-            "saved: register the former one with sv.layer(...), or give the other one another name"
-        )
+    require(
+        row.digest == digest,
+        f"another formula has the name {name} by now, so that this layer cannot be copied or "
+        "saved: register the former one with sv.layer(...), or give the other one another name",
+    )
     return row
 
 

@@ -108,19 +108,28 @@ def shares(parts: FloatArray, wholes: FloatArray) -> float:
 
 
 def precision(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Share of samples that are of the class that is said; the mean of the classes."""
+    """Share of samples that are of the class that is said.
+
+    It is that of class 1 for one output, and the mean over the classes for several.
+    """
     said, _, both = counted(p, t, w)
     return shares(both, said)
 
 
 def recall(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Share of the samples of a class of which it is said; the mean of the classes."""
+    """Share of the samples of a class of which it is said.
+
+    It is that of class 1 for one output, and the mean over the classes for several.
+    """
     _, there, both = counted(p, t, w)
     return shares(both, there)
 
 
 def f1(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Harmonic mean of precision and recall of a class; the mean of the classes."""
+    """Harmonic mean of precision and recall of a class.
+
+    It is that of class 1 for one output, and the mean over the classes for several.
+    """
     said, there, both = counted(p, t, w)
     return shares(2.0 * both, said + there)
 

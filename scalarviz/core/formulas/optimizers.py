@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-from scalarviz.base.checks import answered, number
+from scalarviz.base.checks import answered, number, require
 from scalarviz.core.formulas.elementary import cos, pi, power, sqrt
 from scalarviz.core.formulas.formula import FloatFunction, given, pick, table
 from scalarviz.errors import InputError
@@ -173,6 +174,23 @@ class ScheduleRow:
     settings: tuple[tuple[str, float | None], ...] = ()
     digest: str = ""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the name, as the functions of a user cannot be pickled."""
+        return schedule_called, (self.name, self.digest)
+
+    def __deepcopy__(self, memo: object) -> ScheduleRow:
+        return self
+
+
+def schedule_called(name: str, digest: str) -> ScheduleRow:
+    """Return the row of a pickled schedule; raise InputError if it is not known, or another one."""
+    if name in SCHEDULES and SCHEDULES[name].digest == digest:
+        return SCHEDULES[name]
+    raise InputError(
+        f"a pickle names the schedule {name!r}, and this process has none of that name and source: "
+        f"call sv.schedule({name}) before it is loaded; workers that load it must be threads"
+    )
+
 
 SCHEDULES = table(
     [
@@ -233,16 +251,22 @@ class Schedule:
         for setting in settings:
             pick(known, setting, f"setting of the schedule {name!r}:")
         for setting, default in known.items():
-            if default is None and setting not in settings:
-                raise InputError(f"the schedule {name!r} needs {setting}=: give it a number")
+            require(
+                default is not None or setting in settings,
+                f"the schedule {name!r} needs {setting}=: give it a number",
+            )
         self.settings: dict[str, float] = {
             key: number(settings.get(key, default), f"{key} of the schedule {name!r}", 0.0)
             for key, default in known.items()
         }
-        if any(self.settings.get(key, 1.0) < 1.0 for key in ("every", "steps", "warmup")):
-            raise InputError(f"every, warmup and steps must be at least 1 in {self!r}")
-        if self.settings.get("warmup", 0.0) >= self.settings.get("steps", float("inf")):
-            raise InputError(f"warmup must be shorter than steps in {self!r}")
+        require(
+            all(self.settings.get(key, 1.0) >= 1.0 for key in ("every", "steps", "warmup")),
+            f"every, warmup and steps must be at least 1 in {self!r}",
+        )
+        require(
+            self.settings.get("warmup", 0.0) < self.settings.get("steps", float("inf")),
+            f"warmup must be shorter than steps in {self!r}",
+        )
 
     @property
     def name(self) -> str:

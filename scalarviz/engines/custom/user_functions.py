@@ -62,7 +62,12 @@ def checked_name(name: object, function: Function, kind: str, built_in: Containe
         kinds = kind.partition(" ")[2].replace("loss", "losse") + "s"
         raise InputError(f"{name!r} is one of scalarviz's own {kinds}: choose another name")
     if not (isinstance(name, str) and name.isidentifier()) or keyword.iskeyword(name):
-        raise InputError(f"{shorten(name)} cannot be the name of {kind}: pass name= a plain word")
+        raise InputError(
+            f"{shorten(name)} cannot be the name of {kind}: pass name= a plain word"
+            if name
+            else f"{kind} is a function with a plain def, from whose source kernels are made, not "
+            f"{shorten(function)}"
+        )
     return name
 
 

@@ -221,7 +221,11 @@ def sweep_command() -> Callable[..., None]:
             autocompletion=beginning(("here", "processes", "dask")),
         ),
         out: str | None = typer.Option(
-            None, "-o", "--out", metavar="FILE", help="Runs, as .csv or .parquet."
+            None,
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="Runs, one a line, as .csv or .parquet; the table of settings is printed.",
         ),
         folder: str | None = typer.Option(
             None, metavar="FOLDER", help="Where results are kept; else beside the file."
@@ -239,7 +243,7 @@ def sweep_command() -> Callable[..., None]:
         order: str | None = typer.Option(
             None,
             metavar="COLUMN",
-            help="Order by a column, such as loss, or -success: largest first.",
+            help="Order by a column, such as rank, or -success: largest first.",
         ),
         group: str | None = typer.Option(
             None, metavar="COLUMN", help="Group the settings by a column."

@@ -135,7 +135,7 @@ def report(runs: Sweep, out: str | None, folder: str | None, stopped: bool) -> N
         say(text("sweep.stopped.kept", folder=folder) if folder else text("sweep.stopped"))
     elif out is not None:
         runs.save(out)
-        say(plural("sweep.written", len(runs.runs()), file=out))
+        say(plural("sweep.written", len(runs.runs()), file=out, folder=folder))
 
 
 def grid_of(texts: Sequence[str], known: Mapping[str, Option]) -> dict[str, list[Any]]:

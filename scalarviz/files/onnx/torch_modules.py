@@ -77,7 +77,7 @@ def the_package() -> Any:
 
 @answered
 def from_torch(module: object, example: object) -> Network:
-    """Return a Network that computes what a PyTorch module does, with its numbers and names.
+    """Return a Network that computes what a PyTorch module does, with its numbers.
 
     module   an nn.Module of layers that scalarviz has, or one whose `forward` calls such modules
              and functions; it is unchanged

@@ -593,7 +593,7 @@ def test_the_table_is_printed_and_the_runs_are_written(
     said = capsys.readouterr().out.splitlines()
     assert said[0].split()[:4] == ["hidden", "lr", "runs", "rank"] and len(said) == 8
     assert [line.split()[3] for line in said[1:5]] == ["1", "2", "3", "4"]  # the best is first
-    assert said[-1].startswith("12 runs are in ")
+    assert said[-1].startswith("12 runs are in ") and str(tmp_path / "xor.runs") in said[-1]
     assert len((tmp_path / "xor.csv").read_text().splitlines()) == 13
     assert len(list((tmp_path / "xor.runs").iterdir())) == 4
 

@@ -13,7 +13,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 import scalarviz as sv
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.errors import EngineError, InputError
+from scalarviz.errors import EngineError, InputError, UnknownNameError
 from scalarviz.pages.engine_data import why_not
 from scalarviz.training.session.landscape import Landscape
 from tests.sessions import advanced, reloaded
@@ -264,13 +264,14 @@ def test_what_does_not_know_weights_says_so() -> None:
 
 
 WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
-    ({"sample_weight": [1.0, 2.0]}, InputError, "3 samples"),
-    ({"sample_weight": [1.0, -2.0, 1.0]}, InputError, "1e-30"),
-    ({"sample_weight": [0.0, 0.0, 0.0]}, InputError, "zero for all"),
-    ({"sample_weight": [1.0, np.nan, 1.0]}, InputError, "nan"),
+    ({"sample_weight": [1.0, 2.0]}, InputError, "its shape is (2,), not (3,)"),
+    ({"sample_weight": [[1.0]] * 3}, InputError, "its shape is (3, 1), not (3,)"),
+    ({"sample_weight": [1.0, -2.0, 1.0]}, InputError, "row 1 has -2"),
+    ({"sample_weight": [0.0, 0.0, 0.0]}, InputError, "all are 0"),
+    ({"sample_weight": [1.0, np.nan, 1.0]}, InputError, "row 1 has nan"),
     ({"class_weight": "even"}, InputError, "'even'"),
     ({"class_weight": {0: 0.0, 1: 0.0}}, InputError, "zero for all"),
-    ({"sample_weight": [1.0, 1e300, 1.0]}, InputError, "1e30"),
+    ({"sample_weight": [1.0, 1e300, 1.0]}, InputError, "row 1 has 1e+300"),
     ({"class_weight": {7: 1.0}}, InputError, "7"),
     ({"class_weight": {0: -1.0}}, InputError, "class 0"),
     ({"class_weight": "balanced", "targets": [0.5, 1.0, 2.0]}, InputError, "sample_weight"),
@@ -284,6 +285,11 @@ def test_weights_that_are_none_are_refused(
     given = {"inputs": np.eye(3), "targets": [0, 1, 1], **options}
     refused(error, value).by(sv.data.Arrays, **given)
     refused(InputError, "2 samples").by(sv.Loss(), np.eye(2), np.eye(2), [1.0])
+
+
+def test_a_call_that_takes_no_weights_names_what_does() -> None:
+    train = sv.Network([3, 1]).train
+    refused(UnknownNameError, "sv.Session").by(train, np.eye(3), T[:3], steps=1, sample_weight=[])
 
 
 def test_rows_stay_known_where_targets_get_zeros_behind_them() -> None:
