@@ -274,7 +274,7 @@ def given_again(given: object, saved: Description) -> Arrays:
         if name == WEIGHTS:
             raise InputError(
                 "the samples of the data passed do not have the weights that they had in this "
-                "training: pass sv.data.Arrays with the same sample_weight and class_weight"
+                "training: pass data with the same weights of samples and of classes"
             )
         if name.endswith(SHA):
             raise InputError(

@@ -335,7 +335,7 @@ def test_other_weights_of_samples_are_refused(
     s = trained(known=table(**trained_with, **share))
     s.save(tmp_path / "run", data=False)
     other = table(**given, **share)
-    refused(FileError, "sample_weight").by(sv.Session.load, tmp_path / "run", other)
+    refused(FileError, "the same weights of samples").by(sv.Session.load, tmp_path / "run", other)
     again = sv.Session.load(tmp_path / "run", table(**trained_with, **share))
     for each in (s, again):
         each.seek(0)
