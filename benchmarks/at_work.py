@@ -151,8 +151,8 @@ def of_shares() -> Compared:
     )
     people = np.arange(100) // 4
     table = sv.data.Arrays(x, kinds, share=0.8, groups=people)
-    held_out = people[table.rows[table.samples :]]
-    both = set(held_out) & set(people[table.rows[: table.samples]])
+    held_out = people[table.held_out_rows]
+    both = set(held_out) & set(people[table.rows])
     _, rows = next(GroupShuffleSplit(1, test_size=0.2, random_state=0).split(x, groups=people))
     yield (
         f"groups held out: {len(set(held_out))}, on both sides: {len(both)}",
