@@ -12,14 +12,14 @@ import pytest
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
 from scalarviz.core.layers.custom_layers import OWN
 
 # Grammars of addresses, which no lesson has, and which nbformat takes seconds to build.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]  # it is not to be found
 
 TABLES: tuple[dict[str, Any], ...] = (
-    ACTIVATIONS, LOSSES, ROW_LOSSES, OPTIMIZERS, PARAMETRIC_FORMULAS, OWN,
+    ACTIVATIONS, LOSSES, ROW_LOSSES, OPTIMIZERS, SCHEDULES, PARAMETRIC_FORMULAS, OWN,
 )  # fmt: skip
 
 

@@ -6,7 +6,6 @@ import copy
 import inspect
 import math
 import pickle
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -363,14 +362,6 @@ def stairs(step: float) -> float:
 class Stairs:
     def __call__(self, step: float) -> float:
         return stairs(step)
-
-
-@pytest.fixture(autouse=True)
-def known_schedules() -> Iterator[None]:
-    before = dict(SCHEDULES)
-    yield
-    SCHEDULES.clear()
-    SCHEDULES.update(before)
 
 
 @pytest.mark.some("cpu")

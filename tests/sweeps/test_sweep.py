@@ -24,7 +24,6 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.formulas.optimizers import SCHEDULES
 from scalarviz.errors import EngineError, InputError, OrderError, UnknownNameError
 from scalarviz.stage.sweep_look import SweepLook
 from scalarviz.stage.sweep_results import Panels
@@ -446,12 +445,9 @@ def test_a_folder_knows_another_schedule_of_the_same_name(tmp_path: Path) -> Non
         found: list[float] = runs.outcome(0).values[0].tolist()
         return found
 
-    try:
-        first, second = values(even), values(falling)
-        assert first != second and values(even) == first
-        assert len([*tmp_path.iterdir()]) == 2
-    finally:
-        SCHEDULES.pop("rate_of_a_sweep")
+    first, second = values(even), values(falling)
+    assert first != second and values(even) == first
+    assert len([*tmp_path.iterdir()]) == 2
 
 
 def test_a_share_drawn_by_the_seed_is_no_passing_on() -> None:
