@@ -411,7 +411,7 @@ def as_one_each(
 
 
 def as_weights(given: object, count: int, least: int = 1) -> FloatArray:
-    """Return the weights of samples, at `least` or more of them above 0; raise InputError.
+    """Return the weights of samples, `least` or more of them above 0; raise InputError.
 
     Sums of products with them are finite in float32, and above 0.
     """

@@ -49,6 +49,7 @@ from scalarviz.sweeps.tasks import (
     samples_of,
     tasks_of,
 )
+from scalarviz.training.session.measurements import has_all_targets
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.threads import Background
 
@@ -108,7 +109,7 @@ class Sweep:
         self.ranking, self._metrics = ranking_of(goal, rows, held_out)
         self._store = None if folder is None else Store(folder)
         if isinstance(success, str) and success == "auto":
-            success = None if first is None else usual_success(samples_of(first)[1])
+            success = None if first is None else usual_success(first)
         self._success = goal_of(success, "success")
         self._stop = self._success if stop == "success" else goal_of(stop, "stop")
         if stop == "success" and self._stop is None:
@@ -457,13 +458,15 @@ class Sweep:
         )
 
 
-def usual_success(targets: FloatArray) -> str | None:
+def usual_success(session: Session) -> str | None:
     """Return what is success by default: "all right" for few samples on two sides, else nothing.
 
     For classes that would take long, and hardly ever be reached.
     """
+    targets = samples_of(session)[1]
     has_sides = len(np.unique(targets)) == 2 and not is_one_hot(targets)
-    return RIGHT if has_sides and len(targets) <= MOST_JUDGED else None
+    fits = len(targets) <= MOST_JUDGED and has_all_targets(session.trainer.settings)
+    return RIGHT if has_sides and fits else None
 
 
 @answered

@@ -55,9 +55,11 @@ from scalarviz.sweeps.sweep_arguments import (
     Ranking,
     Setting,
     code_of,
+    right_side,
     session_of,
 )
 from scalarviz.training.network.network import Network
+from scalarviz.training.session.measurements import check_compared
 from scalarviz.training.session.replicas import Replicas, draw
 from scalarviz.training.session.session import Session
 
@@ -137,6 +139,9 @@ def tasks_of(
     The parts do not depend on the number of workers, so that results serve any executor.
     """
     first = session_of(make, setting, seeds[0])
+    compared = [name for name, row in plan.metrics.items() if row is not None and not row.is_own]
+    goals = [goal.words for goal in (plan.success, plan.stop) if goal and goal.judge is right_side]
+    check_compared([*compared, *goals], first.trainer.settings)
     together = trains_together(first, seeds, partial(session_of, make, setting))
     saved = can_be_saved(first)
     common: tuple[bytes, ...] = (file_of(first),) if together and saved else ()

@@ -75,13 +75,8 @@ def measured_names(metrics: Metrics | None, data: DataSet) -> list[str]:
 
 def metrics_of(metrics: object, every: int, settings: Settings) -> Metrics | None:
     """Return what a session measures, or None; raise InputError for unsuitable metrics."""
-    rows, data, loss = rows_of_metrics(metrics), settings.data, settings.loss
-    for name, row in rows.items():
-        require(
-            row.is_own or loss.targets(data.outputs) == data.outputs,
-            f"the metric {name} compares each output with a target, of which the loss {loss.name} "
-            "takes fewer: pass a function of your own, f(predictions, targets)",
-        )
+    rows, data = rows_of_metrics(metrics), settings.data
+    check_compared([name for name, row in rows.items() if not row.is_own], settings)
     if not rows and metrics and data.held_out is None:
         raise InputError(
             "the loss as a metric is that of held-out samples, and this data has none: write "
@@ -91,6 +86,21 @@ def metrics_of(metrics: object, every: int, settings: Settings) -> Metrics | Non
         for name in rows:
             check_of_one_class(name, data.training[1])
     return Metrics(rows, every) if metrics else None
+
+
+def has_all_targets(settings: Settings) -> bool:
+    """Return whether each output has a target, which a loss of the user may not take."""
+    return settings.loss.targets(settings.data.outputs) == settings.data.outputs
+
+
+def check_compared(names: Iterable[str], settings: Settings) -> None:
+    """Raise InputError for what compares outputs one by one, if not all have a target."""
+    for name in names:
+        require(
+            has_all_targets(settings),
+            f"{name!r} compares each output with a target, of which the loss {settings.loss.name} "
+            "takes fewer: pass a function of your own, f(predictions, targets)",
+        )
 
 
 def record(branch: Branch, step: int, values: Mapping[str, float]) -> None:

@@ -330,3 +330,25 @@ def test_metrics_are_of_the_targets_that_the_loss_takes() -> None:
     runs = sv.sweep(make, {}, [0, 1], metrics=[shapes])
     runs.advance(1)
     assert runs.table().columns["shapes"] == [21.0]
+    for options in ({"metrics": ["mae"]}, {"goal": "accuracy"}, {"success": "all right"}):
+        runs = sv.sweep(make, {}, [0, 1], **options)
+        refused(InputError, "fewer").by(runs.advance, 1)
+
+
+def test_success_is_not_guessed_where_a_loss_takes_fewer_targets_than_outputs() -> None:
+    def error(p: Any, t: Any) -> Any:
+        return (p[0] - t[0]) ** 2.0 + p[1] ** 2.0
+
+    def gradient(p: Any, t: Any, g: Any) -> None:
+        g[0], g[1] = 2.0 * (p[0] - t[0]), 2.0 * p[1]
+
+    row = sv.loss(error, gradient, rows=True, name="of_sides", outputs=2, targets=1)
+
+    def make(seed: int = 0, loss: Any = row) -> sv.Session:
+        places = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+        outputs = 1 if loss == "mse" else 2
+        net = sv.Network([2, 2, outputs], "tanh", seed=seed)
+        return sv.Session(net, (places, [[0.0], [1.0], [1.0], [0.0]]), loss, engine="cpu")
+
+    assert not sv.sweep(make, {}, [0]).success
+    assert sv.sweep(make, {"loss": ["mse"]}, [0]).success == "every sample right"
