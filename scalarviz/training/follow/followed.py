@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from scalarviz.training.session.session import Session
 
 MOST_ARRAYS, MOST_AXES = 100_000, 32
+# What reading a header can raise whose fields are of another kind or size.
+FOREIGN = LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError
 MOST_DEAD = 0.95  # share of the units of a dead layer
 
 
@@ -31,8 +33,9 @@ class Head:
     def __init__(self, given: dict[str, Any]) -> None:
         self.dtype = np.dtype({"float32": "<f4", "float64": "<f8"}[given["dtype"]])
         self.parts = [*map(str, given["parts"])]
-        require(set(self.parts) <= {*PARTS, *SLOTS}, "it has unknown parts")
-        require(len(given["arrays"]) <= MOST_ARRAYS, "it has too many arrays")
+        known = len({*self.parts} & {*PARTS, *SLOTS})
+        require("value" in self.parts and known == len(self.parts), "it has other parts")
+        require(0 < len(given["arrays"]) <= MOST_ARRAYS, "it has no arrays, or too many")
         self.arrays = placed(map(array_in, given["arrays"]))
         self.count, self.total = self.arrays[-1].numbers.stop, numbers_in(self.arrays)
         self.modules: list[dict[str, Any]] = [
@@ -114,7 +117,7 @@ class Followed:
         while len(self._heads) < len(self.record.heads):
             try:
                 self._heads.append(Head(self.record.heads[len(self._heads)]))
-            except (LookupError, TypeError, ValueError, AttributeError) as error:
+            except FOREIGN as error:
                 raise FileError(f"{shorten(self.path)} is damaged: {error}") from error
         if not self._heads:
             raise FileError(f"{shorten(self.path)} ends before the first step: nothing was kept")
@@ -156,7 +159,8 @@ class Followed:
 
     def gradients(self, step: int) -> dict[str, Numbers]:
         """Return the gradients that the last of so many steps used, of arrays that have one."""
-        return self._part(step, "gradient", 1)
+        has_any = "gradient" in self.kept(step).parts
+        return self._part(step, "gradient", 1) if has_any else {}
 
     @property
     def whole_steps(self) -> Any:

@@ -6,6 +6,7 @@ asks about a weight: the numbers of a step come from the record, and so nothing 
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -132,7 +133,7 @@ class RecordedRun(Run):
     def _set_optimizer(self, kept: Kept) -> None:
         """Set rates and numbers of the optimizer before a step, if their arithmetic is known."""
         rates, counts, which = kept.rates.T
-        moved: Any = np.isfinite(kept.rates).all(axis=1)
+        moved: Any = ((kept.rates >= 0.0) & (kept.rates < 2.0**53)).all(axis=1)
         trainer, bank = self.trainer, self.trainer.bank
         is_shown = kept.head is self.model.head and "before" in kept.parts
         trainer.knows = is_shown and bool(moved.any())
@@ -207,6 +208,8 @@ def timeline_of(followed: Followed) -> Timeline:
     if not followed.record.steps:
         raise FileError(f"{shorten(followed.path)} has no kept moment")
     followed.kept(followed.record.steps[0])  # its length is that of the arrays
+    if head.count * head.dtype.itemsize > os.path.getsize(followed.path):
+        raise FileError(f"{shorten(followed.path)} has no kept moment of its newest arrays")
     model = Model(head)
     network = model.network
     sample = np.zeros((1, network.inputs))

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from functools import partial
-from math import prod
+from math import isqrt, prod
 from typing import Any, final
 
 import numpy as np
 
+from scalarviz.base.checks import require
 from scalarviz.core.bank import Bank
 from scalarviz.core.layers import Layer
 from scalarviz.core.layers.dense import PerceptronLayer
@@ -24,7 +25,7 @@ from scalarviz.core.program import NONE, Program, Shape
 from scalarviz.errors import ScalarvizError
 from scalarviz.story.facts import ArrayFacts
 from scalarviz.story.names import place_in_array
-from scalarviz.training.follow.followed import Head, Kept
+from scalarviz.training.follow.followed import FOREIGN, Head, Kept
 from scalarviz.training.follow.sources import WHOLE, Array
 from scalarviz.training.network.network import Network
 from scalarviz.training.network.torch_layers import layer_of
@@ -132,13 +133,14 @@ def short_name(name: str, names: Collection[str]) -> str:
 
 def folded(rows: int, columns: int) -> int:
     """Return into how many parts the rows of a long and low wall are cut, which become rows."""
-    parts = [n for n in range(1, columns + 1) if columns % n == 0 and n * n * rows <= columns]
-    return max(parts) if columns > LONG * rows else 1
+    most = isqrt(columns // rows) if columns > LONG * rows else 1
+    return next(n for n in range(most, 0, -1) if columns % n == 0)
 
 
 def walls_of(head: Head) -> tuple[list[Layer], list[Array]]:
     """Return a Wall for each matrix and each line of parameters, and their arrays in order."""
     left = [each for each in head.arrays if not each.is_buffer and 0 not in each.kept]
+    require(left, "the record has no parameters that could be shown")
     names = {each["name"] for each in head.modules}
     layers: list[Layer] = []
     order: list[Array] = []
@@ -146,10 +148,11 @@ def walls_of(head: Head) -> tuple[list[Layer], list[Array]]:
     while left:
         each = left.pop(0)
         shape: Shape = each.kept if len(each.kept) > 1 else (prod(each.kept), 1)
-        parts = folded(shape[0], prod(shape[1:]))
-        rows, columns = shape[0] * parts, prod(shape[1:]) // parts
+        rows, columns = shape[0], prod(shape[1:])
         beside = [x for x in left if x.module == each.module and len(x.shape) == 1]
         bias = next((x for x in beside if prod(x.kept) == rows and columns > 1), None)
+        parts = folded(rows, columns) if bias is None else 1  # a row with a bias is a unit
+        rows, columns = rows * parts, columns // parts
         about = f"{'×'.join(map(str, each.shape))}  {each.kind}"
         title = short_name(each.module or each.name, names), about
         before = before or (columns if columns > 1 else rows)
@@ -175,7 +178,7 @@ class Model:
         if head.is_chain and head.is_whole:
             try:
                 self._begin_chain(layers_of(head))
-            except (ScalarvizError, KeyError, ValueError, TypeError, StopIteration, IndexError):
+            except (ScalarvizError, StopIteration, *FOREIGN):
                 self.computes = False
         if not self.computes:
             layers, order = walls_of(head)
@@ -203,7 +206,10 @@ class Model:
                     raise ValueError(role)
             place = layer.first_state
             for role, state in state_arrays(layer).items():
-                self._states.append((slice(place, place + state.size), known.pop(prefix + role)))
+                each = known.pop(prefix + role)
+                if prod(each.shape) != state.size:
+                    raise ValueError(role)
+                self._states.append((slice(place, place + state.size), each))
                 place += state.size
         if known:
             raise KeyError([*known])

@@ -25,7 +25,6 @@ import os
 import struct
 import weakref
 import zlib
-from bisect import insort
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import IO, Any, final
@@ -49,6 +48,7 @@ PARTS = "value", "gradient", "before"
 FEWEST = 4  # pages; a smaller bound is refused
 MOST_SHARED = 16**4  # steps that share a mean of their losses
 MOST_LOSSES = 2**26  # that are read, which take half a gigabyte
+LOSSES_A_MEAN = 2**13  # at most, on the average of a record: few means are shared by many steps
 LOGGED = 0.1  # part of the bound that pages leave free
 RENEWED = 4  # times that a page is written, each with a STAT, a LOSS and a MOVE that stay
 
@@ -217,15 +217,23 @@ class Record:
         self.fulls: dict[int, tuple[int, int]] = {}
         self.notes: list[dict[str, Any]] = []
         self.is_done, self.lack = False, ""
-        self.steps: list[int] = []  # that have a page, in order
-        self._losses, self._count = np.zeros(1024), 0
-        self._at: dict[int, int] = {}  # steps of pages by their places
+        self._steps: list[int] | None = []  # that have a page, in order; None: to be sorted
+        self._losses, self._count, self._means = np.zeros(1024), 0, 0
+        self._at: dict[int, int] = {}  # steps of pages by their places, or -1
+        self._moved: dict[int, None] = {}  # places that were written over, to be looked at
         self._next = len(MAGIC)
         self.refresh()
 
     @property
     def losses(self) -> FloatArray:
         return self._losses[: self._count]
+
+    @property
+    def steps(self) -> list[int]:
+        """Steps that have a page, in order."""
+        if self._steps is None:
+            self._steps = sorted(self.pages)
+        return self._steps
 
     def refresh(self) -> bool:
         """Read the entries written since; return whether there were any."""
@@ -244,10 +252,13 @@ class Record:
                 else:  # it is being written, or its writer was killed; or it is none
                     require(kind in KINDS, "an entry is of no kind")
                     break
-            except (ValueError, struct.error, RecursionError):
+            except (ValueError, TypeError, LookupError, struct.error, RecursionError):
                 self.lack = f"from byte {self._next:,} on it is damaged"
                 break
             self._next = after
+        for place in self._moved:  # each once, however often it was written over
+            self._look(place)
+        self._moved.clear()
         return self._next > before
 
     def _take(self, kind: bytes, content: bytes) -> None:
@@ -259,23 +270,29 @@ class Record:
                 (first, each), means = PAGE.unpack_from(content), content[PAGE.size :]
                 end = first + each * (len(means) // 8)
                 require(
-                    first == self._count and each > 0 and end <= MOST_LOSSES,
+                    first == self._count and 0 < each <= MOST_SHARED,
                     "losses have a gap, or no end",
                 )
+                self._means += len(means) // 8
+                most = min(MOST_LOSSES, LOSSES_A_MEAN * self._means)
+                require(end <= most, "a record of this length has fewer losses")
                 if end > len(self._losses):
                     self._losses = np.append(self._losses, np.zeros(end))
                 self._losses[first:end] = np.repeat(np.frombuffer(means, "<f8"), each)
                 self._count = end
             case b"STAT":
                 numbers = np.frombuffer(content, "<f4", -1, STEP.size).reshape(-1, NUMBERS)
-                self.stats.append((STEP.unpack_from(content)[0], numbers))
+                (step,) = STEP.unpack_from(content)
+                require(self._is_near(step), "its statistics are of no step")
+                self.stats.append((step, numbers))
             case b"MOVE":
                 place = STEP.unpack(content)[0]
-                require(place in self._at or place < self._next, "a page is not there")
-                self._look(place)
+                require(place in self._at, "a page is not there")
+                self._moved[place] = None
             case b"NOTE":
                 found = json.loads(content)
-                require(isinstance(found, dict), "a note is no dict")
+                require(type(found["kind"]) is type(found["text"]) is str, "a note is no text")
+                require(type(found["step"]) is int and self._is_near(found["step"]), "of no step")
                 self.notes.append(found)
             case _:
                 self.is_done = True
@@ -295,7 +312,7 @@ class Record:
             if pages.get(step, (-1, 0))[0] == place:
                 del pages[step]
                 if pages is self.pages:
-                    self.steps.remove(step)
+                    self._steps = None
 
     def _page(self, place: int) -> tuple[bytes, int, int, bytes] | None:
         """Return kind, step, head and numbers of a page; None if there is none that is whole."""
@@ -309,18 +326,17 @@ class Record:
             return None
         return kind, *PAGE.unpack_from(content), content[PAGE.size :]
 
+    def _is_near(self, step: int) -> bool:
+        """Whether a step can have been taken: the losses before it are written before it."""
+        return 0 <= step <= self._count + MOST_SHARED
+
     def _look(self, place: int) -> None:
         """Note which step has its page at a place, if the page is whole."""
         self._forget(self._at.get(place, -1), place)
-        found = self._page(place)
-        # The losses before a page were written before it: a step that is far beyond them is none.
-        if (
-            found is not None
-            and found[1] <= self._count + MOST_SHARED
-            and found[2] < len(self.heads)
-        ):
+        self._at[place], found = -1, self._page(place)
+        if found is not None and self._is_near(found[1]) and found[2] < len(self.heads):
             kind, step, head, _ = found
             self._at[place] = step
             if kind == b"PAGE" and step not in self.pages:
-                insort(self.steps, step)
+                self._steps = None
             (self.pages if kind == b"PAGE" else self.fulls)[step] = place, head
