@@ -223,7 +223,7 @@ def made_page(
             "tint": show.session.data.input_tint,
             "exhibit": exhibit,
             "first": first_groups(),
-            **page_keys(),
+            **page_keys(recorded=show.session.trainer.recorded is not None),
             "measured": measured_data({}, show.session.losses[: show.session.step_index]),
         },
     }
@@ -274,7 +274,10 @@ def filled(
 ) -> str:
     """Return page.html with the title of a show, a script and what it reads; see `html`."""
     markup = markup_of_page()
-    words = said_in(markup) | {"title": show.title, "about": show.about, "version": version()}
+    words = said_in(markup)
+    if show.session.trainer.recorded is not None:
+        words[f"{SAY}keys"] = text("page.keys.recorded")
+    words |= {"title": show.title, "about": show.about, "version": version()}
     style, raw = style_of_page(), {"links": links}
     return html(markup, words, style, script, loader(), data, parts or {}, raw, policy)
 
@@ -426,7 +429,7 @@ def description(show: Show, theme: str = "", *, tour: bool = False) -> dict[str,
                 "tint": session.data.input_tint,
                 "exhibit": exhibit,
                 "first": first_groups(),
-                **page_keys(),
+                **page_keys(recorded=session.trainer.recorded is not None),
                 "tour": tour,
                 "earlier": earlier_data(session),
             },

@@ -761,9 +761,23 @@ def in_browser(key: str) -> str:
     return " " if key == "space" else key.capitalize() if len(key) > 1 else key
 
 
-def page_keys() -> dict[str, dict[str, str]]:
-    """Return the names of commands by the keys of pages: `keys` alone, and `ctrl` with Ctrl."""
-    rows = [row for row in COMMANDS.values() if row.page == "key"]
+# What a training has that is done here, and not the record of one.
+OF_TRAININGS = (
+    *("operation back", "operation on", "slow step", "guess", "tour", "before", "after", "add up"),
+    *("learning rate in numbers", "learning rate", "double rate", "halve rate", "weight rate"),
+    *("edit", "type a value", "freeze", "layer rate", "freeze layer", "own input", "go wrong"),
+    *("add neuron", "remove neuron", "add layer", "remove layer", "stop when", "type a stop"),
+    *("undo", "redo", "branches", "branch name", "rename", "branches beside", "reset"),
+)
+
+
+def page_keys(*, recorded: bool = False) -> dict[str, dict[str, str]]:
+    """Return the names of commands by the keys of pages: `keys` alone, and `ctrl` with Ctrl.
+
+    recorded  whether the page shows the record of a followed training
+    """
+    left_out = OF_TRAININGS if recorded else ()
+    rows = [row for row in COMMANDS.values() if row.page == "key" and row.name not in left_out]
     ctrl = {key: row.name for row in rows for key in row.ctrl}
     keys = [(key, row.name) for row in rows for key in (row.key, row.also) if key]
     return {"keys": {in_browser(key): name for key, name in keys} | ctrl, "ctrl": ctrl}

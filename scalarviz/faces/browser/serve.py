@@ -6,10 +6,14 @@ import os
 import sys
 import webbrowser
 from collections.abc import Callable
+from contextlib import ExitStack
+from html import escape
 from importlib import import_module
 from importlib.util import find_spec
 from ipaddress import ip_address
+from pathlib import Path
 from queue import Empty, SimpleQueue
+from tempfile import TemporaryDirectory
 from time import monotonic
 
 from scalarviz.base.interrupt import INTERRUPTED
@@ -65,7 +69,8 @@ def watch(
             return linked_page(link.controller.show, reached, link.described).encode()
 
         tokens = Tokens(is_open=is_open, controls=controls)
-        with LinkServer(link, page, listener, tokens, calls.put), quick_turns(SWITCH):
+        server = LinkServer(link, page, listener, tokens, calls.put)
+        with server, quick_turns(SWITCH), ExitStack() as stack:
             near = HERE if ip_address(numeric(address)).is_unspecified else numeric(address)
             own = f"{url_of(near, number)}?token={tokens.own}"
             say(text("browser.here", url=own))
@@ -81,7 +86,8 @@ def watch(
             if not is_viewer:
                 say(text("browser.end"))
             if not is_open and has_display():
-                webbrowser.open(own)
+                folder = stack.enter_context(TemporaryDirectory(prefix="scalarviz-"))
+                webbrowser.open(forwarding(own, Path(folder, "open.html")))
             opening = Opening(face, False, play=options.play is not False)
             try:
                 left = monotonic()  # when the last reader was there
@@ -101,6 +107,16 @@ def watch(
                 link.close(text("browser.closed"))
                 face.lead.rest()
                 options.keep.end(face.lead.own_session, True)
+
+
+def forwarding(url: str, path: Path) -> str:
+    """Write a file that leads a browser to an address; return the file's own address.
+
+    Other users of this machine see the command lines of programs, and so no token may stand there.
+    """
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(f'<meta http-equiv="refresh" content="0; url={escape(url)}">')
+    return path.as_uri()
 
 
 def work(calls: SimpleQueue[Callable[[], object]], until: float) -> None:

@@ -316,11 +316,12 @@ def collect_answers(place: str, out: str | None = None) -> None:
             raise InputError(f"the table is written as .csv, not as {shorten(out)}")
         check_place(out)
     table, console = table_in(as_path(place)), Console()
+    if out is not None:  # first: what reads the printed table may end before it is whole
+        replace_file(out, table.sheet().encode("utf-8-sig"))  # by the mark Excel knows UTF-8
     for each in tables(table, console.width):
         console.print(each)
     say(*table.remarks)
     if out is not None:
-        replace_file(out, table.sheet().encode("utf-8-sig"))  # by the mark Excel knows UTF-8
         say(text("answers.written", file=out))
 
 

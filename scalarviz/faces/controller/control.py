@@ -22,7 +22,7 @@ from scalarviz.faces.controller.changes import (
 from scalarviz.faces.controller.options import OptionChoice, rate_now
 from scalarviz.scene.frame_data import Work
 from scalarviz.stage.by_parts import has_neurons
-from scalarviz.story.commands import COMMANDS, Command
+from scalarviz.story.commands import COMMANDS, OF_TRAININGS, Command
 from scalarviz.story.guide import can_guess
 from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.branches import Branch, Clock
@@ -406,14 +406,6 @@ class Control:
             tuple(self.marks(state)),
         )
 
-
-# What a training has that is done here, and not the record of one.
-OF_TRAININGS = (
-    *("operation back", "operation on", "slow step", "guess", "tour", "before", "after", "add up"),
-    *("learning rate in numbers", "learning rate", "double rate", "halve rate", "weight rate"),
-    *("edit", "type a value", "freeze", "layer rate", "freeze layer", "own input", "go wrong"),
-    *("add neuron", "remove neuron", "add layer", "remove layer", "stop when", "type a stop"),
-)
 
 OPTION = "option "  # before the name of an option, in that of its control
 OPTION_KINDS = {bool: "tick", int: "whole"}

@@ -8,7 +8,7 @@ from typing import Any
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.control import Control, FaceState
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.story.commands import DIGITS, Command
+from scalarviz.story.commands import DIGITS, OF_TRAININGS, Command
 
 TIMES_WITH_SHIFT = 10
 ARROWS = {"left": "←", "right": "→", "up": "↑", "down": "↓"}
@@ -30,8 +30,9 @@ def command_of(state: FaceState, key: str, shift: bool) -> tuple[Control, Any] |
 
 
 def controls_for(state: FaceState) -> list[Control]:
-    """Return the controls that there are: some only where several sessions are shown."""
-    return [each for each in CONTROLS.values() if state.names or not each.row.several]
+    """Return the controls that there are: some only for several sessions, or for no record."""
+    found = [each for each in CONTROLS.values() if state.names or not each.row.several]
+    return [each for each in found if not (state.recorded and each.name in OF_TRAININGS)]
 
 
 def value_of_key(

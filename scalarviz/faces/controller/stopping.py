@@ -125,7 +125,7 @@ def take_offer(controller: Controller, offer: str) -> None:
 def offers_of(controller: Controller) -> dict[str, Callable[[], None]]:
     """Return the offers: their labels and actions."""
     if controller.session.trainer.recorded is not None:
-        return {text("offers.start"): partial(controller.time.seek, 0)}
+        return {}
     found: dict[str, Callable[[], None]] = {
         text("offers.step"): partial(step_through, controller),
         text("offers.start"): partial(controller.time.seek, 0),

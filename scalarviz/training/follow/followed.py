@@ -237,10 +237,12 @@ class Followed:
         table[table == UNKNOWN] = np.nan
         later = np.cumsum(table[:, ::-1, 3] > MOST_DEAD, axis=1)[:, ::-1]
         table[later > 1, 3] = np.nan  # layers before a dead one get no gradient either
+        steps = np.array([step - 1 for step, _ in stats])
+        losses = np.append(losses, np.full(max(0, steps.max() + 1 - len(losses)), np.nan))
         for each in self.record.notes:
             if each["kind"] == "nan" and 0 < each["step"] <= len(losses):
                 losses[each["step"] - 1] = np.inf
-        steps, names = np.array([step - 1 for step, _ in stats]), [arrays[i].name for i in shown]
+        names = [arrays[i].name for i in shown]
         values, gradients, updates, dead = np.moveaxis(table, 2, 0)
         return Measures(
             steps, losses, names, values, gradients, updates, dead, np.full(dead.shape, np.nan)

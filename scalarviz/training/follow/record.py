@@ -283,7 +283,7 @@ class Record:
             case b"STAT":
                 numbers = np.frombuffer(content, "<f4", -1, STEP.size).reshape(-1, NUMBERS)
                 (step,) = STEP.unpack_from(content)
-                require(self._is_near(step), "its statistics are of no step")
+                require(step > 0 and self._is_near(step), "its statistics are of no step")
                 self.stats.append((step, numbers))
             case b"MOVE":
                 place = STEP.unpack(content)[0]

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
@@ -214,8 +215,19 @@ def test_the_viewer_of_a_training_ends_when_that_is_over_and_nobody_looks(
     monkeypatch.setattr(serve, "ABANDONED", 0.0)
     parents = iter([1, 1, 1, 2])  # the training ends after some rounds
     monkeypatch.setattr(serve.os, "getppid", lambda: next(parents))
+    monkeypatch.setattr(serve, "has_display", lambda: True)
+    seen: list[tuple[Path, str]] = []
+
+    def opened(url: str) -> None:
+        path = Path(url.removeprefix("file://"))
+        assert path.stat().st_mode & 0o777 == 0o600
+        seen.append((path, path.read_text()))
+
+    monkeypatch.setattr(serve.webbrowser, "open", opened)
     assert sv.watch("rgb", browser=True, play=False) == 0 and not [*parents]
-    assert "http://" in capsys.readouterr().out
+    [(path, content)] = seen  # others see the command line of a browser, not this file
+    assert re.search(r"http://\S+", capsys.readouterr().out)[0] in content  # type: ignore[index]
+    assert not path.exists()
 
 
 def test_its_blocks_are_the_modules_of_the_code_light_on_dark() -> None:

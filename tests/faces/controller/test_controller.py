@@ -27,6 +27,7 @@ from scalarviz.scene.pace import pauses
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.stage.stages import Stages
+from scalarviz.story.commands import page_keys
 from scalarviz.training.session import threads
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.fake_stage import attended
@@ -758,6 +759,16 @@ def test_every_key_is_in_the_help_once(controller: Any) -> None:
     rows = help_rows(state)
     assert sum(len(label.replace(", t", "").split()) for label, _ in rows) == len(keys)
     assert all(about for _, about in rows)
+
+
+@pytest.mark.usefixtures("patient")
+def test_of_a_record_nothing_is_offered_that_would_change_it(controller: Any) -> None:
+    state = replace(controller.face.state, recorded=True)
+    changes = {"undo", "reset", "branches", "learning rate", "double rate", "edit", "stop when"}
+    assert not {each.name for each in controls_for(state)} & changes
+    assert not {*page_keys(recorded=True)["keys"].values()} & changes
+    helped = {label for label, _ in help_rows(state)}
+    assert not {"r", "e", "b", "z", "↑", "↓"} & {*" ".join(helped).split()}
 
 
 @pytest.mark.usefixtures("patient")
