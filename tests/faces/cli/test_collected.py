@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from scalarviz.errors import FileError, InputError
+from scalarviz.faces.cli import class_pages
 from scalarviz.faces.cli.class_pages import collect_answers
 from scalarviz.pages.lessons.answers import Column, as_cell, table_in
 from tests.pages.lessons.test_answers import LESSON, given, link, notebook, record
@@ -207,6 +208,19 @@ def test_the_file_has_the_table_and_the_summary(
         ["right at first", "0 of 1", ""],
         ["most frequent wrong guess", "once: 8", ""],
     ]
+
+
+def test_the_file_is_written_before_the_table_is_printed(
+    put: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(*_: object) -> None:
+        raise BrokenPipeError
+
+    put("a.json", record("Anna"))
+    monkeypatch.setattr(class_pages.Console, "print", closed)
+    with pytest.raises(BrokenPipeError):
+        collect_answers(str(tmp_path), str(tmp_path / "table.csv"))
+    assert "Anna" in (tmp_path / "table.csv").read_text(encoding="utf-8-sig")
 
 
 @pytest.mark.parametrize(
