@@ -60,12 +60,14 @@ CHANGES = dict.fromkeys(("", "data", "activations", "penalties", "rate", "engine
 class OptionInfo:
     """Metadata of an option, written in the annotation of a scene's parameter.
 
-    names    names to choose from, in a table or a list; by default any value is valid
+    names    names to choose from, in a table or a list: others are refused; by default any value is
+             valid
     changes  what a new value changes in a running session: "data", "activations", "penalties" (l1
              and l2), "rate" (the learning rate) or "engine"; by default "", a new value restarts
     offer    noun for what is chosen, such as "colour map": at the end of a run, a button offers
              the next one; by default there is no such button
     label    the option in plain words, beside its field; by default its name
+    others   True: `names` are examples, and other values are valid as well; by default False
 
     Raises UnknownNameError for an unknown `changes`.
     """
@@ -74,6 +76,7 @@ class OptionInfo:
     changes: str = ""
     offer: str = ""
     label: str = ""
+    others: bool = False
 
     def __post_init__(self) -> None:
         pick(CHANGES, self.changes, "change")
@@ -91,6 +94,12 @@ class Option:
     help: str
     short: str = ""
     info: OptionInfo = OptionInfo()
+
+    def check(self, value: object, name: str) -> None:
+        """Raise UnknownNameError for a value that is not to be chosen; `name` is the option's."""
+        names = tuple(self.info.names)
+        if names and value != self.default and not self.info.others:
+            pick(dict.fromkeys(names), value, name.replace("_", " "))
 
 
 RUNS_ON = (*ENGINES, "auto")
@@ -159,7 +168,7 @@ RUNNING = {
         list[str],
         [],
         "stop by itself when that is so, such as 'loss < 0.01' or 'not finite'",
-        info=OptionInfo(examples()),
+        info=OptionInfo(examples(), others=True),
     ),
     "set": Option(list[str], [], "an option of the scene by its name"),
 }
@@ -200,9 +209,9 @@ RENDERING = {
         str,
         "value",
         "what colors stand for: value, gradient, last change, ...",
-        info=OptionInfo(CHANNELS),
+        info=OptionInfo(CHANNELS, others=True),  # the optimizer's slots
     ),
-    "cubes": Option(str, "value", "what sizes stand for", info=OptionInfo(CHANNELS)),
+    "cubes": Option(str, "value", "what sizes stand for", info=OptionInfo(CHANNELS, others=True)),
     "pin": Option(int | None, None, "the row of a weight whose arithmetic is shown"),
     "every_weight": Option(bool, False, "each layer as a wall, in which every weight is a cube"),
     "numbers": Option(bool, False, "the numbers of all cubes"),
@@ -265,7 +274,7 @@ def known_by_name(scene: Scene, name: str) -> OptionInfo:
     """Return the OptionInfo of a parameter without one; SHAPES of the file lists any `shape`."""
     info = BY_NAME.get(name, OptionInfo())
     table = getattr(scene, "__globals__", {}).get(f"{name.upper()}S")
-    return replace(info, names=table) if isinstance(table, Mapping) else info
+    return replace(info, names=table if isinstance(table, Mapping) else info.names, others=True)
 
 
 def kind_of(option: Option) -> Any:
@@ -351,6 +360,8 @@ def show_of(scene: Scene, given: Mapping[str, Any], typed: Collection[str]) -> S
         name: given[name] for name in SHARED if name not in own and given.get(name) is not None
     }
     values = {name: chosen[name] for name in changed} | extra
+    for name, value in values.items():
+        (own | SHARED)[name].check(value, name)
     if given.get("resume") is None:
         with told_by_option(values):
             show = with_extra(played(scene, chosen), extra | rate_for(extra, values))

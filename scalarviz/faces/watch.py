@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
-from scalarviz.base.checks import answered, shorten
+from scalarviz.base.checks import answered, shorten, true_or_false
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import DisplayError, InputError
 from scalarviz.faces.controller.options import Recipe
@@ -154,7 +154,10 @@ def watch(
             numbers=numbers,
         ),
     )
-    if browser:
+    if options.look != RenderOptions():  # before a kernel is compiled, or a page served
+        with options.look.on(shown):
+            pass
+    if true_or_false(browser, "browser"):
         return in_browser(shown, options, address, port, share)
     if nodes is not None and not callable(nodes):
         raise InputError(

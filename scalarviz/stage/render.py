@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Literal
 
-from scalarviz.base.checks import answered, number, require, true_or_false
+from scalarviz.base.checks import answered, number, require, shorten, true_or_false
 from scalarviz.base.checks import size as count_of
 from scalarviz.base.interrupt import Stop
 from scalarviz.base.progress import Progress
@@ -220,6 +220,10 @@ def record(
     steps = count_of(steps if steps is not None else show.steps, "steps")
     fps = whole_number(fps, "fps", 1, FASTEST)
     pick({each: each for each in MOVES}, move, "move of the camera")
+    require(
+        isinstance(cameras, (list, tuple)) and all(isinstance(each, Camera) for each in cameras),
+        f"cameras takes a list of Cameras, not {shorten(cameras)}",
+    )
     pick({each: each for each in ("step", "operation")}, unit, "unit of a video")
     require(
         hold is None or unit == "operation",
@@ -334,6 +338,8 @@ def storyboard(
     DisplayError without OpenGL.
     """
     look = looked(look or PAGE, locals())
+    show = Show.of(session)
+    show = replace(show, title=title or show.title)  # raises InputError unless it is a text
     place = as_path(path)
     require(
         place.suffix.lower() in (".html", ".htm"),
@@ -341,19 +347,17 @@ def storyboard(
     )
     check_place(place)
     with telling(progress, 0) as tell:
-        stills, text = story(session, look, title, tell)
+        stills, text = story(show, look, tell)
         replace_file(place, text.encode())
     return stills
 
 
 def story(
-    session: object,
+    show: Show,
     look: RenderOptions,
-    title: str = "",
     tell: Callable[[int, int], object] = nothing,
 ) -> tuple[int, str]:
     """Return a storyboard's number of pictures, and its page as HTML; `tell` is told the count."""
-    show = Show.of(session)
     with replaying(show) as shown, look.canvas() as canvas, look.on(shown) as stage:
         stills, program = [], shown.session.network.program
         names = names_of_cells(program, program.moments)
@@ -364,7 +368,7 @@ def story(
             alt = f"{shown.session.done}: {said.title} {said.formula}".strip()
             stills.append(StoryboardStill(name, said, png(frame), alt))
             tell(len(stills), len(names))
-    return len(stills), page(stills, title or show.title, THEMES[look.theme].is_dark)
+    return len(stills), page(stills, show.title, THEMES[look.theme].is_dark)
 
 
 def by_steps(session: Session | SharedClock, goals: Sequence[int], stop: Stop) -> Iterator[None]:

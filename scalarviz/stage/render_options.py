@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalarviz.base.checks import answers, number, require, shorten
+from scalarviz.base.checks import answers, number, require, shorten, true_or_false
 from scalarviz.base.checks import size as count_of
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.past_numbers import KINDS
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 LARGEST = 8192  # pixels along a side
 PASTS = {name: name for name in (*KINDS, *TABS_OF_PAST)}
+SWITCHES = "per_layer", "every_weight", "neuron_maps", "test_points", "discrete", "numbers"
 
 
 @answers
@@ -88,6 +89,8 @@ class RenderOptions:
             1 <= count_of(self.samples, "the samples of a picture") <= 4,
             f"a pixel has 1 to 4 samples a side, not {shorten(self.samples)}",
         )
+        for name in SWITCHES:
+            true_or_false(getattr(self, name), name)
 
     def check(self, show: object) -> None:
         """Raise InputError if a name or the pinned row is unknown, DisplayError without OpenGL."""
@@ -97,7 +100,7 @@ class RenderOptions:
     @contextmanager
     def on(self, show: object) -> Iterator[Stages]:
         """Return what draws a session, or several, with these options; closed with the block."""
-        name = self.camera if isinstance(self.camera, str) else "perspective"
+        name = "perspective" if isinstance(self.camera, Camera) else self.camera
         stage = stages_of(show, self.theme, name, reduced_motion=True)
         try:
             stage.silent = True
@@ -113,8 +116,7 @@ class RenderOptions:
     def choose(self, stage: Stages) -> None:
         """Choose what these options say in a picture; InputError if the pinned row is unknown."""
         stage.size = self.cubes
-        names = "color", "per_layer", "every_weight", "neuron_maps", "test_points", "discrete"
-        for each in (*names, "numbers"):
+        for each in ("color", *SWITCHES):
             setattr(stage, each, getattr(self, each))
         if self.pin is not None:
             stage.pin(self.pin)  # which checks it

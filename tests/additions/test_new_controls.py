@@ -13,7 +13,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.texts import text
 from scalarviz.core.bank import Bank
-from scalarviz.errors import FileError, SceneError
+from scalarviz.errors import FileError, SceneError, UnknownNameError
 from scalarviz.faces.controller.control import Control, LogScale, Scale
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
@@ -22,7 +22,7 @@ from scalarviz.faces.controller.keys import help_rows
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.controller.stopping import offers_of
 from scalarviz.faces.scene_file import load
-from scalarviz.faces.scene_options import own_options
+from scalarviz.faces.scene_options import WATCHING, Option, OptionInfo, own_options
 from scalarviz.scene.canvas.palette import THEMES, rgb
 from scalarviz.scene.layout.camera import CAMERAS, Camera
 from scalarviz.stage.channels import CHANNELS, Channel
@@ -328,6 +328,25 @@ def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     about, _, code = SCENE.partition("\n\n")
     (tmp_path / "mine.py").write_text(f"{about}\n\n{request.param}{code}", encoding="utf-8")
     return load(tmp_path / "mine.py")
+
+
+def test_a_value_that_is_none_of_its_names_is_refused_before_anything_is_done(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.py").write_text(SCENE.replace("GOALS[goal]", "np.add"), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(WATCHING, "camera", Option(str, "flat", "", info=OptionInfo(CAMERAS)))
+    told = "choose one of perspective, orthographic, flat; did you mean 'flat'?"
+    mine = "unknown goal 'products': choose one of sum, product; did you mean 'product'?"
+    assert told in run("watch", "xor", "--camera", "flatt").err
+    assert told in run("open", "xor", "--camera", "flatt").err
+    assert mine in run("train", "mine.py", "--goal", "products").err
+    assert mine in run("train", "mine.py", "--set", "goal=products").err
+    assert mine in run("sweep", "mine.py", "--grid", "goal=sum,products").err
+    refused(UnknownNameError, mine).by(
+        Recipe(load(tmp_path / "mine.py")).make, {"goal": "products"}
+    )
+    assert [each.name for each in tmp_path.iterdir()] == ["mine.py"]
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Pictures, videos and pages without a window: what they hold, their pace, and their memory."""
 
+import inspect
 import os
 import re
 from collections.abc import Callable
@@ -115,6 +116,27 @@ def test_a_mistake_is_one_sentence(
     path = tmp_path / "net.png"
     refused(InputError, value).by(sv.picture, session, path, **{**SMALL, **options})
     assert not path.exists()
+
+
+VIEWS: dict[Any, Any] = {sv.picture: "a.png", sv.record: "a.gif", sv.storyboard: "a.html"}
+VIEWS |= {sv.page: "a.html", sv.watch: None}
+
+
+@pytest.mark.some("picture-camera", "record-cameras", "watch-play")
+@pytest.mark.usefixtures("opengl")
+@pytest.mark.parametrize(
+    ("view", "name"),
+    [(each, name) for each in VIEWS for name in [*inspect.signature(each).parameters][1:]],
+)
+def test_each_option_of_a_view_is_checked_before_anything_is_done(
+    session: sv.Session, view: Any, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = {"path": VIEWS[view], name: object()} if VIEWS[view] else {name: object()}
+    more = {"browser": True} if name in ("address", "port", "share") else {}
+    with pytest.raises(InputError, match=r"object|hold"):
+        view(session, **given, **more)
+    assert session.step_index == 0 and not list(tmp_path.iterdir())
 
 
 @pytest.mark.usefixtures("opengl")

@@ -85,11 +85,22 @@ def as_parameters(options: Mapping[str, Option], panel: str) -> list[inspect.Par
                 rich_help_panel=panel,
                 show_default=option.default is not False,
                 metavar=metavar_of(option),
+                callback=checking(name, option),
                 autocompletion=None if kind_of(option) is bool else beginning(option.info.names),
             ),
         )
         for name, option in options.items()
     ]
+
+
+def checking(name: str, option: Option) -> Callable[[Any], Any]:
+    """Return a function that returns a value of an option, or raises UnknownNameError."""
+
+    def checked(value: Any) -> Any:
+        option.check(value, name)
+        return value
+
+    return checked
 
 
 def metavar_of(option: Option) -> str:

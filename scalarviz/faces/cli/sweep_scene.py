@@ -152,6 +152,8 @@ def grid_of(texts: Sequence[str], known: Mapping[str, Option]) -> dict[str, list
             raise InputError(f"--grid has {name} twice: write all its values at one place")
         parts = values.split(";" if ";" in values else ",")
         found[name] = [as_kind(part.strip(), kind_of(option), name) for part in parts]
+        for value in found[name]:
+            option.check(value, name)
     return found
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, final
 
-from scalarviz.base.checks import FloatArray, number
+from scalarviz.base.checks import FloatArray, number, require, shorten, true_or_false
+from scalarviz.base.checks import size as count_of
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import ScalarvizError
@@ -287,6 +288,18 @@ class WatchOptions:
 
     def __post_init__(self) -> None:
         pick({"auto": "", **THEMES}, self.theme, "theme")
+        if self.steps is not None:
+            count_of(self.steps, "steps", 0)
+        for name in ("tour", "reduced_motion", "present", *("play",) * (self.play is not None)):
+            true_or_false(getattr(self, name), name)
+        require(
+            isinstance(self.keep, Autosave), f"keep takes an Autosave, not {shorten(self.keep)}"
+        )
+        for recipe in self.recipes:
+            require(
+                recipe is None or isinstance(recipe, Recipe),
+                f"recipe takes a Recipe, not {shorten(recipe)}: leave it out",
+            )
         if self.speed is not None:
             number(self.speed, "the speed", 0.0)
         if self.size is not None:
