@@ -190,6 +190,8 @@ def build_optimizer(value: Description) -> Optimizer:
     kind = pick(classes_of_optimizers(), field(value, "name", str), "optimizer")
     schedule = field(value, "schedule", dict)
     name, settings = field(schedule, "name", str), field(schedule, "settings", dict)
+    if name == "one_cycle":
+        settings = {"first": 0.0} | settings  # files from before it had the setting
     made: Optimizer = make(
         kind,
         field(value, "settings", dict) | field(value, "common", dict),

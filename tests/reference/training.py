@@ -139,11 +139,11 @@ SCHEDULES: dict[str, tuple[dict[str, float], Callable[[Any], Scheduler], int]] =
         9,
     ),
     "one_cycle": (
-        {"warmup": 0.3 * 21 - 1.0, "steps": 20},
+        {"steps": 21},
         lambda rule: torch.optim.lr_scheduler.OneCycleLR(
             rule, RATE, total_steps=21, pct_start=0.3, cycle_momentum=False
         ),
-        19,
+        20,
     ),
 }
 

@@ -156,10 +156,12 @@ def warmup(step: float, warmup: float) -> float:
     return 1.0 if step >= warmup else (step + 1.0) / warmup
 
 
-def one_cycle(step: float, warmup: float, steps: float, factor: float, floor: float) -> float:
-    if step < warmup:
-        return factor + (1.0 - factor) * (0.5 - 0.5 * cos(pi * step / warmup))
-    return cosine(step - warmup, steps - warmup, floor)
+def one_cycle(
+    step: float, warmup: float, steps: float, factor: float, floor: float, first: float
+) -> float:
+    if step + first < warmup:
+        return factor + (1.0 - factor) * (0.5 - 0.5 * cos(pi * step / (warmup - first)))
+    return cosine(step + first - warmup, steps - warmup, floor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +206,13 @@ SCHEDULES = table(
         ScheduleRow(
             "one_cycle",
             one_cycle,
-            (("warmup", None), ("steps", None), ("factor", 0.04), ("floor", 4e-6)),
+            (
+                ("warmup", None),
+                ("steps", None),
+                ("factor", 0.04),
+                ("floor", 4e-6),
+                ("first", 1.0),  # 0 in files without it
+            ),
         ),
     ]
 )
@@ -219,13 +227,15 @@ class Schedule:
             "warmup_cosine": linear up over `warmup` steps, then the cosine, which ends after
             `steps` steps
             "warmup": linear up over `warmup` steps, then 1
-            "one_cycle": half a cosine from `factor` up to 1 over `warmup` steps, then the cosine,
-            which ends after `steps` steps
+            "one_cycle": half a cosine from `factor` up to 1 at step `warmup`, then the cosine, which
+            reaches `floor` at step `steps`, the last one: PyTorch's OneCycleLR(total_steps=steps)
     every   number of steps, at least 1
     factor  at least 0; by default 0.1, and of "one_cycle" 0.04
     steps   number of steps, at least 1
-    warmup  number of steps, at least 1 and less than `steps`
+    warmup  number of steps, at least 1 and less than `steps`; by default, of "one_cycle" alone, 30
+            percent of `steps`
     floor   share of the rate, at least 0; by default 0.0, and of "one_cycle" 4e-6
+    first   number of the first step in "one_cycle", by default 1
 
     `sv.schedule` adds custom ones. Raises UnknownNameError for a setting of another schedule,
     InputError for one that is missing or bad.
@@ -244,12 +254,17 @@ class Schedule:
         steps: float | None = None,
         warmup: float | None = None,
         floor: float | None = None,
+        first: float | None = None,
     ) -> None:
         self.row = pick(SCHEDULES, name, "schedule")
         known = dict(self.row.settings)
-        settings = given(every=every, factor=factor, steps=steps, warmup=warmup, floor=floor)
+        settings = given(
+            every=every, factor=factor, steps=steps, warmup=warmup, floor=floor, first=first
+        )
         for setting in settings:
             pick(known, setting, f"setting of the schedule {name!r}:")
+        if name == "one_cycle" and steps is not None:
+            settings.setdefault("warmup", max(1.0, 0.3 * number(steps, "steps of a schedule")))
         for setting, default in known.items():
             require(
                 default is not None or setting in settings,

@@ -151,6 +151,15 @@ def checked_batch(count: int | None) -> int | None:
     return None if count is None else size(count, "batch")
 
 
+def check_batch_of(data: DataSet, batch: int | None, seed: int) -> None:
+    """Raise InputError for a batch of more samples than the data has."""
+    if batch is not None and data.batches(batch, seed).size < batch:
+        raise InputError(
+            f"a batch has at most the {data.samples:,} samples of the data, and not {batch:,}: "
+            "None takes all of them"
+        )
+
+
 def addable(data: DataSet) -> TableSet:
     """Return a data set to which samples can be added; raise InputError for another one."""
     if isinstance(data, TableSet):

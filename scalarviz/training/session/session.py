@@ -30,7 +30,7 @@ from scalarviz.base.leaf_calls import (
     session_html,
 )
 from scalarviz.base.limits import check_losses
-from scalarviz.base.messages import caution, inform
+from scalarviz.base.messages import inform
 from scalarviz.base.progress import Progress
 from scalarviz.core.device_arrays import EVERY
 from scalarviz.core.formulas.activations import activation_row
@@ -53,7 +53,7 @@ from scalarviz.training.network.model_queries import (
     places_of,
 )
 from scalarviz.training.network.named_arrays import Norms, norms_of
-from scalarviz.training.session.actions import addable, checked_batch, checked_rate
+from scalarviz.training.session.actions import addable, check_batch_of, checked_batch, checked_rate
 from scalarviz.training.session.branches import (
     KEYFRAMES,
     Branch,
@@ -229,16 +229,12 @@ class Session:
         precision, loss, seed = Precision.of(precision), Loss.of(loss), check_seed(seed)
         batch = checked_batch(batch)
         settings = settings_of(network, data, loss, optimizer, batch, engine, precision)
+        check_batch_of(settings.data, batch, seed)
         memory, every = size(memory, "memory"), size(every, "every")
         measured = metrics_of(metrics, every, settings)
         with network.bank.guard:  # another session may be training it
             before = network.bank.step_count
             trainer = Trainer(network, settings, seed)
-            if batch is not None and batch > trainer.batches.size:
-                caution(
-                    f"a batch of {batch:,} samples is larger than the data, so that each step has "
-                    f"its {trainer.batches.size:,}: pass batch=None for all of them"
-                )
             timeline = Timeline(trainer, memory)
             timeline.visits.metrics, timeline.steps_before = measured, before
             self._begin(timeline)
@@ -714,12 +710,7 @@ class Session:
     def batch(self, count: int | None) -> None:
         chosen = checked_batch(count)
         with self.doing():
-            data = settings_now(self).data
-            if chosen is not None and data.batches(chosen, self.trainer.seed).size < chosen:
-                raise InputError(
-                    f"a batch has at most the {data.samples:,} samples of the data, and not "
-                    f"{chosen:,}: None takes all of them"
-                )
+            check_batch_of(settings_now(self).data, chosen, self.trainer.seed)
             self.timeline.note("batch", {"size": chosen})
 
     def add_samples(self, inputs: object, targets: object) -> None:

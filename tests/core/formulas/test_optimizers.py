@@ -11,6 +11,7 @@ from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES, clip, regu
 from scalarviz.core.formulas.randomness import check_seed, philox, shuffled, unit_pairs
 from scalarviz.core.optimizer import NAMED, Optimizer
 from scalarviz.errors import GradientError, InputError, UnknownNameError
+from scalarviz.files.run_settings import build_optimizer, describe_optimizer
 from tests.wording import refused
 
 ALL = [getattr(sv, kind.__name__) for kind in NAMED.values()]
@@ -143,6 +144,32 @@ def test_warmup_rises_in_a_line_and_then_follows_the_cosine() -> None:
     assert factors(warm, 0, 1, 3, 4, 54, 104, 200) == pytest.approx(
         [0.25, 0.5, 1.0, 1.0, 0.5, 0.0, 0.0], abs=1e-12
     )
+
+
+@pytest.mark.parametrize(
+    ("total", "settings"),
+    [(10, {}), (300, {}), (999, {"warmup": 60, "factor": 0.1, "floor": 1e-3})],
+)
+def test_one_cycle_is_that_of_pytorch_at_every_step(total: int, settings: dict[str, float]) -> None:
+    torch = pytest.importorskip("torch", reason="compares with PyTorch")
+    share, start = settings.get("warmup", 0.3 * total) / total, settings.get("factor", 0.04)
+    rule = torch.optim.SGD([torch.zeros(1)], 1.0)
+    divisor = start / settings.get("floor", 4e-6)
+    more = {"div_factor": 1.0 / start, "final_div_factor": divisor, "cycle_momentum": False}
+    rates = torch.optim.lr_scheduler.OneCycleLR(rule, 1.0, total, pct_start=share, **more)
+    schedule = sv.Schedule("one_cycle", steps=total, **settings)
+    for step in range(total):
+        assert schedule.factor(step) == pytest.approx(rates.get_last_lr()[0], abs=1e-12, rel=0)
+        rule.step()
+        if step < total - 1:
+            rates.step()
+
+
+def test_a_kept_one_cycle_has_the_steps_that_it_had() -> None:
+    made = describe_optimizer(sv.SGD(0.1, schedule=sv.Schedule("one_cycle", steps=10)))
+    assert factors(build_optimizer(made).schedule, 2, 3, 9)[::2] == [1.0, 4e-6]
+    del made["schedule"]["settings"]["first"]
+    assert factors(build_optimizer(made).schedule, 2, 3, 9, 10)[1::2] == [1.0, 4e-6]
 
 
 @pytest.mark.parametrize("name", SCHEDULES)

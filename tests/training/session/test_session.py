@@ -263,6 +263,7 @@ def test_what_does_not_fit_is_refused_at_the_start() -> None:
     refused(InputError, "'sigmoid'").by(sv.Session, net, PAIR, "sigmoid_cross_entropy")
     refused(InputError, "[3, 8, 3]").by(sv.Session, [3, 8, 3], PAIR)
     refused(InputError, "int 7").by(sv.Session, net, 7)
+    refused(InputError, "100").by(sv.Session, net, PAIR, batch=100)
     assert net.engine == "python" and (net.bank.value == value).all()
 
 
