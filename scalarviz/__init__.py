@@ -38,10 +38,10 @@ window toolkit nor a compiler.
 import sys
 from importlib import import_module
 
+from scalarviz.base import __version__ as __version__
+
 # Instead of typing's: until this file is loaded, Ctrl-C ends a program with a traceback.
 TYPE_CHECKING = False
-
-__version__ = "0.2.0"
 
 # Public names, and the modules that define them. Each kind of layer is public, too, by its line in
 # core/layers/kinds.py.

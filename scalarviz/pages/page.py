@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from pathlib import Path
 from string import Template
 from typing import Any
 
+from scalarviz.base import __version__
 from scalarviz.base.checks import answered, size, true_or_false
 from scalarviz.base.messages import inform
 from scalarviz.base.package_files import text_beside
@@ -28,8 +28,7 @@ from scalarviz.files.atomic import as_path, check_place, replace_file
 from scalarviz.pages.bundle import POLICY, bundle, html, packed_bytes, texts_of
 from scalarviz.pages.caption_data import caption_data, optimizer_data
 from scalarviz.pages.engine_data import engine_data, training_of, why_not
-from scalarviz.pages.exhibit_data import exhibit_data, measured_data, metric_data, probe_of
-from scalarviz.pages.plain_pages import version
+from scalarviz.pages.exhibit_data import WEB, exhibit_data, measured_data, metric_data, probe_of
 from scalarviz.pages.recording import Recording, compressed, engine_of, recording_of, spare_of
 from scalarviz.pages.scene_data import scene_data
 from scalarviz.pages.session_state import earlier_data
@@ -60,7 +59,6 @@ GOOD_ON_LIGHT = "#00775e"  # letters; the first colour of classes is too pale fo
 ROW = re.compile(r"(^  (\w+): (\w+),\n)", re.MULTILINE)  # of exhibit_kinds.js
 # Of a style, what it does without: comments, and spaces beside group 1.
 SPACED = re.compile(r"/\*.*?\*/\s*|\s*([{};])\s*", re.DOTALL)
-WEB = str(Path(__file__).with_name("web") / "main.js")  # beside the modules of the page
 
 
 @dataclass(frozen=True)
@@ -277,7 +275,7 @@ def filled(
     words = said_in(markup)
     if show.session.trainer.recorded is not None:
         words[f"{SAY}keys"] = text("page.keys.recorded")
-    words |= {"title": show.title, "about": show.about, "version": version()}
+    words |= {"title": show.title, "about": show.about, "version": __version__}
     style, raw = style_of_page(), {"links": links}
     return html(markup, words, style, script, loader(), data, parts or {}, raw, policy)
 

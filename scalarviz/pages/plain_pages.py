@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Sequence
 from html import escape
-from importlib import import_module
 from string import Template
 from typing import NamedTuple
 from urllib.parse import quote
 
+from scalarviz.base import __version__
 from scalarviz.base.package_files import fingerprint, text_beside
 from scalarviz.base.texts import text
 
@@ -85,7 +85,7 @@ def index_of(entries: Iterable[Entry], *, collects: bool = False) -> bytes:
         .substitute(
             {f"say_{name}": said for name, said in words.items()},
             policy=POLICY.format(style=fingerprint(STYLE)),
-            version=version(),
+            version=__version__,
             style=STYLE,
             rows=rows,
         )
@@ -116,11 +116,6 @@ def links_of(entries: Sequence[Entry], name: str) -> str:
     links = [(INDEX, text("page.index.all"))] + [(e.file, e.title or e.name) for e in others]
     rows = (f'<a href="{escape(quote(file))}">{escape(said)}</a>' for file, said in links)
     return f'<nav class="links">{"".join(rows)}</nav>'
-
-
-def version() -> str:
-    """Return the version of scalarviz that makes a page."""
-    return str(import_module("scalarviz").__version__)
 
 
 # The page that asks for the token of a training.

@@ -13,7 +13,7 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import NONE, Moment, Operation, Program
 from scalarviz.scene.frame_data import Focus, FrameData, Mask
 from scalarviz.scene.layout.plates import Fan, Layout, Neurons, Plate
-from scalarviz.scene.pace import LIT, OF_CUBES, WAYS_BACK
+from scalarviz.scene.pace import LIT, OF_CUBES, SAME_PLACE, WAYS_BACK
 from scalarviz.scene.visuals.shaders import DIM as DIM
 
 DIM_SMALL, SMALL = 0.7, 2000  # for more than SMALL cubes: small cubes would look too dark
@@ -215,6 +215,6 @@ def cells_of(plate: Plate, rows: list[int]) -> list[float]:
 
 def are_at(line: Neurons, places: FloatArray) -> Mask:
     """Return which neurons of a line are at these places or in an image there."""
-    reach = 1e-6 + 0.5 * line.side * max(line.shape[1:], default=0)
+    reach = SAME_PLACE + 0.5 * line.side * max(line.shape[1:], default=0)
     apart = np.abs(line.points[:, np.newaxis] - places).max(axis=2)
     return np.asarray(apart.min(axis=1) <= reach)

@@ -27,6 +27,7 @@ SHOWN = 0.95  # share of the time from one to the next in which an operation mov
 # A second one takes half of the first.
 SLOW_STEP, SLOWEST_STEP, EACH = 12.0, 16.0, 0.6
 
+SAME_PLACE = 1e-4  # distance in the picture up to which two places are one
 
 # Operations that are about their own cubes, those of the way back, and those that light anything.
 WAYS_BACK = {"input gradient", "operand gradient"}

@@ -151,7 +151,7 @@ ROWS = (
         primary=True,
         strong=True,
         page="key",
-        takes=(Argument("rate", "real", default=None),),
+        takes=(Argument("speed", "real", default=None),),
     ),
     Command(
         "back",

@@ -27,12 +27,8 @@ from scalarviz.core.formulas.metric_formulas import METRICS, check_of_one_class,
 from scalarviz.core.program import columns
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 
-__all__ = [
-    "Confusion", "accuracy", "auc", "binary_accuracy", "confusion", "f1", "mae", "max_error", "mse",
-    "precision", "r2", "recall", "rmse", "subset_accuracy",
-]  # fmt: skip
+__all__ = ["Confusion", "confusion", *METRICS]  # names
 
-CLASSES = {"accuracy", "precision", "recall", "f1", "auc"}
 MOST = 1000  # classes of a confusion table
 
 
@@ -82,7 +78,7 @@ def _metric(name: str) -> Callable[..., float]:
     row = METRICS[name]
 
     def value(predictions: object, targets: object, sample_weight: object = None) -> float:
-        p, t = _rows_of(predictions, targets, name in CLASSES)
+        p, t = _rows_of(predictions, targets, row.labels)
         check_of_one_class(name, t)
         return row.value(p, t, None if sample_weight is None else as_weights(sample_weight, len(p)))
 
@@ -95,18 +91,13 @@ def _metric(name: str) -> Callable[..., float]:
     return value
 
 
-accuracy = _metric("accuracy")
-binary_accuracy = _metric("binary_accuracy")
-subset_accuracy = _metric("subset_accuracy")
-precision = _metric("precision")
-recall = _metric("recall")
-f1 = _metric("f1")
-auc = _metric("auc")
-mae = _metric("mae")
-mse = _metric("mse")
-rmse = _metric("rmse")
-max_error = _metric("max_error")
-r2 = _metric("r2")
+globals().update({name: _metric(name) for name in METRICS})
+
+
+def __getattr__(name: str) -> Callable[..., float]:
+    if name in METRICS:
+        return _metric(name)  # of a row that was added since
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 @final

@@ -17,6 +17,7 @@ from scalarviz import data
 from scalarviz.base.checks import FloatArray, number
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.losses import LOSSES, LossRow
+from scalarviz.core.formulas.metric_formulas import METRICS, MetricRow
 from scalarviz.core.layers import LAYERS
 from scalarviz.core.layers.layer import Batch
 from scalarviz.core.layers.nested import Row, TwoBranches
@@ -27,6 +28,7 @@ from scalarviz.engines.reference import REFERENCES, OperationArrays, Reference, 
 from scalarviz.errors import EngineError, InputError
 from scalarviz.faces.controller.options import Options
 from scalarviz.faces.controller.train import train
+from scalarviz.pages.page import page_of
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES, Theme
 from scalarviz.scene.exhibits.exhibit import Exhibit
@@ -401,3 +403,23 @@ def test_one_whose_reference_has_no_gradient_of_its_parameters_is_refused(stretc
         refused(EngineError, "'stretch'").by(move.to, "cpu")
     s.advance(1)
     assert (s.step_index, s.engine) == (3, "python")
+
+
+def spread_of_errors(p: Any, t: Any, w: Any = None) -> float:
+    return float(np.ptp(p - t))
+
+
+def test_a_metric_is_public_and_a_page_that_does_not_know_it_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    row, public = MetricRow("spread_of_errors", spread_of_errors), sv.metrics
+    monkeypatch.setitem(METRICS, row.name, row)
+    assert public.spread_of_errors([1.0, 4.0], [1.0, 2.0]) == 2.0
+    net, pair = sv.Network([1, 1]), ([[1.0], [2.0]], [[1.0], [2.0]])
+    s = sv.Session(net, pair, metrics=[row.name, "mae"], every=1)
+    s.advance(1)
+    assert len(s.metrics[row.name][0]) == 1
+    made = page_of(s)
+    assert made.left_out == (row.name,) and row.name in made.words("a.html")
+    with pytest.raises(AttributeError):
+        assert public.spread

@@ -342,7 +342,7 @@ def test_commands_are_answered_in_order_with_their_states(page: InPage) -> None:
     assert found["focus"][6:9] == [0, 6, 6] and found["states"] >= 12
 
 
-def test_playing_goes_at_its_rate_and_sends_states_that_are_taken(page: InPage) -> None:
+def test_playing_goes_at_its_speed_and_sends_states_that_are_taken(page: InPage) -> None:
     found = page.run("""
         const page = client();
         let states = 0;
@@ -352,11 +352,11 @@ def test_playing_goes_at_its_rate_and_sends_states_that_are_taken(page: InPage) 
             states += 1;
             if (state.step >= wanted) arrived();
         };
-        const play = async (rate, step) => {
+        const play = async (speed, step) => {
             const start = performance.now();
             wanted = step;
             const there = new Promise((done) => (arrived = done));
-            await page.ask("play", {rate});
+            await page.ask("play", {speed});
             await there;
             const {playing, step: end} = await page.ask("pause");
             return {playing, step: end, seconds: (performance.now() - start) / 1000};
@@ -379,7 +379,7 @@ def test_a_film_stands_at_its_steps_until_the_user_does_something(page: InPage) 
         const page = client();
         let now = 0;
         performance.now = () => now;
-        await page.ask("play", {rate: 100, film: {steps: [0, 1, 4, 9], seconds: 0.6}});
+        await page.ask("play", {speed: 100, film: {steps: [0, 1, 4, 9], seconds: 0.6}});
         const stood = [];
         for (const passed of [0, 600, 600, 600, 600, 1000]) {
             now += passed;
@@ -416,7 +416,7 @@ def test_the_sample_stays_while_it_plays_and_in_a_pause(page: InPage) -> None:
         };
         await page.ask("advance", {count: 3, unit: "step"});
         seen.clear();
-        await page.ask("play", {rate: null});
+        await page.ask("play", {speed: null});
         while (last < 500) await sleep(5);
         await page.ask("pause");
         await page.ask("edit", {row: 0, value: 0.5});
@@ -438,7 +438,7 @@ def test_no_state_is_sent_until_the_page_has_taken_the_last(page: InPage) -> Non
         worker.postMessage = (message) => message.taken || post(message);
         let states = 0;
         page.onstate = () => (states += 1);
-        await page.ask("play", {rate: null});
+        await page.ask("play", {speed: null});
         const {clock} = workers[0].server;
         for (const from = clock.step; clock.step < from + 60000;) await sleep(20);
         const untaken = states;
@@ -583,7 +583,7 @@ def test_play_drops_the_moves_that_wait() -> None:
 def test_play_goes_by_operation_where_that_is_the_unit() -> None:
     body = """
         const sent = [];
-        const ask = async (name, args = {}) => sent.push(args.unit ?? args.rate ?? name);
+        const ask = async (name, args = {}) => sent.push(args.unit ?? args.speed ?? name);
         const client = { ask };
         const player = new Player(client, { moments: 12, speed: 10 });
         player.setUnit("operation");

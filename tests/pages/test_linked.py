@@ -214,7 +214,7 @@ def test_what_python_does_not_need_is_not_sent() -> None:
 
 def test_a_lost_channel_answers_nothing_and_is_opened_anew() -> None:
     body = """
-      const first = client.ask("play", { rate: 30 });
+      const first = client.ask("play", { speed: 30 });
       channel.onclose();
       const lost = [await first, await client.ask("reset")];
       say({ id: null, state: {}, n: 9 });

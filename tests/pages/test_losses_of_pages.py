@@ -168,7 +168,7 @@ def test_memory_stays_flat_however_long_a_page_plays(tmp_path: Path) -> None:
           losses.take(state);
           step = state.step;
         }};
-        page.ask("play", {{ rate: null }});
+        page.ask("play", {{ speed: null }});
         const found = [];
         for (const end of {json.dumps(steps)}) {{
           while (step < end) await sleep(20);

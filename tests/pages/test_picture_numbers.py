@@ -1,7 +1,8 @@
 """The numbers of the page's picture, in Node: colors, scales, lights, pushes, means, an Affine."""
 
 from dataclasses import astuple
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -17,9 +18,10 @@ from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import NEAR, RIGHT, UP, Plate, Tiles
 from scalarviz.scene.legend import ends_of
-from scalarviz.scene.lights import lights
+from scalarviz.scene.lights import are_at, lights
 from scalarviz.scene.marks import shares_of
 from scalarviz.scene.neuron_images import painted
+from scalarviz.scene.pace import SAME_PLACE
 from scalarviz.scene.visuals import mip_levels
 from scalarviz.scene.visuals.cubes import nearness
 from scalarviz.stage.channels import Scales, largest
@@ -127,6 +129,18 @@ def test_every_moment_is_lit_alike(make: Any) -> None:
         expected = lights(plan, program, moment)
         for name in ("plates", "neurons"):
             np.testing.assert_allclose(lit[name], getattr(expected, name), atol=1e-12)
+
+
+@pytest.mark.parametrize("apart", [0.0, 0.5 * SAME_PLACE, 1.5 * SAME_PLACE, 0.25, 0.75])
+@pytest.mark.parametrize("shape", [(2,), (2, 1, 1)])
+def test_neurons_at_a_place_are_the_same_on_a_page(apart: float, shape: tuple[int, ...]) -> None:
+    points = [[1.0, 2.0, 0.0], [4.0, 2.0, 0.0]]
+    line = {"side": 1.0, "shape": shape, "count": 2, "points": [*points[0], *points[1]]}
+    places = np.array([[1.0 + apart, 2.0 - apart, 0.0]])
+    expected = are_at(cast(Any, SimpleNamespace(**line | {"points": np.array(points)})), places)
+    body = "return areAt(data.line, data.places);"
+    assert in_web("lights", body, line=line, places=places.tolist()) == expected.tolist()
+    assert expected.tolist() == [apart <= SAME_PLACE + 0.5 * (len(shape) > 1), False]
 
 
 def test_gradients_are_pushed_when_they_are_known() -> None:

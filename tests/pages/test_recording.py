@@ -173,7 +173,7 @@ def test_it_seeks_plays_and_starts_again() -> None:
           ["back", {{count: 2, unit: "step"}}]];
         const found = [];
         for (const [name, args] of asked) found.push(place(await own.ask(name, args)));
-        await own.ask("play", {{rate: null}});
+        await own.ask("play", {{speed: null}});
         while (own.timer) await new Promise((done) => setTimeout(done, 5));
         return [found, place(seen.at(-1)), seen.at(-1).playing, seen.at(-1).stopped];
         """,

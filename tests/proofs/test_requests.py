@@ -510,7 +510,7 @@ class Readers:
 async def read_by_many(readers: Readers, seconds: float) -> dict[str, Any]:
     first = await readers.join()
     for _ in range(2):  # from the end of what is played at first it goes on without one
-        await first.ask("play", rate=None)
+        await first.ask("play", speed=None)
         await asyncio.sleep(2.0)
     alone = await readers.speed(FASTEST)
     for _ in range(READERS - SLOW - 1):
@@ -522,7 +522,7 @@ async def read_by_many(readers: Readers, seconds: float) -> dict[str, Any]:
     while first.step:
         assert time.monotonic() - began < SOON, first.step
         await asyncio.sleep(0.01)
-    await first.ask("play", rate=RATE)
+    await first.ask("play", speed=RATE)
     await asyncio.sleep(2.0)
     late = [await readers.join() for _ in range(SLOW)]
     readers.newest = first.step

@@ -23,17 +23,19 @@ LOSS = "loss"
 
 @dataclass(frozen=True, slots=True)
 class MetricRow:
-    """A row of `METRICS`, or a function of the user.
+    """A row of `METRICS`, which is public as `sv.metrics.NAME`, or a function of the user.
 
     value   function of predictions, targets and perhaps weights of samples; one of the user takes
             no weights
     rises   whether larger is better; by default False
+    labels  whether one number a sample is a class label, also of several classes; by default False
     is_own  whether it is a function of the user, which no file can hold; by default False
     """
 
     name: str
     value: Callable[..., float]
     rises: bool = False
+    labels: bool = False
     is_own: bool = False
 
 
@@ -177,13 +179,13 @@ def r2(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
 
 METRICS = table(
     [
-        MetricRow("accuracy", accuracy, rises=True),
+        MetricRow("accuracy", accuracy, rises=True, labels=True),
         MetricRow("binary_accuracy", binary_accuracy, rises=True),
         MetricRow("subset_accuracy", subset_accuracy, rises=True),
-        MetricRow("precision", precision, rises=True),
-        MetricRow("recall", recall, rises=True),
-        MetricRow("f1", f1, rises=True),
-        MetricRow("auc", auc, rises=True),
+        MetricRow("precision", precision, rises=True, labels=True),
+        MetricRow("recall", recall, rises=True, labels=True),
+        MetricRow("f1", f1, rises=True, labels=True),
+        MetricRow("auc", auc, rises=True, labels=True),
         MetricRow("mae", mae),
         MetricRow("mse", mse),
         MetricRow("rmse", rmse),

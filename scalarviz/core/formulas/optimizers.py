@@ -227,8 +227,8 @@ class Schedule:
             "warmup_cosine": linear up over `warmup` steps, then the cosine, which ends after
             `steps` steps
             "warmup": linear up over `warmup` steps, then 1
-            "one_cycle": half a cosine from `factor` up to 1 at step `warmup`, then the cosine, which
-            reaches `floor` at step `steps`, the last one: PyTorch's OneCycleLR(total_steps=steps)
+            "one_cycle": half a cosine from `factor` up to 1 at step `warmup`, then the cosine,
+            down to `floor` at step `steps`, the last one: PyTorch's OneCycleLR(total_steps=steps)
     every   number of steps, at least 1
     factor  at least 0; by default 0.1, and of "one_cycle" 0.04
     steps   number of steps, at least 1

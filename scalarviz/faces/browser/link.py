@@ -595,9 +595,9 @@ def rows_of(args: Args, name: str, count: int) -> list[int]:
 # What rows do that a page sends with arguments; the others with `takes` do what CONTROLS says.
 
 
-def play(link: PageLink, rate: float | None) -> None:
+def play(link: PageLink, speed: float | None) -> None:
     time = link.controller.played_by
-    time.set_speed(rate)
+    time.set_speed(speed)
     time.play()
 
 

@@ -16,6 +16,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scalarviz.base import __version__
 from scalarviz.base.interrupt import INTERRUPTED, StoppableProgram
 from scalarviz.base.messages import LONGEST_LINE, lossy_streams, say, visible
 from scalarviz.base.progress import opening
@@ -476,7 +477,7 @@ def replay(path: str, theme: str, limit: int | None, *, branches: bool = False) 
 def print_version(wanted: bool) -> None:
     """Print the version and exit, if wanted."""
     if wanted:
-        say(import_module("scalarviz").__version__)
+        say(__version__)
         sys.exit()
 
 

@@ -15,6 +15,7 @@ from string import Template
 from typing import Any
 from urllib.parse import urlencode
 
+from scalarviz.base import __version__
 from scalarviz.base.package_files import text_beside
 from scalarviz.base.shell_commands import pip_command
 from scalarviz.base.texts import text, texts
@@ -24,7 +25,6 @@ from scalarviz.pages.lessons.answers import FORMAT
 from scalarviz.pages.lessons.lesson import END, End, Lesson, LessonPicture, Part, Text, inline_of
 from scalarviz.pages.lessons.questions import Question
 from scalarviz.pages.page import colors_of_page, loader, module_text, page_of, said_in, size_words
-from scalarviz.pages.plain_pages import version
 
 LARGEST = 1_500_000  # bytes
 PAGES = str(Path(__file__).parent)  # the templates stand beside this folder
@@ -106,7 +106,8 @@ def filled(
         "format": FORMAT,
     }
     packed = {f"picture{i}": packed_bytes(page.encode()) for i, page in enumerate(pages.values())}
-    markup, words = text_beside(PAGES, "lesson.html"), {"title": lesson.title, "version": version()}
+    markup = text_beside(PAGES, "lesson.html")
+    words = {"title": lesson.title, "version": __version__}
     style = colors_of_page() + text_beside(PAGES, "lesson.css")
     named = f'<a href="glossary.html" target="_blank">{text("lesson.glossary")}</a>'
     raw = {"parts": "\n".join(parts), "links": links, "glossary": named if lesson.code else ""}

@@ -220,7 +220,7 @@ export class RecordingClient extends TrainingClient {
     else if (name === "back") this.back(args.count, args.unit);
     else if (name === "seek") this.seek(args.step, args.operation ?? 0);
     else if (name === "reset") this.place = 0;
-    else if (name === "play") this.play(args.rate ?? null);
+    else if (name === "play") this.play(args.speed ?? null);
     return this.answer();
   }
 
@@ -286,14 +286,14 @@ export class RecordingClient extends TrainingClient {
     return this.places.length - 1;
   }
 
-  play(rate) {
+  play(speed) {
     const began = performance.now();
     const from = this.places[this.place].step;
     const pause = 1000 / FASTEST;
     const tick = () => {
-      const due = rate === null ? 0 : Math.floor(((performance.now() - began) / 1000) * rate);
+      const due = speed === null ? 0 : Math.floor(((performance.now() - began) / 1000) * speed);
       const { step } = this.places[this.place];
-      if (rate === null) this.place = this.restFrom(step + 1);
+      if (speed === null) this.place = this.restFrom(step + 1);
       else if (from + due > step) this.place = Math.max(this.restUpTo(from + due), this.place);
       this.hasEnded = this.place === this.last;
       if (this.hasEnded) this.timer = 0;

@@ -1,6 +1,6 @@
 // Brightness of plates and neurons during an operation; as scene/lights.py.
 
-import { LIT, OF_CUBES, WAYS_BACK } from "./story/pace.js";
+import { LIT, SAME_PLACE, OF_CUBES, WAYS_BACK } from "./story/pace.js";
 import { row3 } from "./projection.js";
 
 const LIGHTS = { small: 2000, dimSmall: 0.7 };
@@ -137,8 +137,8 @@ function rectangleOf(plate, rows) {
 }
 
 /** Which neurons of a line are at one of these places or in an image there. */
-function areAt(line, places) {
-  const reach = 1e-4 + 0.5 * line.side * Math.max(0, ...line.shape.slice(1));
+export function areAt(line, places) {
+  const reach = SAME_PLACE + 0.5 * line.side * Math.max(0, ...line.shape.slice(1));
   const is = (point) => places.some((at) => at.every((x, k) => Math.abs(x - point[k]) <= reach));
   return Array.from({ length: line.count }, (_, i) => is(row3(line.points, i)));
 }

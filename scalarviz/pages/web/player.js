@@ -188,7 +188,7 @@ export class Player {
     this.film = film;
     this.walks = !film && this.operations !== null;
     if (!this.walks) {
-      await this.turn("play", { rate: this.speeds[this.speed].steps, film });
+      await this.turn("play", { speed: this.speeds[this.speed].steps, film });
       return;
     }
     await this.ask("pause");

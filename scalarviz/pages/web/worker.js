@@ -32,7 +32,7 @@ export class Server {
     this.past = null; // all weights over time
     this.waiting = []; // commands
     this.goal = null; // {target, command, shows}: a moment to go to, of a command
-    this.rate = undefined; // steps a second while it plays; null: as fast as it goes
+    this.speed = undefined; // steps a second while it plays; null: as fast as it goes
     this.film = null; // {steps, seconds}: where it stands first, and for how long each
     this.began = 0;
     this.due = 0; // steps due since `began` that were taken
@@ -53,7 +53,7 @@ export class Server {
   }
 
   get isPlaying() {
-    return this.rate !== undefined;
+    return this.speed !== undefined;
   }
 
   wake() {
@@ -86,9 +86,9 @@ export class Server {
     if (name === "open") return this.open(command);
     const jumps = JUMPS.includes(name);
     if (jumps || (name === "seek" && args.step !== clock.step)) clock.jumps += 1;
-    if (jumps) this.rate = undefined;
+    if (jumps) this.speed = undefined;
     if (name === "play") {
-      this.rate = args.rate ?? null;
+      this.speed = args.speed ?? null;
       this.film = args.film ?? null;
       this.catchUp();
     } else if (name === "advance") {
@@ -145,7 +145,7 @@ export class Server {
 
   /** Go on to a moment; answer its command when it is reached. */
   pursue(goal = this.goal) {
-    this.rate = undefined;
+    this.speed = undefined;
     this.goal = goal;
     if (this.clock.forward(goal.target, performance.now() + PORTION)) {
       this.goal = null;
@@ -157,7 +157,7 @@ export class Server {
 
   /** Take the steps that are due; return how many milliseconds to wait. */
   play() {
-    const { clock, rate } = this;
+    const { clock, speed } = this;
     const now = performance.now();
     const seconds = (now - this.began) / 1000;
     const goal = this.film?.steps[Math.floor(seconds / this.film.seconds)];
@@ -166,23 +166,23 @@ export class Server {
       this.catchUp();
       return 0;
     }
-    const steps = rate === null ? 2 ** 40 : Math.floor(seconds * rate) - this.due;
+    const steps = speed === null ? 2 ** 40 : Math.floor(seconds * speed) - this.due;
     const first = clock.step;
     if (steps > 0 || this.film) {
       clock.forward(clock.after(this.film ? goal - first : steps, "step"), now + PORTION);
       clock.shown.at = clock.place(); // the sample stays the same, also in a pause
       this.due += clock.step - first;
     }
-    if (rate !== null && !this.film && performance.now() - now > PORTION) this.catchUp();
+    if (speed !== null && !this.film && performance.now() - now > PORTION) this.catchUp();
     if (clock.stopped) {
-      this.rate = undefined;
+      this.speed = undefined;
       this.send();
       return 0;
     }
     if (clock.step !== first) this.show();
     if (this.film) return clock.step < goal ? 0 : BETWEEN_STATES;
-    if (rate === null) return 0;
-    return Math.max(1, 1000 * ((this.due + 1) / rate) - (performance.now() - this.began));
+    if (speed === null) return 0;
+    return Math.max(1, 1000 * ((this.due + 1) / speed) - (performance.now() - this.began));
   }
 
   /** Forget steps that are due and cannot be taken in time. */
@@ -192,7 +192,7 @@ export class Server {
   }
 
   pause(command) {
-    this.rate = undefined;
+    this.speed = undefined;
     const { goal } = this;
     this.goal = null;
     if (goal) this.answer(goal.command);

@@ -163,7 +163,7 @@ def test_seek_goes_to_an_operation_and_to_the_end_at_most(page: FakePage) -> Non
 def test_it_plays_and_pauses(s: sv.Session, page: FakePage) -> None:
     page.ask("advance", {"count": 3, "unit": "step"})
     seen = [page.state["inputs"].tolist()]
-    page.ask("play", {"rate": None})
+    page.ask("play", {"speed": None})
     until = time.monotonic() + 20.0
     while s.step_index < 50 and time.monotonic() < until:
         page.link.attend()
@@ -335,7 +335,7 @@ def test_others_who_control_set_no_option_to_a_path(
         ("evaluate", {"inputs": []}),
         ("evaluate", {"inputs": [10**400, 0.0, 0.0]}),
         ("branches", {"key": 7}),
-        ("play", {"rate": "fast"}),
+        ("play", {"speed": "fast"}),
         ("option engine", {"value": "quantum"}),
         ("nothing", {}),
         ("stop when", {"value": NESTED}),
