@@ -102,12 +102,19 @@ def is_picture(given: Shape, known: Shape) -> bool:
     return len(given) > 1 and known in (given, (1, *given), (given[0], 1, *given[1:]))
 
 
+def has_channels_last(given: Shape, known: Shape) -> bool:
+    """Return whether a picture has a known shape, but its channels last."""
+    return len(given) > 1 and (*given[-1:], *given[:-1]) == known
+
+
 def as_rows_remedy(shape: Shape, picture: Shape = ()) -> str:
     """Return what to do with an array of a `shape` that does not fit, or ""."""
     if len(shape) < 3 or 0 in shape:
         return ""
     if shape == picture:
         return ": x[None] is a batch of this one"
+    if has_channels_last(shape[1:], picture):
+        return ": np.moveaxis(x, -1, 1) puts the channels first"
     return ": x.reshape(len(x), -1) makes each sample a row"
 
 
@@ -198,6 +205,10 @@ def check_call(
                 raise InputError(gone[key]) from None
             if key not in names and not any(p.kind == p.VAR_KEYWORD for p in known):
                 raise UnknownNameError(f"argument of {who}", key, names) from None
+        by_name = [f"{p.name}=" for p in known if p.kind == p.KEYWORD_ONLY]
+        surplus = len(args) - sum(p.kind <= p.POSITIONAL_OR_KEYWORD for p in known)
+        if surplus > 0 and by_name and not remedy:
+            remedy = f"write {' and '.join(by_name[:surplus])}"
         more = f"; {remedy}" if remedy else ""
         raise InputError(f"{who} takes {', '.join(names)}: {error}{more}") from None
 

@@ -14,6 +14,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from traceback import walk_stack
 from typing import TYPE_CHECKING, TextIO, final
 
@@ -95,6 +96,12 @@ def inform(message: str, *, is_shown: bool = False) -> None:
     is_shown  something else shows it on this screen: only handlers of an application get it
     """
     LOG.info("%s", message, extra={"is_shown": is_shown})
+
+
+@cache
+def inform_once(message: str) -> None:
+    """Log a message of level INFO, unless this process has done so."""
+    inform(message)
 
 
 def caution(message: str) -> None:

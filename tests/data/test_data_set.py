@@ -217,6 +217,7 @@ def test_generated_data_of_another_shape_are_refused() -> None:
 def test_code_is_not_kept_in_a_file() -> None:
     refused(InputError, "make=draw").by(data.Generated(draw, inputs=2, outputs=1).settings)
     refused(InputError, "(array(").by(data.Generated, draw(0, 1, 0), inputs=2, outputs=1)
+    refused(InputError, "inputs= and outputs=").by(data.Generated, draw, 2, 1)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +12,17 @@ from scalarviz.base.checks import (
     FloatArray,
     as_batch,
     as_floats,
+    has_channels_last,
     is_picture,
     labels_as_rows,
     one_or_all,
     require,
     shorten,
 )
+from scalarviz.base.messages import inform_once
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.formulas.metric_formulas import predictions_of
+from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.precision import Precision
 from scalarviz.core.program import NONE, Operation, Program, columns
 from scalarviz.data import DataSet
@@ -31,6 +35,9 @@ if TYPE_CHECKING:
     from scalarviz.training.network.network import Network
 
 ENDS = "sigmoid", "softmax"  # whose results are probabilities
+UNSCALED = "affine", "convolution"  # first operations that take inputs as they are
+LARGE = 100.0  # inputs beyond are not scaled
+NOTHING = 1e-3  # share of the rate with which nothing is learned
 JOINS = "branch", "concatenation"  # which pass on what they read
 
 
@@ -39,9 +46,13 @@ def check_fits(data: DataSet, network: Model) -> None:
     shape = data.sample_shape if isinstance(data, TableSet) else ()
     if shape and not is_picture(shape, network.input_shape):
         takes = network.input_shape or f"rows of {network.inputs} numbers"
-        raise ShapeError(
-            f"the data has pictures of shape {shape}, and the network takes {takes}: pass "
+        remedy = (
             "inputs.reshape(len(inputs), -1), a row for each, if their numbers are in its order"
+        )
+        if has_channels_last(shape, network.input_shape):
+            remedy = "np.moveaxis(inputs, -1, 1), as the channels come first"
+        raise ShapeError(
+            f"the data has pictures of shape {shape}, and the network takes {takes}: pass {remedy}"
         )
     if (data.inputs, data.outputs) != (network.inputs, network.outputs):
         hint = ""
@@ -58,6 +69,38 @@ def check_fits(data: DataSet, network: Model) -> None:
             f"output_names are {len(names)} names, {shorten(names)}, and the network has {count} "
             f"output{'s' * (count > 1)}: give each output one name, or each class an output, with "
             "the loss 'softmax_cross_entropy'"
+        )
+
+
+def remark(model: Model, data: DataSet, batches: Batches) -> None:
+    """Inform once of data and batches from which a network surely learns little."""
+    operations = model.program.operations
+    if batches.size == 1 and any(
+        each.kind == "batch_norm" and each.settings[1] == 1.0 for each in operations
+    ):
+        inform_once(
+            "BatchNorm subtracts the mean of the batch, which is that of its 1 sample, so that "
+            "nothing before it is learned: pass batch=32, or use LayerNorm"
+        )
+    if isinstance(data, TableSet) and operations[:1] and operations[0].kind in UNSCALED:
+        inputs = data.training[0]
+        largest = max(float(inputs.max(initial=0.0)), -float(inputs.min(initial=0.0)))
+        if largest > LARGE:
+            inform_once(
+                f"inputs as large as {largest:.6g} are hardly learned from: give them mean 0 and "
+                "deviation 1, by sv.data.Arrays(inputs, targets, standardize=True) or a "
+                "StandardScaler"
+            )
+
+
+def remark_of_schedule(optimizer: Optimizer, first: int, last: int) -> None:
+    """Inform once if steps from `first` up to `last` go on after the end of a schedule."""
+    schedule = optimizer.schedule
+    end = schedule.settings.get("steps", math.inf)
+    if first <= end < last and schedule.factor(int(end)) < NOTHING:
+        inform_once(
+            f"the schedule {schedule.name!r} ends after {end:g} steps, and then the rate stays at "
+            f"{optimizer.lr * schedule.factor(int(end)):g}: its steps= are those of the training"
         )
 
 

@@ -29,6 +29,7 @@ from scalarviz.core.formulas.formula import pick
 from scalarviz.core.program import NONE, Moment, Program
 from scalarviz.engines.engine import RunOutcome
 from scalarviz.errors import GradientError, InputError, OrderError
+from scalarviz.training.network.model_queries import remark_of_schedule
 from scalarviz.training.session.actions import ACTIONS, Action, nothing
 from scalarviz.training.session.branches import Branch, Clock, Frame, Keyframes
 from scalarviz.training.session.callbacks import FirstArrivals
@@ -257,7 +258,9 @@ class Timeline:
             most = self.stops.most_steps(self, first, most)
         count = max(1, min(most, int(self.pace), self.most_steps()))
         start = time.perf_counter()
+        counted = self.trainer.bank.step_count
         outcome = self.trainer.run.steps(self.trainer.settings.optimizer, first, count)
+        remark_of_schedule(self.trainer.settings.optimizer, counted, self.trainer.bank.step_count)
         if self._stops_after(Clock(first + count)):
             outcome = self._cut(first, outcome)
         seconds = (time.perf_counter() - start) / max(1, len(outcome.losses))

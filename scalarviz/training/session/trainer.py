@@ -22,7 +22,7 @@ from scalarviz.engines.registry import AUTO
 from scalarviz.errors import InputError, OrderError, ShapeError
 from scalarviz.training.network.grown_networks import begin_with_affine
 from scalarviz.training.network.model import Model
-from scalarviz.training.network.model_queries import check_engine, check_fits, check_loss
+from scalarviz.training.network.model_queries import check_engine, check_fits, check_loss, remark
 from scalarviz.training.session.actions import Action, after, settings_after
 from scalarviz.training.session.branches import Frame
 from scalarviz.training.session.conditions import Condition
@@ -79,6 +79,7 @@ class Trainer:
     def _make_run(self) -> Run:
         settings = self.settings
         self.batches = settings.data.batches(settings.batch, self.seed)
+        remark(self.network, settings.data, self.batches)
         if self.recorded is not None:
             return self.recorded(self)
         return self.network.run(self.batches, settings.loss)

@@ -15,6 +15,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.base.messages import inform_once
 from scalarviz.errors import GradientError, InputError, OrderError, OwnershipError, ShapeError
 from scalarviz.training.session import threads
 from scalarviz.training.session.branches import Clock
@@ -265,6 +266,37 @@ def test_what_does_not_fit_is_refused_at_the_start() -> None:
     refused(InputError, "int 7").by(sv.Session, net, 7)
     refused(InputError, "100").by(sv.Session, net, PAIR, batch=100)
     assert net.engine == "python" and (net.bank.value == value).all()
+
+
+BATCH_NORM = [sv.Dense(3, 8), sv.BatchNorm(8), sv.Dense(8, 3)]
+COSINE = sv.Adam(0.01, schedule=sv.Schedule("cosine", steps=4))
+REMARKS: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
+    "a batch of 1": ({"layers": BATCH_NORM, "batch": 1}, "BatchNorm subtracts", {"batch": 2}),
+    "large inputs": ({"data": (700 * COLOURS, COLOURS)}, "inputs as large as 6", {"data": PAIR}),
+    "end of a schedule": ({"optimizer": COSINE, "steps": 5}, "after 4 steps", {"steps": 4}),
+}
+
+
+@pytest.mark.parametrize(("given", "said", "fine"), REMARKS.values(), ids=REMARKS)
+def test_what_surely_learns_little_is_noted_once(
+    given: dict[str, Any], said: str, fine: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "scalarviz")
+    inform_once.cache_clear()
+    counts: list[int] = []
+    for options in (given | fine, given, given):
+        options = {"layers": [3, 8, 3], "steps": 1, "data": PAIR, "batch": None} | options
+        net, steps = sv.Network(copy.deepcopy(options.pop("layers"))), options.pop("steps")
+        sv.Session(net, options.pop("data"), engine="python", **options).advance(steps)
+        counts.append(len(caplog.messages))
+    assert counts == [0, 1, 1] and said in caplog.messages[0]
+
+
+def test_pictures_with_channels_last_are_refused_with_the_way_to_turn_them() -> None:
+    net = sv.Network([sv.Conv2d((3, 8, 8), 4, 3), sv.Dense(144, 3)])
+    x, labels = np.zeros((5, 8, 8, 3)), [0, 1, 2, 0, 1]
+    refused(ShapeError, "(8, 8, 3)").by(sv.Session, net, (x, labels), "softmax_cross_entropy")
+    refused(ShapeError, "(5, 8, 8, 3)").by(net, x)
 
 
 # The numbers of a batch.
