@@ -78,7 +78,8 @@ def until(s: sv.Session, step: int) -> None:
     while s.step_index < step:
         if not s.playing:
             s.pause()  # raises what has ended it
-        assert time.monotonic() < end and s.playing
+            raise AssertionError(f"it has ended at step {s.step_index}")
+        assert time.monotonic() < end
         time.sleep(0.001)
 
 

@@ -628,6 +628,13 @@ def test_tasks_of_a_pool_whose_workers_have_ended_are_named() -> None:
     assert all("ended once" in error for error in runs.table().columns["error"])
 
 
+def test_a_pool_whose_workers_have_ended_is_replaced_by_another_one() -> None:
+    ended: list[object] = []
+    workers = executors.Workers("old", min, 1, lambda pool, _: ended.append(pool), 1, lambda: "new")
+    workers.restart()
+    assert (ended, workers.executor) == (["old"], "new")
+
+
 JOB = """
 import signal
 import scalarviz as sv

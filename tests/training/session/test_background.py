@@ -75,6 +75,12 @@ def test_what_is_stopped_has_stopped_once_it_was_waited_for(background: Backgrou
     assert len(seen) == at
 
 
+def test_finish_waits_no_longer_than_it_is_asked_to(background: Background) -> None:
+    background.start(counting([], "slow", rest=0.2, upto=10))
+    assert not background.finish(0.05)
+    assert background.finish()
+
+
 def test_a_job_that_ends_leaves_no_thread(background: Background) -> None:
     seen: list[str] = []
     background.start(counting(seen, "a", upto=3))
@@ -262,6 +268,14 @@ def test_without_threads_and_without_a_loop_nothing_starts(background: Backgroun
 
 def awaited_session() -> sv.Session:
     return sv.Session(sv.Network([3, 4, 3], seed=0), sv.data.Rgb(), engine="python")
+
+
+def test_a_snapshot_that_was_requested_is_filled_in_between_two_portions() -> None:
+    s = awaited_session()
+    snapshot = s.snapshot()
+    snapshot.request()
+    s.advance(1)
+    assert snapshot.ready and snapshot.moment.clock.step == s.step_index
 
 
 def test_a_snapshot_is_awaited() -> None:

@@ -15,6 +15,7 @@ from scalarviz.base.interrupt import ctrl_c
 from scalarviz.core.perceptron import Perceptron
 from scalarviz.engines.cpu.engine import CpuRun
 from scalarviz.engines.cpu.job import CpuJob
+from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.shared_clock import SharedClock
 from scalarviz.training.session.trainer import Trainer
 from tests.ctrl_c import at_each_moment
@@ -128,6 +129,20 @@ def test_a_session_stays_where_it_is_when_ctrl_c_ends_what_only_looks(
 
 
 @pytest.mark.slow
+def test_a_visit_whose_steps_are_cut_ends_where_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
+    s = training()
+
+    def cut(*given: Any) -> None:
+        s.network.bank.value[:] = 0.0
+        raise KeyboardInterrupt
+
+    visit, change = s.timeline.visit(Clock(11)), monkeypatch.context()
+    with s.doing(), suppress(KeyboardInterrupt), visit, change as patch:
+        patch.setattr(CpuRun, "steps", cut)
+        s.timeline.forward(Clock(12))
+    check_whole(s)
+
+
 def test_sessions_on_one_clock_go_on_after_ctrl_c() -> None:
     sessions = [training(), training()]
     clock = SharedClock(sessions)

@@ -7,6 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from weakref import WeakMethod
 
@@ -266,6 +267,22 @@ def test_what_does_not_fit_is_refused_at_the_start() -> None:
     refused(InputError, "int 7").by(sv.Session, net, 7)
     refused(InputError, "100").by(sv.Session, net, PAIR, batch=100)
     assert net.engine == "python" and (net.bank.value == value).all()
+
+
+def test_a_file_that_a_function_saves_has_what_it_has_written(tmp_path: Path) -> None:
+    s = session()
+
+    def write_and_save(view: Any) -> None:
+        if view.step == 2:
+            s.network.bank.value[0] = 0.25
+            s.save(tmp_path / "run.safetensors", progress=False)
+
+    s.on_step(write_and_save)
+    s.advance(3)
+    kept = sv.Session.load(tmp_path / "run.safetensors")
+    kept.seek(0)
+    kept.seek(3)
+    assert (kept.network.bank.value == s.network.bank.value).all()
 
 
 BATCH_NORM = [sv.Dense(3, 8), sv.BatchNorm(8), sv.Dense(8, 3)]

@@ -17,7 +17,8 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.errors import GradientError, InputError, OrderError, ShapeError, UnknownNameError
 from scalarviz.files.runs import restore_marks
 from scalarviz.training.session.callbacks import ConditionView
-from scalarviz.training.session.conditions import PREDICATES, QUANTITIES, STATES
+from scalarviz.training.session.conditions import PREDICATES, QUANTITIES, STATES, one_clause
+from scalarviz.training.session.stops import PastNumbers, Seen
 from tests.sessions import advanced, reloaded
 from tests.wording import refused
 
@@ -699,3 +700,12 @@ def test_every_caption_of_such_a_step_says_something(number: float) -> None:
             assert len(str(session.caption(weight))) > 20
         assert f"edited: 0.18 → {number} after step 3" in str(session.caption(7))
         assert str(number) in str(session.explain(7))
+
+
+def test_the_past_of_a_condition_is_the_newest_that_is_known_at_a_step() -> None:
+    branch, past = session().current_branch, PastNumbers()
+    condition = one_clause("weight 0 < 2.5", None)
+    for step in (1, 5, 9):
+        past.add(condition, Seen(branch, step))
+    found = [past.newest(condition, branch, step).step for step in (0, 1, 4, 5, 8, 9, 10)]
+    assert found == [-1, 1, 1, 5, 5, 9, 9]
