@@ -24,8 +24,10 @@ from scalarviz.story.caption import Caption
 from scalarviz.story.equations import EquationTerm, in_brackets, sum_line
 from scalarviz.story.formats import agreeing, both, fill, pretty, said, written_alike
 from scalarviz.story.guide import Tour, tour_caption
+from scalarviz.story.judging import is_close
+from scalarviz.story.traced_weight import path_of_neuron
 from scalarviz.training.session.branches import Clock
-from scalarviz.training.session.reading import caption
+from scalarviz.training.session.reading import caption, facts_of
 from tests.pages.node import in_web
 from tests.pages.states import spec_of
 from tests.sessions import advanced, colours, image, inverting, plane
@@ -744,3 +746,34 @@ def test_the_picture_says_one_sentence_a_part(colours: sv.Session) -> None:
         assert bool(caption.formula) == (part == "")
     assert len(set(words)) == len(words) == 7
     assert all(len(each) < 72 for each in words[:6]), "they stand in one line"
+
+
+def test_the_way_of_a_neuron_goes_on_where_its_branch_is_joined() -> None:
+    branches = sv.Dense(3, 2, "tanh"), [sv.Dense(3, 4, "tanh"), sv.Dense(4, 4)]
+    net = sv.Network([sv.Concatenate(*branches), sv.Dense(6, 2)], seed=0)
+    facts = facts_of(sv.Session(net, (np.zeros((5, 3)), np.zeros((5, 2))), engine="python"))
+    path = path_of_neuron(facts, ("affine 0.1", 1))  # the first layer of the second branch
+    assert path[-2:] == [(3, 1), (1, 3)]  # behind the two of the first one
+
+
+def test_the_slowest_wave_of_an_encoding_has_no_factor() -> None:
+    net = sv.Network([sv.FrequencyEncoding(1, 2), sv.Dense(4, 1)], seed=0)
+    s = sv.Session(net, ([[0.25]], [[0.0]]), engine="python")
+    s.advance(2, "operation")
+    assert str(s.caption()).endswith("\nsin(π × 0.25) = 0.71")
+
+
+@pytest.mark.parametrize(
+    ("other", "relative", "absolute", "found"),
+    [
+        (3.5, 0.0, 0.5, True),
+        (3.5, 0.1, 0.0, False),
+        (3.5, 0.25, 0.0, True),
+        (np.inf, 1.0, 9.0, False),
+    ],
+)
+def test_two_numbers_are_close_up_to_their_tolerance(
+    other: float, relative: float, absolute: float, found: bool
+) -> None:
+    assert is_close(3.0, other, relative, absolute) == is_close(other, 3.0, relative, absolute)
+    assert is_close(3.0, other, relative, absolute) == found
