@@ -34,6 +34,7 @@ from scalarviz.engines.cpu.records import (
     TileRecord,
     UpdateRecord,
 )
+from scalarviz.engines.cpu.tiles import number_of_chunks, number_of_tiles
 from scalarviz.engines.expression.expression_kernels import STEP, TRACE, TraceRecord
 from scalarviz.engines.registry import ENGINES, LARGE, EngineRow, choose
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UnknownNameError
@@ -646,3 +647,17 @@ def test_small_operations_one_at_a_time_are_done_by_one_core() -> None:
     net = sv.Network([64, 64, 64], seed=0, engine="cpu")
     work: Any = net._engine
     assert work._work.together(1024) and not work._work.together(1024, apart=True)
+
+
+def test_a_backward_reads_each_tile_of_a_large_batch_from_its_forward() -> None:
+    x, upstream = np.random.default_rng(0).random((4096, 3)), np.ones((4096, 2))
+    assert number_of_tiles(len(x)) > number_of_chunks(len(x))
+    net, grads = sv.Network([3, 4, 2], "tanh", seed=0, dtype="float64"), []
+    net.to("cpu")
+    for parts in (1, 64):
+        net.zero_grad()
+        for some, above in zip(np.split(x, parts), np.split(upstream, parts), strict=True):
+            net.forward(some)
+            net.backward(above)
+        grads.append(net.bank.grad.copy())
+    np.testing.assert_allclose(*grads, rtol=1e-9)
