@@ -24,7 +24,6 @@ PERCENTILE = 0.94  # share of the numbers of a map that are below its strong col
 BEYOND = 1.1  # how far beyond these the strongest color is
 FAINT = 0.05  # of the strongest map of a line: weaker ones are not made to look like it
 BESIDE_WALLS = 0.28  # most of the width of a picture that an exhibit takes beside walls
-CARD = 0.235  # width of a card, as a share of that of the picture
 
 
 @dataclass(frozen=True)
@@ -472,16 +471,15 @@ class FrameData:
         return self._divisions[width, height]
 
     def _division(self, width: float, height: float) -> Division:
-        card, exhibit = CARD * width if self.pinned is not None else 0.0, 0.0
-        stage = self._divide(width, height)
+        exhibit, stage = 0.0, self._divide(width, height)
         if self.exhibit is not None:
             exhibit = self.exhibit.wanted(stage.scene.width, stage.scene.height)
         if any(fan.top is not None for fan in self.layout.fans):
             exhibit = min(exhibit, BESIDE_WALLS * width)
-        return self._divide(width, height, exhibit, card)
+        return self._divide(width, height, exhibit, card=self.pinned is not None)
 
     def _divide(
-        self, width: float, height: float, exhibit: float = 0.0, card: float = 0.0
+        self, width: float, height: float, exhibit: float = 0.0, *, card: bool = False
     ) -> Division:
         if self.pane is not None:
             return Division.of_pane(width, height, self.pane.scale, exhibit=exhibit, card=card)

@@ -162,7 +162,7 @@ def test_every_text_can_be_read(exhibit: Exhibit, size: tuple[int, int], theme: 
 @pytest.mark.parametrize(
     ("name", "large", "small"),
     [
-        ("swatches", (245, 255), (170, 190)),
+        ("swatches", (255, 265), (180, 190)),
         ("corners", (300, 360), (220, 250)),
         ("square", (520, 530), (330, 390)),
         ("digits", (400, 440), (270, 290)),

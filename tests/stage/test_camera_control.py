@@ -78,7 +78,7 @@ def test_another_layout_is_seen_from_its_own_side_until_the_user_moves() -> None
         chosen = eyes.camera
         eyes.follow(wide)
         assert eyes.camera == chosen and eyes.layout is wide
-        eyes.frame(SIZE, Division.of(*SIZE, card=300.0).inner)
+        eyes.frame(SIZE, Division.of(*SIZE, card=True).inner)
         assert eyes.camera == chosen and not eyes.tick(0.0)
         eyes.frame(SIZE, Division.of(*SIZE).inner)
         eyes.follow(high)
@@ -87,7 +87,7 @@ def test_another_layout_is_seen_from_its_own_side_until_the_user_moves() -> None
 @pytest.mark.parametrize("cuts", [False, True])
 def test_a_camera_that_was_turned_fits_the_network_again_from_its_angle(cuts: bool) -> None:
     """A panel opens, the window changes its size, and the network is laid out anew."""
-    closed, open_ = Division.of(*SIZE).inner, Division.of(*SIZE, card=300.0).inner
+    closed, open_ = Division.of(*SIZE).inner, Division.of(*SIZE, card=True).inner
     wide, high = (laid_out(NETWORKS["12-64-64-3"], shape) for shape in (4.0, 0.5))
     eyes = CameraController(wide, "perspective", cuts=cuts)
     eyes.frame(SIZE, closed)
@@ -110,7 +110,7 @@ def test_a_camera_that_was_turned_fits_the_network_again_from_its_angle(cuts: bo
 def test_who_turns_the_camera_while_a_card_opens_has_the_network_beside_the_card() -> None:
     eyes = CameraController(laid_out(NETWORKS["3-8-3"]), "perspective")
     eyes.frame(SIZE, Division.of(*SIZE).inner)
-    box = Division.of(*SIZE, card=300.0).inner
+    box = Division.of(*SIZE, card=True).inner
     eyes.frame(SIZE, box)
     eyes.tick(0.0), eyes.tick(0.1 * QUICK)
     eyes.orbit(0.0, 0.0)
@@ -119,7 +119,7 @@ def test_who_turns_the_camera_while_a_card_opens_has_the_network_beside_the_card
 
 def test_a_card_that_opens_moves_the_network_aside_quickly() -> None:
     eyes = CameraController(laid_out(NETWORKS["3-8-3"]), "orthographic")
-    open_, closed = Division.of(*SIZE, card=300.0).inner, Division.of(*SIZE).inner
+    open_, closed = Division.of(*SIZE, card=True).inner, Division.of(*SIZE).inner
     eyes.frame(SIZE, closed)
     for before, box in ((closed, open_), (open_, closed)):
         first = places(eyes, SIZE, before)

@@ -430,7 +430,7 @@ Line = tuple[str, str, Sequence[QWidget]]  # a group of FIRST_CONTROLS or "", a 
 
 @final
 class ControlPanel(QScrollArea):
-    """A panel over the right end of the stage, whose network makes room for it.
+    """A panel over the right end of the stage, whose network and result make room for it.
 
     The first controls are at its top; all others are behind `rest`. Options that restart are
     marked.

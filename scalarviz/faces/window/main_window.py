@@ -68,7 +68,7 @@ from scalarviz.faces.controller.face import Face, Opening
 from scalarviz.faces.controller.keys import controls_for, keys_of, written_key
 from scalarviz.faces.controller.train import Autosave
 from scalarviz.faces.window.application import LoopWindow, dress, spaced
-from scalarviz.faces.window.control_bar import STYLE, ControlBar, edit
+from scalarviz.faces.window.control_bar import STYLE, WIDTH, ControlBar, edit
 from scalarviz.faces.window.picture_widget import View
 from scalarviz.scene.layout.division import Division
 from scalarviz.story.commands import COMMANDS
@@ -189,8 +189,10 @@ class MainWindow(LoopWindow):
         body, panel, title = self._body, self.controls.panel, self.title
         stage, several = self.face.stage, self.face.several
         high = body.height() - (0 if stage.present else self.controls.height())
-        parts = Division.of(body.width(), high, present=stage.present)
-        ends = (0, high) if several else (int(parts.scene.y), int(parts.strip.y))
+        look: dict[str, Any] = {"present": stage.present, "exhibit": WIDTH, "panel": WIDTH}
+        parts = Division.of(body.width(), high, **look)
+        low = parts.exhibit.y - parts.margin if parts.exhibit.width else parts.strip.y
+        ends = (0, high) if several else (int(parts.scene.y), int(low))  # the result stays in sight
         panel.free = ends[0], body.height() - ends[1]
         size, stage.menus = title.sizeHint(), 0.0
         if several or not parts.head.height:

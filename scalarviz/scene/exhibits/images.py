@@ -112,7 +112,7 @@ def paint_image(canvas: Canvas2D, box: Box, picture: npt.NDArray[np.uint8]) -> N
 
 # Swatches: inputs, outputs and targets of a network that maps colors to colors.
 
-# On a canvas, in pixels where the exhibit is 250 wide: sides of OUT and goal; of the samples width,
+# On a canvas, in pixels where the exhibit is 260 wide: sides of OUT and goal; of the samples width,
 # height and pitch of a row, side of an input, left edges of input, output and target from the left
 # edge of the frame, and size of the frame; the gap beside the samples.
 SIDE, WIDE_SWATCH, HIGH_SWATCH, PITCH, SMALL_SWATCH = 74.0, 24.0, 28.0, 58.0, 20.0
@@ -134,7 +134,7 @@ class Swatches(Exhibit):
     outputs: FloatArray
     targets: FloatArray
     focus: FloatArray | None = None
-    wide = 250.0
+    wide = 260.0
     small = 36.0 / SIDE
     lines = 3
 

@@ -16,13 +16,14 @@ from scalarviz.scene.layout.camera import Camera
 MARGIN, SMALL_MARGIN = 16.0, 10.0  # in a picture of SMALL width or more, and in others
 WIDTH, HEIGHT = 1280.0, 800.0  # of a picture whose letters have their own size; larger ones grow
 LOW = 560.0  # height in pixels below which head, strip and band are lower
-CURVE_LEFT = 84.0  # of the loss curve: right of Play and of the ends of its scale
+CURVE_LEFT = 108.0  # of the loss curve: right of Play and of the ends of its scale
 HEAD, LOW_HEAD = 56.0, 34.0  # height of the head
 PRESENTED = 1.35  # how much larger letters are in a presentation
 SMALL = 720.0  # width in pixels below which margins are small
-CARD = 260.0, 300.0  # least and largest width of a card
+CARD = 260.0, 300.0  # width that an exhibit leaves to a card, and the largest one of a card
+CARD_SHARE = 0.3  # share of the width of the picture that is enough for a card
 CARD_HIGH = 400.0  # height of a card that the exhibit below it leaves
-FOOT = 100.0  # least height of that exhibit
+FOOT = 100.0  # least height of that exhibit, half of what card and exhibit need
 SHARE = 0.42  # largest share of the width that the exhibit takes, and the card
 LEAST = 120.0  # width in pixels below which there is no exhibit and no card
 CHART = 0.58  # share of the height that a large chart takes of what is left for the network
@@ -45,7 +46,7 @@ class Division:
     head     its title, and the legend at the right of it
     scene    the stage, of the full width
     exhibit  what is learned, at the right end of the stage
-    card     the pinned weight, in the place of the exhibit, which moves below it or steps aside
+    card     the pinned weight, in the place of the exhibit, which moves below it
     inner    what is left of the stage for the network
     strip    the parts of a step
     band     the loss curve, along which one goes to other steps
@@ -88,7 +89,7 @@ class Division:
         height: float,
         *,
         exhibit: float = 0.0,
-        card: float = 0.0,
+        card: bool = False,
         present: bool = False,
         menus: float = 0.0,
         panel: float = 0.0,
@@ -97,11 +98,11 @@ class Division:
         """Divide a picture of this size, in logical pixels.
 
         exhibit  wanted width of the exhibit; 0, the default, for none
-        card     wanted width of the card; 0, the default, for none
+        card     whether there is a card; by default False
         present  True: letters are larger, without head and loss; by default False
         menus    width of menus at the right end of the head; 0, the default, for none
-        panel    width of a panel over the right end of the stage, in place of exhibit and card; 0,
-                 the default, for none
+        panel    width of a panel over the right end of the stage, in place of the card, above the
+                 exhibit; 0, the default, for none
         chart    whether a large chart stands below the network, in place of the band; by default
                  False
         """
@@ -113,20 +114,13 @@ class Division:
         high = max(1.0, height - head - strip - band)
         scene = Box(0.0, head, width, high)
         margin = min(MARGIN * scale if width >= SMALL else SMALL_MARGIN, width / 8.0, high / 8.0)
-        free = scene.inside(margin)
-        if panel:
-            free = Box(free.x, free.y, max(1.0, free.width - panel), free.height)
-            exhibit = card = 0.0
-        beside = Box(free.right, free.y, 0.0, free.height)
-        if card:  # the network keeps its numbers: the exhibit makes room
-            card = min(max(card, CARD[0] * scale), CARD[1] * scale, SHARE * width)
-            free, beside = taken(free, card, margin)
-            left = min(beside.height - CARD_HIGH * scale - margin, SHARE * beside.height)
-            beside, at_end = below(beside, margin, FOOT * scale, left if exhibit else 0.0)
-        elif exhibit and width < UPRIGHT * scene.height:
-            free, at_end = below(free, margin, LEAST, SHARE * free.height)
-        else:
-            free, at_end = taken(free, min(exhibit, SHARE * width), margin)
+        is_below = width < UPRIGHT * scene.height and not panel
+        free, at_end, beside = at_ends(
+            *(scene.inside(margin), margin, scale, exhibit),
+            card=card,
+            is_below=is_below,
+            panel=panel,
+        )
         free, large = below(free, margin, LEAST, CHART * free.height if chart else 0.0)
         return Division(
             Box(0.0, 0.0, width, height),
@@ -144,31 +138,67 @@ class Division:
     @staticmethod
     @lru_cache(maxsize=64)
     def of_pane(
-        width: float, height: float, scale: float, *, exhibit: float = 0.0, card: float = 0.0
+        width: float, height: float, scale: float, *, exhibit: float = 0.0, card: bool = False
     ) -> Division:
         """Divide a pane of this size, one of several in a picture: it has no strip and no band.
 
         scale    size of letters and margins in the picture
         exhibit  wanted width of the exhibit, which stands below the network in an upright pane; 0,
                  the default, for none
-        card     wanted width of the card; 0, the default, for none
+        card     whether there is a card; by default False
         """
         head = min(PANE_HEAD * scale, PANE_SHARE * height)
         scene = Box(0.0, head, width, max(1.0, height - head))
         margin = min(MARGIN * scale, width / 8.0, scene.height / 8.0)
-        free = scene.inside(margin)
-        at_end, beside = (Box(free.right, free.y, 0.0, free.height) for _ in range(2))
-        if card and width >= PANE_CARD * scale:
-            card = min(max(card, CARD[0] * scale), CARD[1] * scale, SHARE * width)
-            free, beside = taken(free, card, margin)
-        elif exhibit and width < UPRIGHT * scene.height:
-            free, at_end = below(free, margin, PANE_LEAST, SHARE * free.height)
-        else:
-            free, at_end = taken(free, min(exhibit, SHARE * width), margin, PANE_LEAST)
+        card = card and width >= PANE_CARD * scale
+        is_below = width < UPRIGHT * scene.height and not card
+        free, at_end, beside = at_ends(
+            *(scene.inside(margin), margin, scale, exhibit),
+            card=card,
+            is_below=is_below,
+            least=PANE_LEAST,
+        )
         whole, none = Box(0.0, 0.0, width, height), Box(0.0, height, width, 0.0)
         return Division(
             whole, Box(0.0, 0.0, width, head), scene, at_end, beside, free, none, none, scale
         )
+
+
+def at_ends(
+    free: Box,
+    margin: float,
+    scale: float,
+    exhibit: float,
+    *,
+    card: bool,
+    is_below: bool,
+    panel: float = 0.0,
+    least: float = LEAST,
+) -> tuple[Box, Box, Box]:
+    """Return what is left of a box for the network, and the boxes of exhibit and card at its end.
+
+    An exhibit has the room of a card also without one: a card that opens does not move the network.
+    OUT and goal are below the card, or below a panel in its place.
+
+    exhibit   wanted width; 0 for none
+    is_below  whether the exhibit is below the network
+    """
+    whole = free.width + 2.0 * margin
+    least_card = min(CARD[0] * scale, CARD_SHARE * whole)
+    wide = max(exhibit, least_card) if card or exhibit >= least else exhibit
+    if exhibit and is_below:
+        free, end = below(free, margin, least, SHARE * free.height)
+        end, beside = taken(end, least_card if card else 0.0, margin)
+        return free, end, beside
+    free, end = taken(free, panel - margin if panel else min(wide, SHARE * whole), margin, least)
+    beside = Box(end.right, end.y, 0.0, end.height)
+    if card or panel:
+        high = max(FOOT * scale, min(end.height - CARD_HIGH * scale - margin, SHARE * end.height))
+        has_foot = exhibit and end.height >= 2.0 * FOOT * scale
+        beside, end = below(end, margin, FOOT * scale, high if has_foot else 0.0)
+        wide = min(beside.width, CARD[1] * scale) * (not panel)
+        beside = Box(beside.right - wide, beside.y, wide, beside.height)
+    return free, end, beside
 
 
 def below(box: Box, margin: float, least: float, high: float) -> tuple[Box, Box]:

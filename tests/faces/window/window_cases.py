@@ -524,10 +524,11 @@ def case_the_panel_takes_its_room_from_the_stage_alone() -> None:
     for size in ((1280, 800), (800, 500), (640, 420)):
         bench.window.resize(*size)
         bench.settle()
-        parts = Division.of(picture.width(), picture.height())
+        parts = Division.of(picture.width(), picture.height(), exhibit=250.0, panel=panel.width())
         assert picture.width() == size[0] and bench.stage.panel == panel.width()
         assert panel.geometry().right() == picture.geometry().right()
-        assert (panel.y(), panel.height()) == (parts.scene.y, parts.scene.height)
+        assert panel.y() == parts.scene.y and panel.height() > 0.4 * parts.scene.height
+        assert panel.geometry().bottom() < parts.exhibit.y, "OUT and goal are below it"
     bench.picture.setFocus()
     bench.press(Key.Key_Escape)
     assert not panel.isVisible() and bench.stage.panel == 0.0
@@ -579,6 +580,8 @@ def with_panel(scene: str) -> None:
         bench.open_panel()
         share = network_box(bench) / alone
         assert (share >= 0.75).all(), (scene, size, share)
+        exhibit = bench.stage.frame_data().division(*bench.stage._extent).exhibit
+        assert exhibit.width > 200.0 and exhibit.y > bench.bar.panel.geometry().bottom()
         bench.close()
 
 

@@ -155,31 +155,39 @@ SIZES = [(1280, 800), (800, 500), (640, 420), (1920, 1080), (3840, 2160), (420, 
 @given(
     size=st.sampled_from(SIZES) | st.tuples(st.floats(2.0, 5000.0), st.floats(2.0, 4000.0)),
     exhibit=st.sampled_from([0.0, 250.0, 600.0]),
-    card=st.sampled_from([0.0, 300.0]),
+    card=st.booleans(),
+    panel=st.sampled_from([0.0, 300.0]),
     present=st.booleans(),
 )
 def test_the_parts_of_a_picture_lie_inside_it_and_apart(
-    size: tuple[float, float], exhibit: float, card: float, present: bool
+    size: tuple[float, float], exhibit: float, card: bool, panel: float, present: bool
 ) -> None:
     width, height = size
-    parts = Division.of(width, height, exhibit=exhibit, card=card, present=present)
+    parts = Division.of(width, height, exhibit=exhibit, card=card, panel=panel, present=present)
+    alone = Division.of(width, height, exhibit=exhibit, panel=panel, present=present)
+    if parts.exhibit.width:
+        assert parts.inner == alone.inner, "a card that opens moves nothing"
     scene, inner = parts.scene, parts.inner
     assert inner.width >= 1.0 and inner.height >= 0.5
     assert scene.has(inner.x, inner.y) and scene.has(inner.right - 1e-6, inner.bottom - 1e-6)
-    if height < 200.0:
+    if height < 200.0 or panel > 0.4 * width:
         return  # there is no room for everything
     rows = [parts.head, scene, parts.strip, parts.band]
     assert rows[0].y == 0.0 and rows[-1].bottom == pytest.approx(height)
     for above, below in itertools.pairwise(rows):
         assert above.bottom == pytest.approx(below.y) and below.width == width
     beside = [each for each in (inner, parts.card) if each.width]
+    assert not (card and panel and parts.card.width)
+    if alone.exhibit.width and scene.height > 250.0 * parts.scale:
+        assert min(parts.exhibit.width, parts.exhibit.height) >= 100.0, "the result stays"
     if parts.exhibit.width and parts.exhibit.y == inner.y:
         beside.append(parts.exhibit)
-    elif parts.exhibit.width:  # it is below the network, or below the card
-        above, whole = parts.card if parts.card.width else inner, parts.exhibit
-        assert card or width < UPRIGHT * scene.height
-        assert above.bottom < whole.y and (above.x, above.right) == (whole.x, whole.right)
-        assert whole.bottom < parts.strip.y and above.height > whole.height
+    elif parts.exhibit.width:  # it is below the network, a card or a panel
+        whole = parts.exhibit
+        assert card or panel or width < UPRIGHT * scene.height
+        assert whole.bottom < parts.strip.y and whole.y > inner.y + 90.0
+        assert not any(whole.meets(each) for each in beside)
+        beside = beside[:1] if width < UPRIGHT * scene.height else beside
     for left, right in itertools.pairwise(beside):
         assert left.right < right.x and right.y == inner.y
     assert beside[-1].right < width
@@ -187,17 +195,18 @@ def test_the_parts_of_a_picture_lie_inside_it_and_apart(
 
 
 def test_a_picture_is_divided_as_it_was_agreed() -> None:
-    parts = Division.of(1280, 800, exhibit=250.0, card=280.0)
+    parts = Division.of(1280, 800, exhibit=280.0, card=True)
     assert (parts.head.height, parts.strip.height, parts.band.height) == (56.0, 28.0, 86.0)
     assert parts.scene == Box(0.0, 56.0, 1280.0, 630.0) and parts.scale == 1.0
     assert parts.card == Box(984.0, 72.0, 280.0, 400.0)
     assert parts.exhibit == Box(984.0, 488.0, 280.0, 182.0)
     assert parts.inner == Box(16.0, 72.0, 952.0, 598.0)
-    assert not Division.of(1366, 656, exhibit=250.0, card=280.0).exhibit.width
-    parts = Division.of(800, 460, exhibit=250.0, card=280.0)
+    assert Division.of(1280, 800, exhibit=280.0, panel=300.0).exhibit == Box(980, 488, 284, 182)
+    assert Division.of(1366, 656, exhibit=250.0, card=True).exhibit.height == 100.0
+    parts = Division.of(800, 460, exhibit=250.0, card=True)
     assert (parts.head.height, parts.strip.height, parts.band.height) == (34.0, 26.0, 62.0)
-    assert parts.scene.height == 338.0 and not parts.exhibit.width
-    assert parts.card.right == 784.0
+    assert parts.scene.height == 338.0 and parts.exhibit == Box(534.0, 256.0, 250.0, 100.0)
+    assert parts.card == Box(534.0, 50.0, 250.0, 190.0)
     parts = Division.of(2560, 1600, present=True)
     assert parts.scale == pytest.approx(2.7) and parts.head.height == 0.0
     assert parts.strip.height == pytest.approx(75.6) and not parts.band.height
@@ -441,8 +450,8 @@ def test_the_curves_stand_in_the_place_of_the_pane_that_a_row_lacks() -> None:
 
 
 @pytest.mark.parametrize("size", [(640, 420), (266, 160), (430, 300), (160, 400), (30, 20)])
-@pytest.mark.parametrize("card", [0.0, 300.0])
-def test_the_parts_of_a_pane_lie_beside_each_other(size: tuple[int, int], card: float) -> None:
+@pytest.mark.parametrize("card", [False, True])
+def test_the_parts_of_a_pane_lie_beside_each_other(size: tuple[int, int], card: bool) -> None:
     parts = Division.of_pane(*size, 1.0, exhibit=0.36 * size[0], card=card)
     boxes = [parts.head, parts.inner, parts.exhibit, parts.card]
     boxes = [box for box in boxes if box.width and box.height]
@@ -450,7 +459,7 @@ def test_the_parts_of_a_pane_lie_beside_each_other(size: tuple[int, int], card: 
         assert box.x >= 0.0 and box.right <= size[0] + 1e-9 and box.bottom <= size[1] + 1e-9
         assert not any(box.meets(other) for other in boxes[:i])
     assert parts.strip.height == parts.band.height == 0.0
-    assert bool(parts.card.width) == (card > 0.0 and size[0] >= 560)
+    assert bool(parts.card.width) == (card and size[0] >= 560)
 
 
 @pytest.mark.some(14)
