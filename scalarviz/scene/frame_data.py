@@ -449,14 +449,17 @@ class FrameData:
 
     @property
     def chosen_rows(self) -> list[int]:
-        """Bank indices of the weights that are hovered and pinned."""
+        """Bank indices of the weights that are hovered and pinned; that which is guessed alone."""
+        if self.guess is not None:
+            return [self.guess.row]
         cards = [each for each in (self.hover, self.pinned) if each is not None]
         return [card.row for card in cards if card.row != NONE]
 
     @property
     def chosen_neurons(self) -> list[Neuron]:
-        """The neurons that are hovered and pinned."""
-        return [each for each in (self.hover_neuron, self.pinned_neuron) if each is not None]
+        """The neurons that are hovered and pinned; none while one guesses."""
+        named = self.hover_neuron, self.pinned_neuron
+        return [each for each in named if each is not None and self.guess is None]
 
     @property
     def is_upright(self) -> bool:

@@ -125,7 +125,7 @@ FEW_ROWS = 64  # rows of a plate that are looked up one by one
 
 
 def focus_of(frame_data: FrameData) -> Focus | None:
-    """Return what is in focus: under the mouse, else pinned, else spoken of; None for all."""
+    """Return what is in focus: guessed, else under the mouse, pinned or spoken of; None for all."""
     rows = rows_in_focus(frame_data)
     layout = frame_data.layout
     found = [(row, layout.fan_of(row)) for row in rows]
@@ -151,6 +151,8 @@ def focus_of(frame_data: FrameData) -> Focus | None:
 def rows_in_focus(frame_data: FrameData) -> list[int]:
     """Return the bank indices of a cube, a sum or a column, in order."""
     layout = frame_data.layout
+    if frame_data.guess is not None:
+        return [frame_data.guess.row]
     looked = (
         (frame_data.hover, frame_data.hover_neuron),
         (frame_data.pinned, frame_data.pinned_neuron),

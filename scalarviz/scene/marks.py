@@ -33,7 +33,8 @@ def draw_marks(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: 
 
 def draw_chosen(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
     """Draw brackets around what is spoken of, hovered, pinned, and pointed at in the caption."""
-    caption, pointed = frame_data.words.caption, frame_data.pointed
+    caption = frame_data.words.caption if frame_data.guess is None else None
+    pointed = frame_data.pointed
     rows: list[int] = [*frame_data.beside, *frame_data.chosen_rows]
     neurons: list[Neuron | None] = [*frame_data.chosen_neurons]
     if frame_data.moment is not None and caption is not None:

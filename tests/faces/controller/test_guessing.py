@@ -88,6 +88,15 @@ def state_of(session: sv.Session) -> list[bytes]:
     return [np.asarray(each).tobytes() for each in (bank.value, bank.grad)]
 
 
+def test_the_weight_that_is_asked_about_is_marked_and_lit_alone(controller: Controller) -> None:
+    row, stage = asked_about(controller, 1), stage_of(controller)
+    stage.pin((row + 1) % 9)
+    stage.hover_neuron = stage.plan.neurons[0].values, 0
+    seen = stage.frame_data()
+    assert seen.chosen_rows == [row] and seen.chosen_neurons == []
+    assert seen.focus is not None and seen.focus.rows == {row}
+
+
 def test_the_key_asks_before_the_step(controller: Controller, session: sv.Session) -> None:
     session.advance(2)
     assert not shown(controller, "guess").value
