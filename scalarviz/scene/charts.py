@@ -244,7 +244,6 @@ def draw_loss(
         )
         return chart
     scales = replace(steps, losses=LossScale.of(found))
-    write_scale(canvas, scales, curve, theme, scale, words_from)
     others = [(each.number, scales.all_points(each.steps, each.losses)) for each in curve.others]
     with canvas.clip(plot.x - 4.0, plot.y - 4.0, plot.width + 8.0, plot.height + 8.0):
         for _, points in others:
@@ -255,6 +254,7 @@ def draw_loss(
             draw_places(canvas, scales, each, color, theme, scale)
         if curve.pointed is not None:
             draw_step(canvas, scales, curve.pointed, theme.accent)
+    write_scale(canvas, scales, curve, theme, scale, words_from, owns[-1])  # no line is over it
     marks = [
         (scales.x(step), step) for step, _ in curve.marks if scales.first <= step <= scales.last
     ]
@@ -268,10 +268,12 @@ def write_scale(
     theme: Theme,
     scale: float,
     words_from: float,
+    own: FloatArray,
 ) -> None:
     """Write the ends of the scale and of the steps, and what the curve or the mouse is on.
 
     words_from  x of the end of the parts of a step: right of it are the words that fit
+    own         pixels of the curve: words in the plot are above it where it is low
     """
     about, plot, size, losses = (
         about_curve(curve, theme),
@@ -279,13 +281,21 @@ def write_scale(
         LETTERS * scale,
         scales.losses,
     )
-    look: dict[str, Any] = {"size": size, "color": theme.quiet}
+    look: dict[str, Any] = {"size": size, "color": theme.quiet, "outline": theme.ground}
     draw_ends(canvas, scales, theme, scale)
-    low, pad, gap = plot.bottom - 6.0 * scale, 8.0 * scale, 12.0 * scale
+    pad, gap = 8.0 * scale, 12.0 * scale
+
+    def free(x: float) -> float:
+        """Return the base of words from x on, at the end of the plot that the curve leaves free."""
+        near = own[np.abs(own[:, 0] - x - 1.5 * size) < 2.5 * size, 1]
+        is_low = bool(len(near)) and np.nanmean(near) > plot.y + 0.5 * plot.height
+        return plot.y + size if is_low else plot.bottom - 6.0 * scale
+
     if not losses.is_linear and plot.width > 20.0 * size:
-        canvas.text(plot.x + pad, low, text("chart.log"), **look)
+        canvas.text(plot.x + pad, free(plot.x + pad), text("chart.log"), **look)
     if plot.right - scales.x(curve.at) > 3.0 * size:  # else it is named beside the curve
-        canvas.text(plot.right - pad, low, f"{scales.last:,.0f}", anchor="right", **look)
+        right, last = plot.right - pad, f"{scales.last:,.0f}"
+        canvas.text(right, free(right - 3.0 * size), last, anchor="right", **look)
     left = max(plot.x + OF_PARTS * plot.width * (words_from > 0.0), words_from + gap)
     right, wide = plot.right, canvas.measure(about[0][0], size=size)
     is_over = len(about) == 1 and about[0][1] != theme.quiet and wide > right - left
@@ -294,7 +304,7 @@ def write_scale(
     for words, color in about:
         words = canvas.fit(words, right - left, size=size) if color == theme.accent else words
         if words.strip(". ") and canvas.measure(words, size=size) <= right - left:
-            look |= {"color": color, "outline": theme.ground}
+            look |= {"color": color}
             right -= canvas.text(right, base, words, anchor="right", **look) + gap
 
 

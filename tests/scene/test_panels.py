@@ -185,6 +185,19 @@ def test_losses_below_zero_have_a_curve_and_numbers(canvas: Canvas2D) -> None:
     )
 
 
+@pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)], ids=["falls", "rises"])
+def test_the_curve_runs_through_no_word_of_its_plot(order: slice) -> None:
+    canvas = Words(WIDTH, HEIGHT)
+    chart = draw_loss(canvas, BOX, LEFT, replace(curve(), losses=LOSSES[order], at=5.0), DARK)
+    assert chart is not None
+    x = np.linspace(chart.plot.x, chart.plot.right, 500)
+    y = np.interp(x, *chart.own.T)
+    within = [(words, box) for words, box in canvas.found if chart.plot.has(box.x, box.y + 1.0)]
+    assert {"log", "11"} <= {words for words, _ in within}
+    for words, box in within:
+        assert not any(map(box.has, x, y)), words
+
+
 def test_a_long_curve_keeps_its_highest_and_its_lowest() -> None:
     y = RNG.normal(size=5_000)
     y[1234], y[4321] = 99.0, -99.0
