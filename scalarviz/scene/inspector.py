@@ -14,9 +14,11 @@ from scalarviz.scene.charts import draw_history
 from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.frame_data import FrameData, History
+from scalarviz.scene.labels import tied_color
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.marks import (
     box_of,
+    box_of_neuron,
     box_of_sphere,
     cube_boxes,
 )
@@ -283,9 +285,9 @@ def wrapped(
 TIP_ROW, TIP_PAD = 18.0, 12.0  # height of a line, and margins in pixels
 TIP_STEP = 12.0  # pixels between two places that are tried
 # What it costs to cover a pixel of each, and to be a pixel further away.
-HOVERED, ENDS, PANEL, FAN, SPHERE, OTHER = 1e6, 100.0, 20.0, 2.0, 10.0, 0.3
+HOVERED, RESULT, ENDS, FAN, SPHERE, OTHER = 1e6, 1e4, 100.0, 2.0, 10.0, 0.3
 FAR_TIP = 8.0
-MOST_CUBES = 200  # cubes that it keeps clear of
+MOST_CUBES, MOST_INPUTS = 200, 32  # cubes and inputs that it keeps clear of
 
 
 def draw_hover(
@@ -332,7 +334,7 @@ def tooltip_box(
     size = wide + 2.0 * TIP_PAD * scale, (30.0 + TIP_ROW * len(card.facts)) * scale
     ends, cubes = boxes_of_sum(see, frame_data, card.row)
     groups: list[tuple[float, Iterable[Box | None]]] = [
-        (PANEL, [division.card, division.exhibit]),
+        (RESULT, [division.card, division.exhibit, *inputs_of(see, frame_data, scale)]),
         (ENDS, messages),
         (ENDS, [each.box for each in numbers_on_cubes(canvas, see, frame_data, scale)[0].values()]),
         (ENDS, [box and box.inside(-1.0) for box in ends]),
@@ -396,6 +398,14 @@ def boxes_of_sum(
     rows = fan.rows_of(unit) if len(fan.columns) <= MOST_CUBES else ()
     ends = [box_of_sphere(see, point, fan.radius) for point in fan.ends_of(row, unit)]
     return ends, cube_boxes(see, frame_data, rows, 0.4)
+
+
+def inputs_of(see: Projection, frame_data: FrameData, scale: float) -> list[Box | None]:
+    """Return the boxes of IN: the color that goes in, and the first neurons."""
+    tied, line = tied_color(see, frame_data, scale), frame_data.layout.neurons[:1]
+    first = [(each.values, i) for each in line for i in range(min(len(each.points), MOST_INPUTS))]
+    own = [box_of_neuron(see, frame_data.layout, each) for each in first]
+    return own if tied is None else [tied.box, *own]
 
 
 def cubes_of(see: Projection, frame_data: FrameData) -> list[Box]:

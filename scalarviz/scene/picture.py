@@ -426,7 +426,8 @@ class Picture:
             canvas.by_turns("words", (see, key), lambda part: taken.write(part, theme, boxes))
         draw_hovered(canvas, cells, frame_data, theme, scale)
         pairs = [] if tray is None else draw_tray(canvas, see, frame_data, tray, theme)
-        draw_hover(canvas, see, frame_data, theme, division, boxes)
+        over = boxes if tray is None else [*boxes, tray]
+        draw_hover(canvas, see, frame_data, theme, division, over)
         told = [*draw_opened(canvas, division, frame_data, theme), *told]
         overlay.draw_marks_key(canvas, division, frame_data, theme)
         overlay.draw_help(canvas, division, frame_data.help, theme)

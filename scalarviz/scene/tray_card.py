@@ -28,7 +28,8 @@ LARGEST = 0.8  # most of a stage that the card takes
 def tray_box(frame_data: FrameData, division: Division) -> Box | None:
     """Return where the card of a hovered, pinned or explained tray stands; None without one.
 
-    It stands in the place of the card of what is pinned, which makes room, else at the lower right.
+    It stands in the place of the card of what is pinned, which makes room, else beside its neuron:
+    the result is seen.
     """
     found, stage, card = tray_of(frame_data), division.scene, division.card
     if found is None:
@@ -37,13 +38,12 @@ def tray_box(frame_data: FrameData, division: Division) -> Box | None:
     high += -(-min(PAIRS, found[0].inputs) // COLUMNS) * PAIR[1]
     scale = min(division.scale, LARGEST * stage.height / high, LARGEST * stage.width / wide)
     if card.width:
-        scale = min(scale, card.width / wide)
+        scale = min(scale, card.width / wide, card.height / high)
         return Box(card.x, card.y, wide * scale, high * scale)
-    corner = stage.right - wide * scale - MARGIN, stage.bottom - high * scale - MARGIN
-    if frame_data.told is not None:  # beside its neuron, and the result is seen
-        inner, is_late = division.inner, 2 * found[0].after > len(frame_data.layout.neurons)
-        corner = inner.x if is_late else inner.right - wide * scale, corner[1]
-    return Box(*corner, wide * scale, high * scale)
+    inner, is_late = division.inner, 2 * found[0].after > len(frame_data.layout.neurons)
+    left = inner.right - wide * scale
+    left = 0.5 * (inner.x + left) if is_late else left  # right of IN
+    return Box(left, stage.bottom - high * scale - MARGIN, wide * scale, high * scale)
 
 
 def draw_tray(

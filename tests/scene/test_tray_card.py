@@ -1,13 +1,17 @@
 """The card of a tray whose cubes stand nowhere: the strongest pairs of input and cube."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.scene.inspector import inputs_of
 from scalarviz.scene.tray_card import PAIRS, tray_box, tray_of
 from scalarviz.stage.render_options import RenderOptions, drawn
 from scalarviz.stage.stage import Stage
 from scalarviz.stage.stages import Stages
+from tests.scene.measures import projection
 
 
 @pytest.fixture
@@ -29,7 +33,13 @@ def test_a_hovered_square_opens_its_row_in_the_next_picture(stages: Stages) -> N
     data = stage.frame_data()
     fan, unit = tray_of(data)
     assert (unit, fan.inputs) == (5, 40)
-    assert data.division(1280.0, 800.0).scene.meets(tray_box(data, data.division(1280.0, 800.0)))
+    for line, size in itertools.product((1, 2), ((800, 500), (1280, 800))):
+        stage.resize(*size)
+        stage.hover_neuron = neuron_of(stage, line, 5)
+        data, division = stage.frame_data(), stage.frame_data().division(*size)
+        box, first = tray_box(data, division), inputs_of(projection(stage), data, 1.0)
+        assert division.inner.has(box.x, box.y) and division.exhibit.width
+        assert not any(map(box.meets, [division.exhibit, *first])), (line, size)
 
 
 @pytest.mark.parametrize("size", [(800, 500), (1280, 800), (3840, 2160)])

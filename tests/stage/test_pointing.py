@@ -15,7 +15,7 @@ from scalarviz.core.program import Moment
 from scalarviz.errors import InputError, OwnershipError
 from scalarviz.scene import inspector
 from scalarviz.scene.canvas.canvas2d import Canvas2D
-from scalarviz.scene.inspector import boxes_of_sum, tooltip_box
+from scalarviz.scene.inspector import boxes_of_sum, inputs_of, tooltip_box
 from scalarviz.scene.layout.division import Division
 from scalarviz.scene.marks import box_of
 from scalarviz.stage.pointing import DIRECTIONS, PointerTarget, next_target, places_of
@@ -341,8 +341,8 @@ def test_the_tooltip_covers_neither_its_cube_nor_the_neurons_it_joins(
         tip = tooltip_box(canvas, see, seen, division)
         cube = box_of(see, seen, seen.hover.row, seen.hover_neuron, 0.5)
         assert tip is not None and cube is not None and not tip.meets(cube)
-        for end in boxes_of_sum(see, seen, row)[0]:
-            assert not tip.meets(end)
+        ends = boxes_of_sum(see, seen, row)[0]
+        assert not any(map(tip.meets, [*ends, division.exhibit, *inputs_of(see, seen, 1.0)])), row
         scene = division.scene
         assert tip.x >= scene.x and tip.right <= scene.right
         assert tip.y >= scene.y and tip.bottom <= scene.bottom
@@ -386,6 +386,7 @@ def test_the_tooltip_covers_no_hovered_sphere(
         tip = tooltip_box(Canvas2D(*size), see, seen, seen.division(*size))
         ball = box_of(see, seen, seen.hover.row, seen.hover_neuron, 0.5)
         assert tip is not None and ball is not None and not tip.meets(ball)
+        assert not any(map(tip.meets, inputs_of(see, seen, 1.0))), neuron
         studio.stage(stage, 9.0, size)
         assert seen.hover.name in stage.picture().words
 
