@@ -13,7 +13,7 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.labels import Obstacles
-from scalarviz.scene.layout.division import Box, Division
+from scalarviz.scene.layout.division import NOWHERE, Box, Division
 from scalarviz.story.caption import Caption, Piece
 
 PieceBox = tuple[Box, Piece]  # the box of a piece on the picture
@@ -36,11 +36,12 @@ def draw_caption(
     frame_data: FrameData,
     theme: Theme,
     taken: Obstacles | None = None,
+    head: Box = NOWHERE,
 ) -> tuple[Box, list[PieceBox]]:
     """Draw the caption on a card where it covers least; return the card, and boxes of pieces.
 
     If there is no room for all lines, the formula is left out, then the lines: a click on the card
-    opens them. A card that would cover something is narrower.
+    opens them. A card that would cover something is narrower, or in the place of the title, `head`.
     Offers are below the title: the last row of the card is left to them.
     """
     words, scale, offers = frame_data.words, division.scale, bool(frame_data.offers)
@@ -66,8 +67,12 @@ def draw_caption(
             break
     if card is None or not heads:
         return nothing, []
-    canvas.box(*card.place, theme.panel[:7], radius=8.0 * scale, outline=theme.rim)
     y = card.y + 0.5 * pad
+    if head.width and not offers and taken is not None and taken.covered(card):
+        card, rows = head, []
+        heads = heading(canvas, title, head.width - 2.0 * pad, SMALLER[1] / SIZE * scale, 2)
+        y = head.y + 0.5 * head.height - sum(0.725 * letters for _, letters in heads)
+    canvas.box(*card.place, theme.panel[:7], radius=8.0 * scale, outline=theme.rim)
     for line, letters in heads:
         y += 1.25 * letters
         canvas.text(card.x + pad, y, line, size=letters, color=theme.ink, bold=True)

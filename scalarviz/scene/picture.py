@@ -397,7 +397,7 @@ class Picture:
             if frame_data.pane is not None:
                 return None, [], [], []
             chart = overlay.draw_band(part, division, frame_data, theme, cells)
-            caption, told = draw_caption(part, division, frame_data, theme, taken)
+            caption, told = draw_caption(part, division, frame_data, theme, taken, title)
             inner = caption.inside(CARD_PAD * scale)
             buttons = overlay.draw_offers(part, inner, frame_data.offers, theme, scale)
             made, boxes = draw_chips(part, division, frame_data, theme, taken, [caption])
@@ -421,6 +421,8 @@ class Picture:
             head,
             steady=True,
         )
+        title = division.head if legend is None else replace(division.head, width=legend.x)
+        title = title.inside(min(4.0 * scale, 0.1 * title.height))
         chart, told, buttons, boxes = canvas.by_turns("band", key, band)
         with canvas.clip(*division.view.place):
             canvas.by_turns("words", (see, key), lambda part: taken.write(part, theme, boxes))

@@ -28,7 +28,7 @@ from scalarviz.scene.lines import pointed_rows
 from scalarviz.scene.marks import box_of_neuron, cube_boxes, draw_chosen
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import Caption, Piece, plain_lines
-from tests.scene.measures import DARK, projection, stage_of, trained
+from tests.scene.measures import DARK, flat_of, projection, stage_of, trained
 from tests.sessions import advanced
 from tests.studio import Studio
 
@@ -227,6 +227,31 @@ def test_what_is_named_is_marked_where_it_is_named(name: str, size: tuple[int, i
             assert len(canvas.vertices()) > before, moment
     finally:
         session.back(len(session.operations), "operation")
+
+
+@pytest.mark.parametrize(
+    "name", ["rgb", "xor", *(pytest.param(n, marks=pytest.mark.slow) for n in SLOW)]
+)
+def test_in_a_low_picture_no_caption_covers_a_ball_or_a_tray(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    covered: list[float] = []
+
+    def noted(part: Any, division: Any, data: Any, theme: Any, taken: Any, head: Box) -> Any:
+        found = draw_caption(part, division, data, theme, taken, head)
+        covered.append(taken.covered(found[0]))
+        return found
+
+    monkeypatch.setattr("scalarviz.scene.picture.draw_caption", noted)
+    session = trained(name).session
+    session.seek(0)
+    try:
+        for count in (0, *(1 for _ in session.operations)):
+            session.advance(count, "operation")
+            flat_of(stage_of(trained(name), (800, 500)))
+    finally:
+        session.seek(20)
+    assert len(covered) > len(session.operations) and max(covered) == 0.0
 
 
 @pytest.mark.slow
