@@ -41,29 +41,38 @@ LEAST_LETTERS = 8.0  # pixels of the name of a pane; smaller ones are left out
 Button = tuple[Box, str]  # the box and the label of a button
 
 
+def draw_title(canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme) -> None:
+    """Draw the title."""
+    box, margin, size = division.head, TITLE_LEFT * division.scale, HEAD * division.scale
+    base = box.y + 0.5 * min(box.height, TALL_HEAD * division.scale) + 0.36 * size
+    look: dict[str, Any] = {"size": size, "color": theme.ink, "bold": True}
+    words, room = frame_data.words.title, box.width - 3.0 * margin
+    canvas.text(margin, base, words, room=room, **look)
+
+
 def draw_head(
-    canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme, news: str = ""
+    canvas: Canvas2D,
+    division: Division,
+    frame_data: FrameData,
+    theme: Theme,
+    news: str = "",
+    *,
+    titled: bool = True,
 ) -> Box | None:
     """Draw the title, and the legend at the right of it; return the box of the legend, or None.
 
-    news  what the legend has to say besides what the cubes show
+    news    what the legend has to say besides what the cubes show
+    titled  whether the title is drawn; by default True. It has its room anyway.
     """
     box, scale = division.head, division.scale
     if not box.height:
         return None
     ends = ends_of(frame_data.cubes)
     news = news or news_of(frame_data.cubes)
-    margin, size = TITLE_LEFT * scale, HEAD * scale
-    base = box.y + 0.5 * min(box.height, TALL_HEAD * scale) + 0.36 * size
-    left = 1.6 * margin + canvas.text(
-        margin,
-        base,
-        frame_data.words.title,
-        size=size,
-        color=theme.ink,
-        bold=True,
-        room=box.width - 3.0 * margin,
-    )
+    wide = canvas.measure(frame_data.words.title, size=HEAD * scale, bold=True)
+    left = TITLE_LEFT * scale * 1.6 + min(wide, box.width - 3.0 * TITLE_LEFT * scale)
+    if titled:
+        draw_title(canvas, division, frame_data, theme)
     return draw_legend(canvas, box, scale, ends, frame_data.layout, theme, left, news)
 
 

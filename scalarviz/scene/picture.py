@@ -390,7 +390,8 @@ class Picture:
                 factor = frame_data.cubes.moved[1]
                 news = text("legend.moved", factor=f"{factor:g}") if factor > 1.0 else ""
                 news = text("legend.pushes") if arrows else news
-                legend = overlay.draw_head(part, division, frame_data, theme, news)
+                look = frame_data, theme, news
+                legend = overlay.draw_head(part, division, *look, titled=False)
             return legend, draw_strip(part, division, frame_data, theme)
 
         def band(part: Canvas2D) -> tuple[Chart | None, list[PieceBox], list[Button], list[Box]]:
@@ -398,6 +399,8 @@ class Picture:
                 return None, [], [], []
             chart = overlay.draw_band(part, division, frame_data, theme, cells)
             caption, told = draw_caption(part, division, frame_data, theme, taken, title)
+            if division.head.height and not caption.meets(division.head):
+                overlay.draw_title(part, division, frame_data, theme)
             inner = caption.inside(CARD_PAD * scale)
             buttons = overlay.draw_offers(part, inner, frame_data.offers, theme, scale)
             made, boxes = draw_chips(part, division, frame_data, theme, taken, [caption])
