@@ -42,8 +42,6 @@ from scalarviz.scene.telling import (
 from scalarviz.story.caption import Caption, Summand, Summed
 from scalarviz.story.facts import Neuron
 
-RIM = 0.29  # from the box around a ball to the square in it, relative to the radius
-
 
 def draw_told(
     canvas: Canvas2D,
@@ -97,8 +95,7 @@ def draw_told(
     box = card_place(wide, high, around, see_box, others)
     if box is None:
         return boxes
-    end = own[0].inside(RIM * ball.radius)  # a corner of it is on the ball
-    draw_card(canvas, theme, box, end, back=back)
+    draw_card(canvas, theme, box, around, back=back)
     if summed is not None:
         chips = [None if each.ball is None else each.color for each in lanes]
         draw_bars(canvas, theme, summed, chips, box, signs, part, back=back)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.core.program import NONE
-from scalarviz.scene.annotations import SMALLEST_BALL, around_ball, sign_words, write_end
+from scalarviz.scene.annotations import sign_words, write_end
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.frame_data import FrameData
@@ -121,10 +121,8 @@ def obstacles(see: Projection, frame_data: FrameData, scale: float) -> Obstacles
     """Return what labels must not cover, as seen."""
     layout = frame_data.layout
     tied = tied_color(see, frame_data, scale)
+    boxes = [] if tied is None else [tied.box]
     spheres, _ = spheres_seen(see, layout)
-    large = spheres[spheres[:, 2] >= SMALLEST_BALL * scale].tolist()
-    boxes = [around_ball((x, y, radius), scale).box for x, y, radius in large]  # their numbers
-    boxes += [] if tied is None else [tied.box]
     quads = see(layout.once("outlines", outlines_of)).xy.reshape(-1, 4, 2)
     quads = quads[np.isfinite(quads).all(axis=(1, 2))]
     (right, down), (left, low) = ((quads[:, place] - quads[:, 0]).T for place in (1, 3))

@@ -19,7 +19,6 @@ from scalarviz.scene.lights import rows_of_sum, rows_walked
 from scalarviz.story.facts import Neuron
 
 LEAST_FROZEN = 8.0  # least pixels of a frozen cube at which it is marked
-CLEAR = 2.0  # pixels from a number to its brackets, besides those from a cube
 SPOKEN = 3  # neurons and cubes of a caption that are marked
 MOST_FROZEN = 1500  # frozen cubes that are marked
 
@@ -46,7 +45,7 @@ def draw_chosen(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
     chosen = {*rows} - {NONE}
     written = numbers_on_cubes(canvas, see, frame_data, canvas.scale)[0] if chosen else {}
     for row in chosen:
-        number = written[row].box.inside(-CLEAR * canvas.scale) if row in written else None
+        number = written[row].box if row in written else None
         boxes += [box.around(number) for box in cube_boxes(see, frame_data, [row], None)]
     for box in filter(None, boxes):
         bracket(canvas, box, theme.lit)

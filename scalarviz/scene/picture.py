@@ -31,6 +31,7 @@ from scalarviz.base.texts import text
 from scalarviz.core.program import Program
 from scalarviz.errors import DisplayError
 from scalarviz.scene import overlay
+from scalarviz.scene.annotations import SMALLEST_BALL, around_ball
 from scalarviz.scene.bead_arrays import beads_of, grounds_of
 from scalarviz.scene.callout import draw_told
 from scalarviz.scene.canvas.canvas2d import Canvas2D
@@ -398,7 +399,7 @@ class Picture:
             if frame_data.pane is not None:
                 return None, [], [], []
             chart = overlay.draw_band(part, division, frame_data, theme, cells)
-            caption, told = draw_caption(part, division, frame_data, theme, taken, title)
+            caption, told = draw_caption(part, division, frame_data, theme, clear, title)
             if division.head.height and not caption.meets(division.head):
                 overlay.draw_title(part, division, frame_data, theme)
             inner = caption.inside(CARD_PAD * scale)
@@ -426,6 +427,9 @@ class Picture:
         )
         title = division.head if legend is None else replace(division.head, width=legend.x)
         title = title.inside(min(4.0 * scale, 0.1 * title.height))
+        balls = taken.spheres[taken.spheres[:, 2] >= SMALLEST_BALL * scale].tolist()
+        numbers = [around_ball((x, y, radius), scale).box for x, y, radius in balls]
+        clear = replace(taken, boxes=[*taken.boxes, *numbers])  # no sentence is over a number
         chart, told, buttons, boxes = canvas.by_turns("band", key, band)
         with canvas.clip(*division.view.place):
             canvas.by_turns("words", (see, key), lambda part: taken.write(part, theme, boxes))

@@ -302,10 +302,14 @@ def card_place(
     return best
 
 
+IN_BALL = 0.146  # from the box around a ball to the square in it, relative to the width
+
+
 def draw_card(canvas: Canvas2D, theme: Theme, box: Box, subject: Box, *, back: bool) -> None:
-    """Draw an empty card, with a line to what it is about."""
+    """Draw an empty card, with a line to the ball that it is about, see `told_about`."""
     light, scale = theme.accent if back else theme.light, canvas.scale
-    lead(canvas, box, subject, light)
+    ball = subject.inside(BESIDE * scale)
+    lead(canvas, box, ball.inside(IN_BALL * ball.width), light)
     rim, line, fill = 8.0 * scale, 1.5 * scale, theme.panel[:7]
     canvas.box(box.x, box.y, box.width, box.height, fill, radius=rim, outline=light, line=line)
 

@@ -205,9 +205,7 @@ def test_the_line_of_a_card_ends_on_the_ball_that_it_is_about(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ends: list[Box] = []
-    monkeypatch.setattr(
-        "scalarviz.scene.callout.draw_card", lambda canvas, theme, box, end, back: ends.append(end)
-    )
+    monkeypatch.setattr("scalarviz.scene.telling.lead", lambda *given: ends.append(given[2]))
     for stage in stages("rgb", (1280, 800)):
         known = len(ends)
         drawn_terms(stage)
