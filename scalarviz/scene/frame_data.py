@@ -458,8 +458,8 @@ class FrameData:
     @property
     def chosen_neurons(self) -> list[Neuron]:
         """The neurons that are hovered and pinned; none while one guesses."""
-        named = self.hover_neuron, self.pinned_neuron
-        return [each for each in named if each is not None and self.guess is None]
+        named = (self.hover_neuron, self.pinned_neuron) if self.guess is None else ()
+        return [each for each in named if each is not None]
 
     @property
     def is_upright(self) -> bool:

@@ -46,8 +46,7 @@ def draw_title(canvas: Canvas2D, division: Division, frame_data: FrameData, them
     box, margin, size = division.head, TITLE_LEFT * division.scale, HEAD * division.scale
     base = box.y + 0.5 * min(box.height, TALL_HEAD * division.scale) + 0.36 * size
     look: dict[str, Any] = {"size": size, "color": theme.ink, "bold": True}
-    words, room = frame_data.words.title, box.width - 3.0 * margin
-    canvas.text(margin, base, words, room=room, **look)
+    canvas.text(margin, base, frame_data.words.title, room=box.width - 3.0 * margin, **look)
 
 
 def draw_head(

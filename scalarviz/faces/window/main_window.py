@@ -189,8 +189,9 @@ class MainWindow(LoopWindow):
         body, panel, title = self._body, self.controls.panel, self.title
         stage, several = self.face.stage, self.face.several
         high = body.height() - (0 if stage.present else self.controls.height())
-        look: dict[str, Any] = {"present": stage.present, "exhibit": WIDTH, "panel": WIDTH}
-        parts = Division.of(body.width(), high, **look)
+        parts = Division.of(
+            *(body.width(), high), exhibit=WIDTH, panel=WIDTH, present=stage.present
+        )
         low = parts.exhibit.y - parts.margin if parts.exhibit.width else parts.strip.y
         ends = (0, high) if several else (int(parts.scene.y), int(low))  # the result stays in sight
         panel.free = ends[0], body.height() - ends[1]

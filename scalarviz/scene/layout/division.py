@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
@@ -21,7 +21,7 @@ HEAD, LOW_HEAD = 56.0, 34.0  # height of the head
 PRESENTED = 1.35  # how much larger letters are in a presentation
 SMALL = 720.0  # width in pixels below which margins are small
 CARD = 260.0, 300.0  # width that an exhibit leaves to a card, and the largest one of a card
-CARD_SHARE = 0.28  # share of the width of the picture that is enough for a card
+CARD_SHARE = 0.29  # share of the width of the picture that is enough for a card
 CARD_HIGH = 400.0  # height of a card that the exhibit below it leaves
 FOOT = 100.0  # least height of that exhibit, half of what card and exhibit need
 SHARE = 0.42  # largest share of the width that the exhibit takes, and the card
@@ -188,8 +188,7 @@ def at_ends(
     wide = max(exhibit, least_card) if card or exhibit >= least else exhibit
     if exhibit and is_below:
         free, end = below(free, margin, least, SHARE * free.height)
-        end, beside = taken(end, least_card if card else 0.0, margin)
-        return free, end, beside
+        return free, *taken(end, least_card * card, margin)
     free, end = taken(free, panel - margin if panel else min(wide, SHARE * whole), margin, least)
     beside = Box(end.right, end.y, 0.0, end.height)
     if card or panel:
@@ -197,7 +196,7 @@ def at_ends(
         has_foot = exhibit and end.height >= 2.0 * FOOT * scale
         beside, end = below(end, margin, FOOT * scale, high if has_foot else 0.0)
         wide = min(beside.width, CARD[1] * scale) * (not panel)
-        beside = Box(beside.right - wide, beside.y, wide, beside.height)
+        beside = replace(beside, x=beside.right - wide, width=wide)
     return free, end, beside
 
 
