@@ -580,6 +580,8 @@ def with_panel(scene: str) -> None:
         bench.open_panel()
         share = network_box(bench) / alone
         assert (share >= 0.75).all(), (scene, size, share)
+        axis = bench.stage.chart.plot.x - 40.0  # where ".0008" begins
+        assert bench.made["play"].geometry().right() < axis, "Play is beside the scale"
         exhibit = bench.stage.frame_data().division(*bench.stage._extent).exhibit
         assert exhibit.width > 200.0 and exhibit.y > bench.bar.panel.geometry().bottom()
         bench.close()
