@@ -168,7 +168,11 @@ def diagnose(shown: object) -> Diagnosis:
     with np.errstate(all="ignore"), catch_warnings():
         simplefilter("ignore", RuntimeWarning)  # about means of what is unknown
         found = Diagnosis(judge(m))
-    found.looked_at = f"{len(m.losses):,} losses, and in the weights at {len(m.steps)} moments"
+    count, moments = int(np.isfinite(m.losses).sum()), len(m.steps)
+    weights = f"the weights at {moments} moment{'s' * (moments != 1)}"
+    losses = f"{count:,} loss{'es' * (count != 1)}, and in {weights}"
+    missing = f"{weights} of {len(m.losses):,} steps; no loss was reported"
+    found.looked_at = losses if count else missing
     return found
 
 
@@ -192,7 +196,7 @@ RARE = 0.05  # share of the samples: more of them are no exceptions
 
 
 def not_finite(m: Measures) -> list[Any]:
-    moments, groups = np.nonzero(np.isinf(m.gradients))
+    moments, groups = np.nonzero(np.isinf(m.gradients) | np.isinf(m.values))
     bad = np.flatnonzero(np.isinf(m.losses)).tolist()
     where = ["", *[m.names[int(i)] for i in groups[moments == min(moments, default=0)]]][-1]
     return [(where, min([*bad, *m.steps[moments]]))] if bad or where else []  # the last goes first
@@ -302,7 +306,7 @@ def stuck(m: Measures) -> list[Any]:
 FAULTS: dict[str, tuple[Callable[[Measures], list[Any]], str, str, str]] = {
     "not finite": (
         not_finite,
-        "the loss or a gradient is NaN or infinite",
+        "the loss, a weight or a gradient is NaN or infinite",
         "Try a rate that is 10 times lower, or clip_norm=1.0",
         "",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from math import prod
@@ -13,8 +14,8 @@ import numpy as np
 from scalarviz.base.checks import FloatArray, require, shorten
 from scalarviz.base.leaf_calls import session_of_record
 from scalarviz.base.messages import visible
-from scalarviz.errors import FileError, InputError, OrderError
-from scalarviz.training.follow.record import PARTS, UNKNOWN, Numbers, Record
+from scalarviz.errors import FileError, InputError, OrderError, ScalarvizError
+from scalarviz.training.follow.record import NUMBERS, PARTS, UNKNOWN, Numbers, Record
 from scalarviz.training.follow.sources import SLOTS, WHOLE, Array, numbers_in, placed
 
 if TYPE_CHECKING:
@@ -222,13 +223,32 @@ class Followed:
         found: int | None = session.first(*conditions, progress=False)
         return found
 
+    def _spoiled(self) -> tuple[int, set[str]]:
+        """Return the step at which numbers that are not finite were seen, and names of arrays."""
+        for each in self.record.notes:
+            if each["kind"] == "nan":
+                return each["step"], {each["where"]}
+        with suppress(ScalarvizError, LookupError):  # it was dropped just now, or is damaged
+            arrays = self.parameters(last := self.record.steps[-1])
+            lost = [name for name, each in arrays.items() if not np.isfinite(each).all()]
+            return last, {*lost[:1]}
+        return 0, set()
+
     def measures(self) -> Measures:
         """Return the statistics of its weights over time, as `sv.diagnose` takes them."""
         from scalarviz.training.diagnosis import Measures
 
-        arrays = self.head().arrays
-        shown = [i for i, each in enumerate(arrays) if len(each.shape) > 1 and not each.is_buffer]
+        arrays, (last, spoiled) = self.head().arrays, self._spoiled()
+        shown = [
+            i
+            for i, each in enumerate(arrays)
+            if (len(each.shape) > 1 and not each.is_buffer) or each.name in spoiled
+        ]
         stats = [each for each in self.record.stats if len(each[1]) == len(arrays)]
+        if spoiled and stats and stats[-1][0] < last:
+            numbers = np.full((len(arrays), NUMBERS), UNKNOWN)
+            numbers[[each.name in spoiled for each in arrays], 0] = np.inf
+            stats.append((last, numbers))
         if not stats or not shown:
             raise OrderError("no step was kept yet, so nothing can be diagnosed: train first")
         table = np.array([numbers[shown] for _, numbers in stats], np.float64)
@@ -239,9 +259,7 @@ class Followed:
         table[later > 1, 3] = np.nan  # layers before a dead one get no gradient either
         steps = np.array([step - 1 for step, _ in stats])
         losses = np.append(losses, np.full(max(0, steps.max() + 1 - len(losses)), np.nan))
-        for each in self.record.notes:
-            if each["kind"] == "nan" and 0 < each["step"] <= len(losses):
-                losses[each["step"] - 1] = np.inf
+        losses[max(0, min(last, len(losses)) - 1) :][: len(spoiled)] = np.inf
         names = [arrays[i].name for i in shown]
         values, gradients, updates, dead = np.moveaxis(table, 2, 0)
         return Measures(

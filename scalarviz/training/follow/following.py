@@ -10,11 +10,15 @@ from __future__ import annotations
 import atexit
 import math
 import os
+import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from typing import Any, Literal, Self, final
+from contextlib import suppress
+from functools import wraps
+from traceback import format_exception_only
+from typing import Any, Concatenate, Literal, ParamSpec, Self, final
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -25,11 +29,12 @@ from scalarviz.base.messages import inform
 from scalarviz.base.processes import VIEWER, let_go, start
 from scalarviz.base.progress import has_display
 from scalarviz.core.formulas.formula import pick
-from scalarviz.errors import FileError, InputError, ScalarvizError
+from scalarviz.errors import FileError, InputError, OrderError, ScalarvizError
 from scalarviz.training.diagnosis import Diagnosis, diagnose
 from scalarviz.training.follow.followed import Followed
-from scalarviz.training.follow.keeping import Keeper
-from scalarviz.training.follow.record import PAGE, Recorder
+from scalarviz.training.follow.keeping import Keeper, between, moment, price
+from scalarviz.training.follow.record import PAGE, Recorder, is_record
+from scalarviz.training.follow.signs import note
 from scalarviz.training.follow.sources import (
     ArraySource,
     Numbers,
@@ -37,6 +42,8 @@ from scalarviz.training.follow.sources import (
     TorchSource,
     flat_arrays,
     is_module,
+    number_of,
+    numbers_in,
 )
 from scalarviz.training.network.network import Network
 
@@ -45,8 +52,10 @@ ALONE, WATCHED = 0.01, 0.05  # shares of the time that following may take, with 
 PICTURES, FEW = 30.0, 5.0  # kept steps a second at most; the second if cores are few
 LOSSES = 0.04  # of a file, for losses: as it fills, more and more steps share a mean
 LONELY = 50  # losses without a step, which are reported
-GRACE = 0.03  # seconds at the start in which each step is kept, whatever share of the time that is
+GRACE = 0.03  # seconds of work until which each step is kept, whatever share of the time that is
 FLUSH = 2.0  # seconds after which losses are written
+TICK = 1e-6  # seconds instead of none
+ASKED = 0.1  # seconds after which it is asked again whether a look is due
 SEEN = 5e-6  # seconds that a step takes which is not kept
 COLD = 2.0  # how much longer the training takes than reading does, since memory is cold after it
 SHOWN = {"auto": None, "window": False, "browser": True}  # whether a viewer is in a browser
@@ -68,9 +77,11 @@ def follow(
     parameters of this module. Arrays of other programs are passed to `step` of the result.
 
     model  a PyTorch module; a Network that is trained by `train_step` or `train`, or by its verbs
-           with a call of `step` after each; None, the default: arrays that `step` is given
-    path   file of the record, such as "night.sv", for `scalarviz open night.sv` and `sv.load`; one
-           of that name is replaced. None, the default: a temporary file
+           with a call of `step` after each, as a module that no optimizer moves; None, the default:
+           arrays that `step` is given
+    path   file of the record, such as "night.sv", for `scalarviz open night.sv` and `sv.load`; a
+           record of that name is replaced. None, the default: a temporary file, which is removed
+           when the program and the viewer have ended
     show   "window", "browser", or "auto", the default: a window, or the address of a page where
            there is no screen; None: no viewer, the training is only recorded
     probe  one sample, an array or a tensor: the viewer computes what the neurons answer to it, on
@@ -78,19 +89,23 @@ def follow(
            as layers. None, the default: no answers
     size   bytes of the file, at most; by default 200 MB
 
-    Following takes at most 1 % of the time of the training, 5 % with a viewer, so the number of
-    kept steps depends on the model; every reported loss is kept, after half a million steps in
+    Following works for at most 1 % of the time of the training, 5 % with a viewer, so the number
+    of kept steps depends on the model; every reported loss is kept, after half a million steps in
     means of several. Of more than 1,000,000 parameters a kept step has 10,000, evenly chosen. Not
     seen are a compiled optimizer.step, optimizers that step in backward, and the shards of FSDP;
-    of several processes the first one is followed.
+    of several processes the first one is followed. An error within it ends the recording with a
+    sentence, and never the training.
 
-    Returns a Following. Raises InputError for other models and arguments.
+    Returns a Following. Raises InputError for other models and arguments, FileError for a path that
+    has no folder or is a file of another kind.
     """
     if show is not None:
         pick(SHOWN, show, "show")
     if path is None and show is None:
         raise InputError("with show=None pass the path of a file, such as 'night.sv'")
     made = Following(path_of(path), checked_size(size, "size"), show, probe_of(probe))
+    if path is None:
+        made.is_temporary = True
     made.follow(model)
     return made
 
@@ -111,6 +126,11 @@ def path_of(path: object) -> str:
         raise InputError(f"the record of a followed training is kept as .sv, not as {ending!r}")
     if not os.path.isdir(folder := os.path.dirname(found) or "."):
         raise FileError(f"there is no folder {shorten(folder)} for the record of a training")
+    if os.path.exists(found) and not is_record(found) and os.path.getsize(found):
+        raise FileError(
+            f"{shorten(found)} is not the record of a training, and is not replaced: pass another "
+            "path, or remove it"
+        )
     return found
 
 
@@ -191,12 +211,31 @@ class Losses:
                 self.written, self._used = self.written + count * each, self._used + means.nbytes
 
 
+P = ParamSpec("P")
+
+
+def harmless(
+    method: Callable[Concatenate[Following, P], None],
+) -> Callable[Concatenate[Following, P], None]:
+    """Wrap a method that a training calls: an error within it ends the recording alone."""
+
+    @wraps(method)
+    def call(self: Following, /, *args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            method(self, *args, **kwargs)
+        except Exception as error:
+            self.give_up(error)
+
+    return call
+
+
 @final
 class Following:
     """A training that is followed; made by `sv.follow`.
 
     `with sv.follow(model) as run:` closes it at the end. An error within it, such as a full disk,
-    ends the recording with a sentence, and never the training.
+    ends the recording with a sentence, and never the training. Only wrong arguments of `loss` and
+    `step` raise InputError.
 
     path   of the record
     steps  number of steps seen
@@ -210,17 +249,20 @@ class Following:
         self._source: Source | None = None
         self._keeper: Keeper | None = None
         self._handles: list[Any] = []
+        self._viewer: Any = None  # its process
+        self.is_temporary = False  # whether the record goes when nobody needs it
         self._network: Network | None = None
         self._known: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # parameters of optimizers
         self._process = os.getpid()
         self._losses = Losses()
         self._newest: Any = None  # the optimizer whose step was seen last
         self._within = self._keeps = False
-        self._lonely = self._told = 0  # losses before the first step; steps that came with others
-        self._begun = self._flushed = math.inf
-        self._next = self._now = 0.0
+        self._lonely = 0  # losses before the first step
+        self._begun, self._flushed = moment(), math.inf  # of the first step, then
+        self._next = self._stepped = 0.0
         self._spent = self._price = 0.0
-        atexit.register(self.close)
+        self._looked = np.zeros(2)  # seconds of looks, and those of work in them
+        atexit.register(self._end)
 
     def follow(self, model: object) -> None:
         """Begin to follow a model; raise InputError for one that cannot be followed."""
@@ -240,6 +282,8 @@ class Following:
                 "programs write run = sv.follow(), and run.step({'dense/kernel': array}) after "
                 "each step"
             )
+        if self._source is not None:
+            self._announce(self._source, type(model).__name__)
 
     def _follow_torch(self, torch: Any, model: Any) -> None:
         hooks: Any = sys.modules.get("torch.optim.optimizer")
@@ -254,11 +298,31 @@ class Following:
             inform(f"the training of process {rank} is not followed: that of process 0 is")
             self.is_closed = True
             return
-        self._source = TorchSource(model)
+        try:
+            self._source = TorchSource(model)
+        except Exception as error:  # of a module that cannot be read
+            self.give_up(error)
+            self.is_closed = True
+            return
         self._handles = [
             hooks.register_optimizer_step_pre_hook(self._before),
             hooks.register_optimizer_step_post_hook(self._after),
         ]
+
+    def _announce(self, source: Source, name: str) -> None:
+        """Say what is followed, before the viewer is there."""
+        count = numbers_in(each for each in source.arrays if not each.is_buffer)
+        then = f"the record is {shorten(self.path)}"
+        then = then if self._show is None else "the viewer starts with the first step"
+        if source.is_lazy:
+            inform(f"following {name}, whose weights get their shapes in its first call; {then}")
+        elif count:
+            inform(f"following {name}, {count:,} weights; {then}")
+        else:
+            inform(
+                f"{name} has no parameters, so nothing is recorded until it has some: layers in a "
+                "list belong into an nn.ModuleList"
+            )
 
     # What a loop calls.
 
@@ -270,39 +334,52 @@ class Following:
         """
         if self.is_closed:
             return
-        self._losses.report(loss, within=self._within, taken=self.steps > 0)
+        self._report(loss, within=self._within, taken=self.steps > 0)
         if self.steps:
             return
         self._lonely += 1
         if self._lonely == LONELY:
             inform(
                 f"{LONELY} losses were reported, and no step: no optimizer that moves a parameter "
-                "of this model has taken one, so nothing is recorded"
+                "of this model has taken one, so nothing is recorded; without an optimizer write "
+                "run.step() after each step"
             )
 
+    def _report(self, loss: object, *, within: bool, taken: bool) -> None:
+        try:
+            self._losses.report(loss, within=within, taken=taken)
+        except InputError:
+            raise
+        except Exception as error:
+            self.give_up(error)
+
     def step(self, arrays: object = None, loss: object = None, grads: object = None) -> None:
-        """Report a step that another program has taken, or `step` of a Network that is followed.
+        """Report a step that no hook sees, such as that of another program, or `Network.step`.
 
         arrays  its weights, arrays by name, such as {"dense/kernel": array}, or such dicts by name;
-                of a Network they are known
+                of a Network and a module they are known
         loss    of the step, a number; None, the default: unknown
         grads   its gradients, by the same names; None, the default: unknown
 
         Most calls only count the step: arrays are read as often as the time permits.
         """
-        begun = time.perf_counter()
+        begun = self._moment()
+        if self.is_closed:
+            return
         if self._source is None:
             self._source = ArraySource(flat_arrays(arrays, "arrays"), {})
         source = self._source
-        if not isinstance(source, ArraySource):
+        if source.used:
             raise InputError("the steps of this model are seen anyway: leave out run.step")
-        if self.is_closed:
-            return
-        self._keeps = self._wants(begun)
-        if self._keeps and self._network is None:
+        self._keeps = self._wants(begun[0])
+        if isinstance(source, TorchSource):
+            source.explains = False
+            if self._keeps:
+                self._try(self._look_at_model, source)
+        elif self._keeps and self._network is None:
             source.take(flat_arrays(arrays, "arrays"), flat_arrays(grads or {}, "gradients"))
         if loss is not None:
-            self._losses.report(loss, within=True, taken=True)
+            self._report(loss, within=True, taken=True)
         self._end_step(begun)
 
     def first(self, *conditions: Any) -> int | None:
@@ -312,7 +389,7 @@ class Following:
     @property
     def notes(self) -> list[str]:
         """What was noticed so far, such as the first NaN, a sentence each."""
-        return self.followed.notes
+        return [] if self._keeper is None else self.followed.notes
 
     def diagnose(self) -> Diagnosis:
         """Return what `sv.diagnose` finds in the steps that were kept so far."""
@@ -320,13 +397,22 @@ class Following:
 
     @property
     def followed(self) -> Followed:
-        """What was recorded so far, as `sv.load(path)` returns it."""
+        """What was recorded so far, as `sv.load(path)` returns it.
+
+        Raises OrderError before the first step.
+        """
+        if self._keeper is None:
+            raise OrderError("no step was seen yet, so nothing is recorded: train first")
         self._try(self._flush)
+        if not self._within and not self.is_closed:
+            self._try(self._look, self._keeper.look)
         return Followed(self.path)
 
+    @harmless
     def close(self) -> None:
         """Remove the hooks, and write the newest weights; a viewer stays open."""
-        atexit.unregister(self.close)
+        if not self.is_temporary:
+            atexit.unregister(self._end)
         if self.is_closed or os.getpid() != self._process:
             return
         self.is_closed, self._newest = True, None
@@ -336,8 +422,22 @@ class Following:
             self._network.follower = None
         if self._keeper is not None:
             self._try(self._flush)
-            self._try(self._keeper.end, self.steps)
+            self._try(self._look, self._keeper.end)
             self._keeper.recorder.close()
+
+    def _look(self, do: Callable[[int, float | None], None]) -> None:
+        """Look at the newest weights of the parameters that are there now."""
+        if self._source is not None:
+            self._look_at_model(self._source)
+        do(self.steps, math.nan if self._losses.is_bad else self._losses.newest)
+
+    @harmless
+    def _end(self) -> None:
+        """Close it at the end of the program; remove a temporary record that no viewer shows."""
+        self.close()
+        is_shown = self._viewer is not None and self._viewer.poll() is None
+        if self.is_temporary and not is_shown and os.getpid() == self._process:
+            shutil.rmtree(os.path.dirname(self.path), ignore_errors=True)
 
     def __enter__(self) -> Self:
         return self
@@ -356,97 +456,156 @@ class Following:
 
     @property
     def overhead(self) -> float:
-        """Share of the time since the first step that following took."""
-        passed = time.perf_counter() - self._begun
-        return (self._spent + self._seen) / passed if passed > 0.0 else 0.0
+        """Share that following took of the time of the training, without waiting for a core."""
+        taken = self._spent + SEEN * self.steps
+        return min(1.0, taken / self._alone(moment())) if self._keeper is not None else 0.0
 
-    @property
-    def _seen(self) -> float:
-        """Seconds of the steps that were counted, one by one."""
-        return SEEN * (self.steps - self._told)
+    def _alone(self, now: tuple[float, float]) -> float:
+        """Return the seconds since the first step, without those of waiting for a core.
+
+        Where other processes load all cores, work takes longer as looks do: the rest of the time
+        the training sleeps, such as for data.
+        """
+        passed, worked = between(self._begun, now)
+        slower = self._looked[0] / max(self._looked[1], TICK)
+        asleep = max(0.0, passed - worked * max(1.0, float(slower)))
+        return max(TICK, worked + asleep)
+
+    def _spend(self, begun: tuple[float, float]) -> float:
+        """Count the time of a look that has begun; return what it costs."""
+        passed, worked = between(begun, moment())
+        self._looked += passed, worked
+        cost = COLD * price(passed, worked)
+        self._spent += cost
+        return cost
 
     # Around a step.
 
+    @harmless
     def _before(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """Called before the step of any optimizer."""
-        begun = self._now = time.perf_counter()
+        now = self._stepped = time.perf_counter()
         if optimizer is not self._newest:  # asked first, since this is called in each step
             known = self._known.get(optimizer)
             if known is None:
+                self._known[optimizer] = False  # if it cannot be read
                 known = self._known[optimizer] = self._look_at(optimizer)
             if not known or self.is_closed:
                 return
             self._newest = optimizer
         self._within = True
-        if begun < self._next and not self._losses.is_bad:
+        if now < self._next and not self._losses.is_bad:
             return
-        self._keeps = self._wants(begun)
+        self._keeps = self._wants(now)
         if self._keeps:
+            begun = moment()
             self._try(self._begin)
             closes = any(map(callable, (*args[1:], *kwargs.values())))
             self._try(self._read_before, optimizer, closes)
-        self._spent += COLD * (time.perf_counter() - begun)
+            self._spend(begun)
 
     def _read_before(self, optimizer: Any, closes: bool) -> None:
         assert self._keeper is not None
-        if parameters_of(optimizer) != self._known[optimizer]:
-            self._known[optimizer] = self._look_at(optimizer)
+        self._known[optimizer] = self._look_at(optimizer)
         self._keeper.read_before(optimizer, closes=closes)
 
+    @harmless
     def _after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """Called after the step of any optimizer."""
         if not self._within:
             return
-        if self._keeps or self._now > self._flushed + FLUSH:
-            self._end_step(time.perf_counter())
+        if self._keeps or self._stepped > self._flushed + FLUSH:
+            self._end_step(moment())
         else:
             self.steps, self._within = self.steps + 1, False
             self._losses.end_step()
 
+    @harmless
     def _network_stepped(self, losses: Numbers) -> None:
         """Called after steps of a Network, with the loss of each; the last one may be kept."""
-        begun = time.perf_counter()
+        begun = self._moment()
         for loss in losses:
             self._losses.report(loss, within=True, taken=True)
             self._losses.end_step()
-        self.steps, self._told = self.steps + len(losses) - 1, self._told + len(losses) - 1
-        self._keeps = self._wants(begun)
-        self._spent += time.perf_counter() - begun
-        self._end_step(time.perf_counter(), told=True)
+        self.steps += len(losses) - 1
+        self._keeps = self._wants(begun[0])
+        self._end_step(begun, told=True)
 
-    def _look_at(self, optimizer: Any) -> int:
-        """Return the number of parameters of an optimizer, or 0 if none is of this model."""
+    def _look_at(self, optimizer: Any) -> bool:
+        """Return whether an optimizer moves this model; the first time say what it lacks."""
         source = self._source
         assert isinstance(source, TorchSource)
-        arrays = source.arrays
-        if not source.takes(optimizer):
-            return 0
-        source.used += [each for each in [optimizer] if each not in source.used]
-        if self._keeper is not None:
-            self._try(self._keeper.begin, anew=source.arrays != arrays)
-        return parameters_of(optimizer)
+        self._look_at_model(source)
+        if source.takes(optimizer) and not any(each is optimizer for each in source.used):
+            source.used.append(optimizer)
+            rates = [each.get("lr") for each in optimizer.param_groups]
+            if unknown := [rate for rate in rates if math.isnan(number_of(rate))]:
+                inform(
+                    f"the rate of {type(optimizer).__name__} is unknown, since its lr is "
+                    f"{shorten(unknown[0])}: its steps are recorded without it"
+                )
+            if self._keeper is not None:
+                self._try(self._keeper.begin, anew=False)
+        return source.takes(optimizer)
+
+    def _look_at_model(self, source: Source) -> None:
+        """Read anew which parameters there are, if others are there than at the last look."""
+        if not isinstance(source, TorchSource):
+            return
+        arrays, names = source.arrays, source.look()
+        if self._keeper is None:
+            return
+        if arrays != source.arrays:
+            self._try(self._keeper.begin, anew=True)
+        if names:
+            words = (
+                f"parameters came, went or were exchanged: {', '.join(names[:3])}"
+                f"{', ...' * (len(names) > 3)}; from here on the record has those of now"
+            )
+            self._try(self._keeper.note, note("exchanged", self.steps, names[0], words))
+
+    def _moment(self) -> tuple[float, float]:
+        """Return the present moment, at which the processor time is read only if a look is due."""
+        now = time.perf_counter()
+        return (now, 0.0) if now < self._next else moment()
 
     def _wants(self, now: float) -> bool:
         """Return whether the numbers of the step that begins are kept."""
         if self._keeper is None or self.lack:
             return not self.lack
-        is_bad = self._losses.is_bad and not self._keeper.has_seen_nan
-        if now < self._next and not is_bad:
+        if now < self._next and not self._losses.is_bad:
             return False
-        is_due = is_bad or self._keeper.is_due(self.steps + 1)
+        is_bad = self._losses.is_bad and not self._keeper.has_seen_nan
+        is_due = is_bad or (self._keeper.is_due(self.steps + 1) and self._can_afford())
         return is_due and os.getpid() == self._process  # and no fork of it
+
+    def _can_afford(self) -> bool:
+        """Return whether two more looks stay within the share of the time; else ask later again."""
+        if self._spent + self._price < GRACE:
+            return True
+        now = moment()
+        room = self._share * self._alone(now)
+        room = max(0.25 * room, room - SEEN * self.steps)
+        if self._spent + 2.0 * self._price <= room:
+            return True
+        self._next = now[0] + ASKED
+        return False
 
     def _begin(self) -> None:
         """At the first step, open the file and the viewer."""
         if self._keeper is None:
             assert self._source is not None
-            self._begun = self._flushed = time.perf_counter()
+            self._begun = moment()
+            self._flushed = self._begun[0]
             recorder = Recorder(self.path, self._bound)
             self._keeper = Keeper(self._source, recorder, self._probe)
             if self._show is not None:
-                show_record(self.path, SHOWN[self._show], calm=self._source.is_crowded)
+                self._viewer = show_record(
+                    self.path, SHOWN[self._show], self._source.is_crowded, self.is_temporary
+                )
 
-    def _end_step(self, begun: float, *, told: bool = False) -> None:
+    @harmless
+    def _end_step(self, begun: tuple[float, float], *, told: bool = False) -> None:
         """Count a step; write its numbers if it is kept; `told`: its loss was counted."""
         self.steps += 1
         self._within, keeps = False, self._keeps
@@ -456,23 +615,16 @@ class Following:
             self._keeps = False
             self._try(self._begin)
             self._try(self._keep)
-        elif begun > self._flushed + FLUSH:
+        elif begun[0] > self._flushed + FLUSH:
             self._try(self._flush)
         else:
             return
-        now = time.perf_counter()
-        self._spent += COLD * (now - begun)
+        cost = self._spend(begun)
         if keeps and self._source is not None:
-            self._price = max(COLD * (now - begun), 0.5 * self._price)
-            if self._spent + self._price < GRACE:
-                return
-            needed = (
-                self._spent + 2.0 * self._price
-            )  # and at least a quarter of the share is for it
-            share = max(0.25 * self._share, self._share - self._seen / (now - self._begun))
-            due = self._begun + needed / share
+            self._price = max(cost, 0.5 * self._price)
             is_calm = self._show is not None and self._source.is_crowded
-            self._next = max(due, now + 1.0 / (FEW if is_calm else PICTURES))
+            if self._spent + self._price >= GRACE:
+                self._next = time.perf_counter() + 1.0 / (FEW if is_calm else PICTURES)
 
     def _keep(self) -> None:
         keeper = self._keeper
@@ -480,13 +632,20 @@ class Following:
         self._flush()
         urgent = self._losses.is_bad and not keeper.has_seen_nan
         keeper.keep(self.steps, self._losses.newest, urgent=urgent)
-        passed = time.perf_counter() - self._begun
-        keeper.keep_full(self.steps, self._share * passed - self._spent)
+        if keeper.recorder.pages[b"FULL"].most:
+            keeper.keep_full(self.steps, self._share * self._alone(moment()) - self._spent)
 
     def _flush(self) -> None:
         self._flushed = time.perf_counter()
         if self._keeper is not None:
             self._losses.write(self._keeper.recorder, whole=self.is_closed)
+        if code := self._viewer and self._viewer.poll():
+            self._viewer = None
+            ended = f"was killed by signal {-code}" if code < 0 else f"ended with the code {code}"
+            inform(
+                f"the viewer {ended}; the training goes on and is recorded: "
+                f"scalarviz open {shorten(self.path)} shows it again"
+            )
 
     def _try(self, do: Callable[..., None], *given: Any, **more: Any) -> None:
         """Do something; an error ends the recording with a sentence, and not the training."""
@@ -494,27 +653,38 @@ class Following:
             return
         try:
             do(*given, **more)
-        except (OSError, ScalarvizError) as error:
-            why = error.strerror if isinstance(error, OSError) else error
-            self.lack = f"recording ended at step {self.steps:,}: {why}"
+        except Exception as error:
+            self.give_up(error)
+
+    def give_up(self, error: Exception) -> None:
+        """End the recording, and say why; the training goes on."""
+        self._keeps = False
+        if self.lack:
+            return
+        why = getattr(error, "strerror", None) or format_exception_only(error)[-1].strip()
+        why = str(error) if isinstance(error, ScalarvizError) else why
+        self.lack = f"recording ended at step {self.steps:,}: {why}"
+        with suppress(Exception):  # of a handler of the program
             inform(f"{shorten(self.path)}: {self.lack}; the training goes on")
 
 
-def parameters_of(optimizer: Any) -> int:
-    return sum(len(group["params"]) for group in optimizer.param_groups)
+def show_record(path: str, in_browser: bool | None, calm: bool, is_temporary: bool) -> Any:
+    """Show a record that grows, in another process, which outlives this one; return it.
 
-
-def show_record(path: str, in_browser: bool | None, *, calm: bool) -> None:
-    """Show a record that grows, in another process, which outlives this one.
-
-    in_browser  None: where there is no screen
-    calm        whether it draws no pictures between two moments
+    in_browser    None: where there is no screen
+    calm          whether it draws no pictures between two moments
+    is_temporary  whether it removes the record if it ends after this process
     """
     browser = not has_display() if in_browser is None else in_browser
     words = ["open", path, *["--browser"] * browser, *["--reduced-motion"] * calm]
     program = (
-        "import os, runpy, sys; getattr(os, 'nice', int)(19); "
-        f"sys.argv[1:] = {words!r}; runpy.run_module('scalarviz', run_name='__main__')"
+        "import os, runpy, shutil, sys; getattr(os, 'nice', int)(19)\n"
+        f"sys.argv[1:] = {words!r}\n"
+        "try: runpy.run_module('scalarviz', run_name='__main__')\n"
+        "finally:\n"
+        f"    if {is_temporary} and os.getppid() != {os.getpid()}:\n"
+        f"        shutil.rmtree({os.path.dirname(path)!r}, ignore_errors=True)\n"
     )
-    environment = {**os.environ, VIEWER: "1"}
-    let_go(start(["-c", program], stdout=None, stderr=None, env=environment))
+    viewer = start(["-c", program], stdout=None, stderr=None, env={**os.environ, VIEWER: "1"})
+    let_go(viewer)
+    return viewer

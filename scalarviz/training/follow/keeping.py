@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, final
 
@@ -35,6 +35,7 @@ from scalarviz.training.follow.sources import (
 )
 
 RATE = 2e8  # bytes a second that are written, before it was measured
+WAITED = 0.04  # part that counts of the time in which a look waits
 LOOKED = 0.05  # part of a file for statistics; when it is full, only kept steps have some
 
 
@@ -54,7 +55,7 @@ class Keeper:
         self._parts, self._looked = 0, 0
         self._closes: Any = None  # the optimizer, if it evaluates the gradients itself
         self.begin(anew=True)
-        if isinstance(source, TorchSource):  # of others the weights at the start are not known
+        if source.used:  # else the weights at the start are not known
             self._write_values(0, full=recorder.pages[b"FULL"].most > 1)
 
     @property
@@ -132,25 +133,29 @@ class Keeper:
         urgent  whether it has a page in any case
         """
         source, recorder = self.source, self.recorder
-        if not isinstance(source, TorchSource):
+        if not source.used:
             is_known = self.last == step - 1
             self._numbers[BEFORE] = self._numbers[VALUE] if is_known else np.nan
-        if self._closes is not None or not isinstance(source, TorchSource):
+        if self._closes is not None or not source.used:
             self._read_gradients(self._closes)
         self._marks[0] = self._read(VALUE, source.values())
         if urgent or recorder.pages[b"PAGE"].is_due(step):
             recorder.keep(b"PAGE", step, *self._page)
             self.last = step
         stats = statistics_of(self._numbers, self._arrays, self._marks)
-        if isinstance(source, TorchSource):
-            stats[np.isnan(self._rates[:, 0]), 2] = UNKNOWN  # another optimizer moves them
+        if source.used:
+            stats[np.isnan(self._rates[:, 2]), 2] = UNKNOWN  # another optimizer moves them
         recorder.append(b"STAT", STEP.pack(step), stats)
         self._looked += stats.nbytes + 2 * (ENTRY.size + STEP.size)  # of the STAT, and of a LOSS
-        for note in self._signs.noticed(step, self._arrays, stats, loss):
-            recorder.append(b"NOTE", json.dumps(note).encode())
-            inform(note["text"])
-            if note["kind"] == "nan":
+        for found in self._signs.noticed(step, self._arrays, stats, loss):
+            self.note(found)
+            if found["kind"] == "nan":
                 self._keep_full(step)
+
+    def note(self, found: Mapping[str, Any]) -> None:
+        """Write what was noticed, and say it."""
+        self.recorder.append(b"NOTE", json.dumps(found).encode())
+        inform(found["text"])
 
     def keep_full(self, step: int, room: float) -> None:
         """Write all weights of a large model if that is due, and takes at most `room` seconds."""
@@ -160,11 +165,11 @@ class Keeper:
     def _keep_full(self, step: int) -> None:
         pages = self.recorder.pages[b"FULL"]
         if pages.most and step not in pages.places:
-            begun, arrays = time.perf_counter(), placed(self.source.arrays)
+            begun, arrays = moment(), placed(self.source.arrays)
             numbers = np.zeros(numbers_in(arrays), self.source.dtype)
             read_into(numbers, self.source.values(), arrays)
             self.recorder.keep(b"FULL", step, numbers)
-            self._full_price = time.perf_counter() - begun
+            self._full_price = price(*between(begun, moment()))
 
     def _write_values(self, step: int, *, full: bool = True) -> None:
         """Write weights alone, of which nothing else is known."""
@@ -174,9 +179,38 @@ class Keeper:
         if full:
             self._keep_full(step)
 
-    def end(self, step: int) -> None:
-        """Write the newest weights."""
+    def look(self, step: int, loss: float | None) -> None:
+        """Say whether the newest weights and the newest loss are finite."""
+        marks = np.zeros_like(self._marks)
+        marks[0] = self._read(VALUE, self.source.values())
+        self._numbers[BEFORE] = np.nan
+        stats = statistics_of(self._numbers, self._arrays, marks)
+        for found in self._signs.lost(step, self._arrays, stats, loss):
+            self.note(found)
+
+    def end(self, step: int, loss: float | None) -> None:
+        """Write the newest weights, and look at them."""
         if self.last != step:
             self._write_values(step)
+        self.look(step, loss)
         self._keep_full(step)
         self.recorder.append(b"DONE")
+
+
+def moment() -> tuple[float, float]:
+    """Return the time on the clock, and the processor time of this thread, in seconds."""
+    return time.perf_counter(), time.thread_time()
+
+
+def between(begun: tuple[float, float], now: tuple[float, float]) -> tuple[float, float]:
+    """Return the seconds between two moments, and those in which this thread had a core."""
+    passed, worked = now[0] - begun[0], now[1] - begun[1]
+    return passed, min(max(worked, 0.0), passed)
+
+
+def price(passed: float, worked: float) -> float:
+    """Return the seconds that a look costs: its work, and a part of the time in which it waits.
+
+    Then another process has its core, which is no cost of following, or a disk is slow.
+    """
+    return worked + WAITED * (passed - worked)

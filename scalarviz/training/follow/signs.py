@@ -64,11 +64,7 @@ class Signs:
         self, step: int, arrays: Sequence[Array], stats: Numbers, loss: float | None
     ) -> Iterator[dict[str, Any]]:
         """Yield notes on a step that was kept: kind, step, array, and a sentence."""
-        last, self._last = self._last, step
-        if not self.has_seen_nan and (found := not_finite(arrays, stats, loss)):
-            self.has_seen_nan = True
-            since = "" if last == step - 1 else f"; at step {last:,} all was finite"
-            yield note("nan", step, found[0], f"{found[1]} not finite{since}")
+        yield from self.lost(step, arrays, stats, loss)
         if self.has_seen_nan:  # all else follows from that
             return
         finite = stats[:, 1][np.isfinite(stats[:, 1])]
@@ -96,6 +92,16 @@ class Signs:
                 if self._looks[key] >= looks and key not in self._told:
                     self._told.add(key)
                     yield note(kind, step, name, words)
+
+    def lost(
+        self, step: int, arrays: Sequence[Array], stats: Numbers, loss: float | None
+    ) -> Iterator[dict[str, Any]]:
+        """Yield a note on the first number that is not finite."""
+        last, self._last = self._last, step
+        if not self.has_seen_nan and (found := not_finite(arrays, stats, loss)):
+            self.has_seen_nan = True
+            since = "" if last >= step - 1 else f"; at step {last:,} all was finite"
+            yield note("nan", step, found[0], f"{found[1]} not finite{since}")
 
 
 def note(kind: str, step: int, where: str, words: str) -> dict[str, Any]:

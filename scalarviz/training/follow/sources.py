@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import ceil, prod, sqrt
+from math import ceil, nan, prod, sqrt
 from typing import Any, final
 
 import numpy as np
@@ -137,7 +137,9 @@ def pick_of(shape: Sequence[int], share: float) -> tuple[int, int]:
 #     is_chain  whether each module reads what the one before it has written
 #     dtype     "float32" or "float64"
 #     explains  whether the numbers before a step are known
+#     used      optimizers whose steps are seen, in the order of their first ones
 #     is_crowded  whether the training leaves less than two cores, a viewer's and a screen's
+#     is_lazy   whether it has arrays that have no shape yet
 #
 # and methods that return its numbers as they are now.
 
@@ -149,25 +151,30 @@ class TorchSource:
     def __init__(self, model: Any) -> None:
         self.model = model = unwrapped(model)
         self.explains, self.title = True, type(model).__name__
-        self.used: list[Any] = []  # optimizers, in the order of their first steps
+        self.used: list[Any] = []
         threads: int = sys.modules["torch"].get_num_threads()
         self.is_crowded = threads + 1 >= (os.cpu_count() or 1)
         self.read()
 
     def read(self) -> None:
-        """Read which parameters and buffers there are."""
+        """Read which parameters and buffers there are; lazy ones count once they have a shape."""
         first: dict[int, str] = {}
         also: dict[str, tuple[str, ...]] = {}
-        for name, each in self.model.named_parameters(remove_duplicate=False):
-            known = first.setdefault(id(each), name)
+        self._forms = forms_of(self.model.named_parameters(remove_duplicate=False))
+        for name, (number, _) in self._forms.items():
+            known = first.setdefault(number, name)
             also[known] = (*also.get(known, ()), *([name] if name != known else []))
-        parameters = dict(self.model.named_parameters())
+        self.is_lazy = any(shape is None for _, shape in self._forms.values())
+        parameters = {
+            name: each for name, each in self.model.named_parameters() if not is_lazy(each)
+        }
         saved = self.model.state_dict(keep_vars=True)
         buffers = {
             name: each
             for name, each in self.model.named_buffers()
-            if name in saved and each.is_floating_point()
+            if name in saved and not is_lazy(each) and each.is_floating_point()
         }
+        self._buffers = forms_of(buffers.items())
         self.tensors = [*parameters.values(), *buffers.values()]
         self.places = {id(each): i for i, each in enumerate(parameters.values())}
         modules = dict(self.model.named_modules(remove_duplicate=False))  # one ReLU used twice
@@ -195,19 +202,26 @@ class TorchSource:
         wide = any("float64" in str(each.dtype) for each in self.tensors)
         self.dtype = "float64" if wide else "float32"
 
-    def takes(self, optimizer: Any) -> bool:
-        """Return whether an optimizer moves parameters of this model, which may be new ones."""
-        given = [each for group in optimizer.param_groups for each in group["params"]]
-        if all(id(each) in self.places for each in given):
-            return bool(given)
+    def look(self) -> list[str]:
+        """Read anew what there is if it is not what was read; return names of other parameters.
+
+        These are new or gone, or are other tensors, or have another shape.
+        """
+        before, now = self._forms, forms_of(self.model.named_parameters(remove_duplicate=False))
+        if before == now and self._buffers.items() <= forms_of(self.model.named_buffers()).items():
+            return []
         self.read()
-        return any(id(each) in self.places for each in given)
+        return [name for name in {**before, **now} if before.get(name) != now.get(name)]
+
+    def takes(self, optimizer: Any) -> bool:
+        """Return whether an optimizer moves parameters of this model."""
+        return any(id(each) in self.places for each in parameters_of(optimizer))
 
     def optimizers(self) -> list[dict[str, Any]]:
         """Return kind and settings of the optimizers that have moved it."""
         return [
             {
-                "kind": type(each).__name__,
+                "kind": kind_of(each),
                 "settings": {
                     name: each.param_groups[0][name]
                     for name in SETTINGS
@@ -237,15 +251,15 @@ class TorchSource:
     @staticmethod
     def _keeps(optimizer: Any, slot: str) -> bool:
         """Whether an optimizer has numbers for a slot, also before its first step."""
-        kind = type(optimizer).__name__
+        kind = kind_of(optimizer)
         if slot == "velocity":
             return kind == "SGD" and any(each["momentum"] for each in optimizer.param_groups)
         return kind in ("Adam", "AdamW")
 
     def rates(self, optimizer: Any) -> Numbers:
-        """Return for each array its learning rate in the step of an optimizer, NaN if it stays.
+        """Return for each array its learning rate in the step of an optimizer; NaN if unknown.
 
-        Beside it the steps that the optimizer has taken, and its number.
+        Beside it the steps that the optimizer has taken, and its number, which is NaN if it stays.
         """
         found, number = np.full((len(self.tensors), 3), np.nan), self.used.index(optimizer)
         for group in optimizer.param_groups:
@@ -253,12 +267,40 @@ class TorchSource:
                 place = self.places.get(id(each))
                 if place is not None and each.grad is not None:
                     count = optimizer.state.get(each, {}).get("step", 0.0)
-                    found[place] = float(group["lr"]), float(count), number
+                    found[place] = number_of(group.get("lr")), number_of(count), number
         return found
 
     def _state(self, tensor: Any) -> Mapping[str, Any]:
         states = (each.state.get(tensor) for each in self.used)
         return next((state for state in states if state), {})
+
+
+def is_lazy(tensor: Any) -> bool:
+    """Return whether the first call of a lazy module gives a tensor its shape."""
+    return hasattr(tensor, "materialize")
+
+
+def forms_of(named: Iterable[tuple[str, Any]]) -> dict[str, tuple[int, Any]]:
+    """Return identity and shape of each tensor by name; None of a lazy one."""
+    return {name: (id(each), None if is_lazy(each) else each.shape) for name, each in named}
+
+
+def parameters_of(optimizer: Any) -> list[Any]:
+    return [each for group in optimizer.param_groups for each in group["params"]]
+
+
+def kind_of(optimizer: Any) -> str:
+    """Return the name of an optimizer of PyTorch; of a custom class another one."""
+    name = type(optimizer).__name__
+    is_known = type(optimizer) is getattr(sys.modules["torch"].optim, name, None)
+    return name if is_known else f"custom {name}"
+
+
+def number_of(given: Any) -> float:
+    """Return a setting of an optimizer as a number; NaN if it is none."""
+    with suppress(TypeError, ValueError, RuntimeError):
+        return float(given)
+    return nan
 
 
 def is_module(model: object) -> bool:
@@ -271,9 +313,9 @@ def is_module(model: object) -> bool:
 class ArraySource:
     """Arrays and gradients by name, of whose optimizer nothing is known."""
 
-    is_chain = explains = False
+    is_chain = explains = is_lazy = False
     is_crowded = True  # for all that is known
-    title = ""
+    title, used = "", ()
 
     def __init__(self, arrays: Mapping[str, Numbers], gradients: Mapping[str, Numbers]) -> None:
         self._given, self._gradients = arrays, gradients

@@ -6,14 +6,15 @@ import os
 from functools import partial
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.errors import FileError, InputError
-from scalarviz.training.follow import following, record, sources
+from scalarviz.errors import FileError, InputError, OrderError
+from scalarviz.training.follow import following, keeping, record, signs, sources
 from tests.training.follow.witness import Witness, bits
 from tests.wording import refused
 
@@ -229,7 +230,172 @@ def test_a_full_disk_ends_the_recording_and_not_the_training(
     witness.check(followed, kept=len(followed.steps))
 
 
+@pytest.mark.parametrize(
+    ("owner", "method"),
+    [
+        (following.Losses, "report"),
+        (following.Losses, "end_step"),
+        (following.Losses, "write"),
+        (sources.TorchSource, "read"),
+        (sources.TorchSource, "takes"),
+        (sources.TorchSource, "rates"),
+        (signs.Signs, "lost"),
+        (keeping.Keeper, "end"),
+        (record.Recorder, "close"),
+    ],
+)
+def test_any_error_ends_the_recording_and_not_the_training(
+    owner: Any, method: str, torch: Any, net: Any, path: Path,
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
+    def fail(*_: Any, **__: Any) -> None:
+        raise MemoryError("two\nlines")
+
+    before = train(torch, net, 0).copies()
+    train(torch, net, 4, torch.optim.Adam(net.parameters(), 0.1))
+    wanted = bits(train(torch, net, 0).copies(), "<f4")
+    for name, each in net.named_parameters():
+        each.numbers[...] = before[name]
+    monkeypatch.setattr(owner, method, fail)
+    with sv.follow(net, path, show=None) as run:
+        train(torch, net, 4, torch.optim.Adam(net.parameters(), 0.1), run=run)
+    assert bits(train(torch, net, 0).copies(), "<f4") == wanted
+    assert [each for each in caplog.messages if "goes on" in each] == [
+        f"{sources.shorten(str(path))}: {run.lack}; the training goes on"
+    ]
+    assert "MemoryError" in run.lack
+
+
+def test_ctrl_c_within_a_look_ends_the_program(
+    torch: Any, net: Any, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(keeping.Keeper, "keep", interrupt)
+    with pytest.raises(KeyboardInterrupt), sv.follow(net, path, show=None):
+        torch.optim.SGD(net.parameters(), 0.1).step()
+
+
+@pytest.mark.parametrize("lr", [None, "missing", "quick", np.ones(2), 0.1])
+def test_what_is_unknown_of_an_optimizer_is_left_out_and_said(
+    lr: Any, torch: Any, net: Any, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def move(self: Any, w: Any, g: Any, state: Any, given: Any) -> None:
+        w -= 0.1 * np.sign(g)
+
+    kind = type("SGD", (torch.optim.SGD.__base__,), {"move": move})  # as a course writes one
+    moved = kind(net.parameters(), lr)
+    if isinstance(lr, str) and lr == "missing":
+        del moved.param_groups[0]["lr"]
+    with sv.follow(net, path, show=None) as run:
+        witness = train(torch, net, 4, moved, run=run)
+    followed = sv.load(path)
+    witness.check(followed)
+    rates = followed.kept(4).rates
+    is_known = isinstance(lr, float)
+    np.testing.assert_array_equal(rates[:, 0], 0.1 if is_known else np.nan)
+    assert rates[:, 2].tolist() == [0.0] * 4 and run.lack == ""
+    assert sum("its lr is" in each for each in caplog.messages) == (not is_known)
+    assert followed.head().optimizers[0]["kind"] == "custom SGD"  # whose arithmetic is unknown
+    assert (followed.record.stats[-1][1][:, 2] > 0.0).all()
+
+
+@pytest.mark.parametrize("kind", ["exchanged", "reshaped", "lazy", "at the end"])
+def test_parameters_that_are_exchanged_are_told_and_recorded_from_then_on(
+    kind: str, torch: Any, net: Any, path: Path
+) -> None:
+    moved, layer = torch.optim.SGD(net.parameters(), 0.1), net.__dict__["2"]
+    if kind == "lazy":
+        layer.weight.materialize = shape = layer.weight.__dict__.pop("shape")
+    with sv.follow(net, path, show=None) as run:
+        if kind == "lazy":
+            layer.weight.shape = shape
+            del layer.weight.materialize
+        witness = train(torch, net, 3, moved, run=run)
+        if kind == "reshaped":
+            layer.weight.__init__(torch.tensor(np.ones((4, 2))))
+        elif kind != "lazy":
+            layer.weight = torch.nn.Parameter(torch.tensor(np.ones((2, 4))))
+            moved.param_groups[0]["params"][2] = layer.weight
+        if kind == "at the end":  # of which no step is kept
+            run.steps, witness.values[3:] = 4, [{}, witness.copies()]
+        else:
+            train(torch, net, 3, moved, witness=witness)
+    followed = sv.load(path)
+    if kind == "at the end":
+        last = followed.parameters(4)
+        assert bits(last, "<f4") == bits(witness.values[4], "<f4")
+    else:
+        witness.check(followed)
+    said = f"step {run.steps if kind == 'at the end' else 3}: parameters came, went or were"
+    assert [each[: len(said)] for each in run.notes] == [said] * (kind != "lazy")
+
+
+def test_the_steps_of_a_module_without_optimizer_are_reported(
+    torch: Any, net: Any, path: Path
+) -> None:
+    witness = Witness(net)
+
+    def move() -> None:
+        for each in net.parameters():
+            each.numbers -= each.grad.numbers
+
+    with sv.follow(net, path, show=None) as run:
+        assert run.notes == []
+        refused(OrderError).by(run.diagnose)
+        for step in range(5):
+            push(torch, net, step)
+            witness.step(move, loss=0.5)
+            run.step(loss=0.5)
+    followed = sv.load(path)
+    assert followed.steps.tolist() == [1, 2, 3, 4, 5] and followed.losses.tolist() == [0.5] * 5
+    for step in range(1, 6):
+        assert bits(followed.parameters(step), "<f4") == bits(witness.values[step], "<f4")
+        assert bits(followed.gradients(step), "<f4") == bits(witness.gradients[step], "<f4")
+
+
+def test_what_is_followed_is_said_at_once_and_a_killed_viewer_when_it_is_seen(
+    torch: Any, net: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    ends: list[Any] = []
+    monkeypatch.setattr(atexit, "register", ends.append)
+    monkeypatch.setattr(following, "show_record", lambda *_: SimpleNamespace(poll=lambda: -9))
+    run, other = sv.follow(net), sv.follow(torch.nn.Module())
+    assert "following Sequential, 26 weights; the viewer starts" in caplog.messages[0]
+    assert "Module has no parameters" in caplog.messages[1]
+    train(torch, net, 3, torch.optim.SGD(net.parameters(), 0.1), run=run)
+    run.close()
+    assert sum("killed by signal 9" in each for each in caplog.messages) == 1
+    assert len(run.followed.steps) == 4 and run.overhead <= 1.0
+    [end() for end in ends]
+    assert not any(Path(each.path).parent.exists() for each in (run, other))
+
+
+def test_a_look_costs_the_work_of_this_thread_where_others_have_the_cores(
+    torch: Any, net: Any, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, looks = np.zeros(2), list[float]()  # on the clock, and of work
+
+    def keep(self: Any, step: int, *_: Any, **__: Any) -> None:
+        now[:] += np.array([150.0, 1.0]) * 5e-4 if len(looks) % 5 == 3 else 5e-4
+        looks.append(5e-4)
+
+    for name, place in (("perf_counter", 0), ("thread_time", 1)):
+        monkeypatch.setattr(following.time, name, partial(lambda i: float(now[i]), place))
+    monkeypatch.setattr(following, "ALONE", 0.01)
+    monkeypatch.setattr(keeping.Keeper, "keep", keep)
+    moved = torch.optim.SGD(net.parameters(), 0.1)
+    with sv.follow(net, path, show=None):
+        for _ in range(3000):
+            moved.step()
+            now += 0.04, 0.005
+    assert len(looks) > 50 and sum(looks) < 0.01 * now[1]
+
+
 def test_what_cannot_be_written_ends_no_training(torch: Any, net: Any, tmp_path: Path) -> None:
+    (tmp_path / "thesis.sv").write_text("a text")
+    refused(FileError).by(sv.follow, net, tmp_path / "thesis.sv", show=None)
     with refused(FileError):
         sv.follow(net, tmp_path / "no folder" / "a.sv", show=None)
     with sv.follow(net, tmp_path / "small.sv", show=None, size=1000) as run:
@@ -317,6 +483,31 @@ def test_what_goes_wrong_is_noticed_once(
     assert not kind or notes[0].startswith(said), notes
 
 
+@pytest.mark.parametrize("ends", ["close", "look", "loss"])
+def test_a_training_that_ends_in_nan_is_never_called_healthy(
+    ends: str, torch: Any, net: Any, path: Path
+) -> None:
+    moved = torch.optim.SGD(net.parameters(), 0.1)
+    with sv.follow(net, path, show=None) as run:
+        train(torch, net, 3, moved)
+        said = (
+            "Nothing wrong was found in the weights at 3 moments of 3 steps; no loss was reported."
+        )
+        assert repr(run.diagnose()) in (said, said.replace("of 3", "of 2"))
+        run._next = np.inf
+        train(torch, net, 4, moved)
+        if ends == "loss":
+            run.loss(np.nan)
+        else:
+            net.__dict__["2"].weight.numbers[:] = np.nan
+        assert ends == "close" or "not finite" in run.notes[0]
+    words = "the loss is" if ends == "loss" else "the weights of 2.weight are"
+    assert run.notes == [f"step 7: {words} not finite; at step 3 all was finite"]
+    [found] = run.diagnose()
+    assert (found.kind, found.step) == ("not finite", 6)
+    assert found.where == ("" if ends == "loss" else "2.weight")
+
+
 def test_close_removes_the_hooks_and_is_called_at_exit(
     torch: Any, net: Any, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -374,6 +565,7 @@ def test_bad_arguments_are_refused(torch: Any, net: Any, path: Path) -> None:
     ):
         refused(InputError).by(sv.follow, *given, **{"show": None, **named})
     with sv.follow(net, path, show=None) as run:
+        torch.optim.SGD(net.parameters(), 0.1).step()
         refused(InputError).by(run.step, {"a": np.zeros(2)})
         refused(InputError).by(run.loss, "small")
         refused(InputError).by(run.loss, np.zeros(2))
