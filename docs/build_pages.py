@@ -38,6 +38,7 @@ TEXTS = (
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "BENCHMARKS.md"),
     *(f"docs/{name}.md" for name in ("RELIABILITY", "RELEASE", "GLOSSARY", "TRANSLATOR")),
 )
+PICTURES = ".png", ".webp"
 ARGUMENT = re.compile(r"(\*?\w+(?:, \*?\w+)*)  +(\S.*)")  # argument names, description
 SCRIPT = re.compile(r"<script\b.*?</script>", re.DOTALL)
 MATH = re.compile(r"\$([^$<>]+)\$")  # in an output
@@ -63,9 +64,18 @@ dl.arguments dt { font-family: monospace; } dl.arguments dd { margin: 0; }
 def main(folder: Path) -> None:
     """Write all pages into a folder, which is emptied first, and check them."""
     shutil.rmtree(folder, ignore_errors=True)
-    for place in ("docs/guide", "notebooks"):
-        (folder / place).mkdir(parents=True)
-    for picture in [*(ROOT / "docs").glob("*.png"), *(ROOT / "docs").glob("*.gif")]:
+    write_texts(folder)
+    for lesson in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        put(folder / "notebooks" / f"{lesson.stem}.html", lesson_page(lesson))
+    write_reference(folder)
+    check_names(folder)
+    check_links(folder)
+
+
+def write_texts(folder: Path) -> None:
+    """Write README, the guide and other texts, with the pictures and pages that they show."""
+    (folder / "docs" / "guide").mkdir(parents=True)
+    for picture in [each for each in (ROOT / "docs").iterdir() if each.suffix in PICTURES]:
         shutil.copy(picture, folder / "docs")
     shutil.copytree(ROOT / "docs" / "pages", folder / "docs" / "pages")
     for name in TEXTS:
@@ -73,11 +83,6 @@ def main(folder: Path) -> None:
         target = "index.html" if name == "README.md" else name.replace(".md", ".html")
         put(folder / target, page(markdown(text), "../" * name.count("/")))
     write_guide(folder / "docs" / "guide")
-    for lesson in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        put(folder / "notebooks" / f"{lesson.stem}.html", lesson_page(lesson))
-    write_reference(folder)
-    check_names(folder)
-    check_links(folder)
 
 
 def write_guide(folder: Path) -> None:

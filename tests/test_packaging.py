@@ -369,6 +369,16 @@ def site(builder: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_links_of_readme_and_guide_find_their_places_on_the_site(
+    builder: Any, tmp_path: Path
+) -> None:
+    builder.write_texts(tmp_path)
+    lessons = [f"notebooks/{each.stem}" for each in (ROOT / "notebooks").glob("*.ipynb")]
+    for name in (*lessons, *(each.replace(".", "/") for each in builder.MODULES)):
+        builder.put(tmp_path / f"{name}.html", "")  # written by what takes long
+    builder.check_links(tmp_path)
+
+
 @pytest.mark.slow
 def test_what_a_browser_opens_fetches_nothing_and_every_link_finds_its_place(site: Path) -> None:
     places: dict[str, set[str]] = {}
