@@ -79,6 +79,12 @@ class SeenPage:
         row, x, y = self.app(FIRST_IN_SIGHT)
         return row, *self.at(x, y)
 
+    def screenshot(self) -> bytes:
+        """A PNG of it; an error if it says that it has failed."""
+        failure = self.frame.locator("#failure")
+        assert not failure.is_visible(), f"the page failed: {failure.inner_text()}"
+        return bytes(self.frame.frame_element().screenshot())
+
     def camera(self) -> str:
         return json.dumps(self.app("picture.eyes"), sort_keys=True, default=str)
 

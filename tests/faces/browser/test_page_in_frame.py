@@ -69,6 +69,14 @@ def page(framed: FramedPage) -> Iterator[FramedPage]:
     assert framed.complaints == []
 
 
+def test_no_screenshot_is_taken_of_a_page_that_failed(browser: Any) -> None:
+    page = FramedPage(browser, linked_value())
+    assert page.screenshot().startswith(b"\x89PNG")
+    page.frame.evaluate("dispatchEvent(new ErrorEvent('error', { error: Error('planted') })); null")
+    with pytest.raises(AssertionError, match="planted"):
+        page.screenshot()
+
+
 def session_of(page: FramedPage) -> sv.Session:
     return page.link.session
 

@@ -32,4 +32,4 @@ def draw(path: Path) -> None:
         live.wait(lambda: live.step == STEPS)
         live.show().do(f"pin({{row: {ROW}}})")
         live.rest(8.0)  # until the legend no longer says that its scale has grown
-        path.write_bytes(small_file(live.element.screenshot()))
+        path.write_bytes(small_file(live.screenshot()))
