@@ -49,6 +49,7 @@ from scalarviz.faces.window import display_check
 SECONDS = 60.0  # timeout of a probe
 AT_ONCE = 4
 
+PIP, SYSTEM, COMMAND, NOTHING = "pip", "system", "command", ""  # kinds of commands that mend
 APT = "sudo apt-get install "
 OPENGL = "libegl1 libgl1 libgl1-mesa-dri"
 ON_WINDOWS = "winget install Microsoft.VCRedist.2015+.x64"
@@ -136,10 +137,13 @@ CLASS = (
 
 @dataclass(frozen=True)
 class Finding:
-    """Result of a check; `mend` is a command that fixes it, or ""."""
+    """Result of a check; `mend` is a command that fixes it, or "".
+
+    works  whether it works; None if its probe did not answer in time
+    """
 
     check: Check
-    works: bool
+    works: bool | None
     said: str
     mend: str = ""
 
@@ -150,9 +154,9 @@ def examine(
     *,
     for_class: bool = False,
 ) -> int:
-    """Run all checks and print them; return 0 if a scene can be trained, else 1.
+    """Run all checks and print them; return 1 if something lacks that a scene needs, else 0.
 
-    With `for_class`, return 0 if all lessons can be taught here.
+    With `for_class`, return 1 if something lacks that the lessons need.
     """
     console, run = console or Console(), run or run_probe
     checks = CLASS if for_class else CHECKS
@@ -168,10 +172,15 @@ def examine(
             how = "mend_with_gpu" if finding.check.gpu else "mend"
             console.print(text(f"doctor.heading.{how}", name=finding.check.name), highlight=False)
             console.print(f"    {finding.mend}", highlight=False, markup=False, soft_wrap=True)
-    lacking = [each.check.name for each in findings if each.check.needed and not each.works]
+    lacking, slow = (
+        [each.check.name for each in findings if each.check.needed and each.works is works]
+        for works in (False, None)
+    )
     if lacking:
         whose = "class" if for_class else "scenes"
         console.print(text(f"doctor.{whose}.lacking", names=", ".join(lacking)))
+    elif slow:
+        console.print(text("doctor.not_known", names=", ".join(slow)))
     elif for_class:
         console.print(text("doctor.class.ready", program=program()))
     elif any(each.check.name == "window" and each.works for each in findings):
@@ -182,26 +191,26 @@ def examine(
 
 
 def run_probe(name: str) -> str:
-    """Run a probe in a process of its own; return its JSON, or a failure if it dies or hangs."""
+    """Run a probe in a process of its own; return its JSON, or that it died or did not answer."""
     command = [sys.executable, "-m", "scalarviz.faces.cli.doctor", name]
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, errors="replace", timeout=SECONDS
         )
     except subprocess.TimeoutExpired:
-        return failed(text("doctor.slow", seconds=SECONDS))
+        return unsuccessful(text("doctor.no_answer", seconds=SECONDS), None, NOTHING)
     except OSError as error:
-        return failed(text("doctor.alone", error=error))
+        return unsuccessful(text("doctor.alone", error=error))
     lines = done.stdout.splitlines()
     if lines and lines[-1].startswith("{"):
         return lines[-1]
     told = [line for line in done.stderr.splitlines() if line.strip()]
     why = told[-1].strip() if told else text("doctor.exit_code", code=done.returncode)
-    return failed(text("doctor.died", why=why))
+    return unsuccessful(text("doctor.died", why=why))
 
 
-def failed(why: str) -> str:
-    return json.dumps({"works": False, "said": why, "mend": SYSTEM})
+def unsuccessful(why: str, works: bool | None = False, mend: str = SYSTEM) -> str:
+    return json.dumps({"works": works, "said": why, "mend": mend})
 
 
 def find(check: Check, found: str) -> Finding:
@@ -231,6 +240,9 @@ def command_for(check: Check, kind: str, system: str) -> str:
     return text("doctor.install", packages=check.debian)
 
 
+SIGNS = {True: "works", False: "lacks", None: "slow"}
+
+
 def as_table(findings: list[Finding]) -> Table:
     """Return a table with one row per finding."""
     table = Table(box=box.SIMPLE_HEAD)
@@ -238,8 +250,9 @@ def as_table(findings: list[Finding]) -> Table:
     for head in ("what", "for", "found"):
         table.add_column(text(f"doctor.column.{head}"), no_wrap=head != "found", overflow="fold")
     for finding in findings:
-        color = "green" if finding.works else "red" if finding.check.needed else "yellow"
-        works = text("doctor.works" if finding.works else "doctor.lacks")
+        is_fault = finding.works is False and finding.check.needed
+        color = "green" if finding.works else "red" if is_fault else "yellow"
+        works = text(f"doctor.sign.{SIGNS[finding.works]}")
         sign = f"[{color}]{works}[/]"
         said = Text(visible(finding.said, LONGEST_LINE))
         table.add_row(sign, finding.check.name, text(f"doctor.use.{finding.check.use}"), said)
@@ -249,7 +262,6 @@ def as_table(findings: list[Finding]) -> Table:
 # Probes. Each imports what it tests, which may be slow, missing or broken. It returns what it
 # found, or raises a Lack.
 
-PIP, SYSTEM, COMMAND, NOTHING = "pip", "system", "command", ""
 SMOOTH = 15.0  # pictures a second
 GIGABYTES = 2.0
 

@@ -222,9 +222,24 @@ def test_a_probe_that_dies_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None
     }  # fmt: skip
 
 
-def test_a_probe_that_hangs_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("for_class", [False, True])
+def test_on_a_busy_machine_nothing_is_said_to_lack(
+    monkeypatch: pytest.MonkeyPatch, *, for_class: bool
+) -> None:
     monkeypatch.setattr(doctor, "SECONDS", 0.01)
-    assert "did not answer within 0.01 seconds" in json.loads(run_probe("python"))["said"]
+    slow = run_probe("numba")
+    assert "no answer within 0.01 seconds" in json.loads(slow)["said"]
+    file = io.StringIO()
+    run = said()
+    code = examine(
+        Console(file=file, width=100),
+        lambda name: slow if name in ("numba", "notebook") else run(name),
+        for_class=for_class,
+    )
+    text = file.getvalue()
+    assert code == 0 and "lacks" not in text and "To mend" not in text
+    names = "numba, notebook" if for_class else "numba"
+    assert text.splitlines()[-1].startswith(f"Not known: {names} took too long")
 
 
 def test_a_python_that_cannot_be_started_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
