@@ -5,13 +5,15 @@ Their examples run, their links lead somewhere, and their lists of names are tho
 
 import random
 import re
+import shlex
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
-from typer.testing import CliRunner
 
 import scalarviz as sv
 from benchmarks import microgpt as benchmark
@@ -24,24 +26,28 @@ from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
 from scalarviz.core.layers import LAYERS
 from scalarviz.data import DATA_SETS
 from scalarviz.engines.registry import ENGINES
+from scalarviz.faces.cli import watch_scene
 from scalarviz.faces.cli.class_pages import named
-from scalarviz.faces.cli.commands import application
+from scalarviz.faces.cli.commands import EXAMPLES, help_of, help_of_several, obey
 from scalarviz.faces.controller.changes import preset_names
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.face import Face
 from scalarviz.faces.controller.keys import help_rows
+from scalarviz.faces.scene_file import find, load, scenes
 from scalarviz.files.onnx.operators import OPERATORS
 from scalarviz.pages.lessons.questions import Question, question
 from scalarviz.stage.channels import CHANNELS
 from scalarviz.stage.show import Show
 from scalarviz.stage.stages import Stages
+from scalarviz.training.session.session import Session
 from tests.faces.controller.fake_stage import FakeStage
 from tests.lessons import examples, is_check, read, run_examples
 from tests.machine import ROOT
 
 PAGES = sorted((ROOT / "docs" / "guide").glob("*.md"))
 README = ROOT / "README.md"
+GUIDE = ROOT / "docs" / "guide"
 
 
 SLOW = ("microgpt", "own-formulas", "pictures", "sessions", "side-by-side", "sweeps")
@@ -155,17 +161,54 @@ def test_the_plans_name_sections_and_exercises_that_their_lessons_have() -> None
     assert names >= 10
 
 
-def test_the_commands_of_the_page_for_teachers_are_understood() -> None:
-    lines = re.findall(r"^ +\.venv/bin/scalarviz (.+)$", TEACHING.read_text(encoding="utf-8"), re.M)
-    assert len(lines) >= 8
-    for line in map(str.split, lines):
-        arguments = [*line, "--help"]
-        done = CliRunner().invoke(application(arguments), arguments)
-        options = {each for each in line if each.startswith("--")}
-        assert done.exit_code == 0 and all(each in done.output for each in options), line
+class Reached(Exception):
+    """A command has understood all its words: what takes long would begin."""
 
 
-GUIDE = ROOT / "docs" / "guide"
+COMMAND = re.compile(r"(?:^ *|`)(?:\S*/)?scalarviz ([a-z]+(?: [^`\n]*)?)", re.M)
+LONG = (
+    *("watch_scene.faces.watch", "watch_scene.in_files", "render_scene.take_steps"),
+    *("render_scene.train", "render_scene.train_all", "render_scene.record"),
+    *("render_scene.page_of", "sweep_scene.sweep", "class_pages.made", "class_pages.table_in"),
+    *("class_pages.page_of_lesson", "doctor.examine", "kernel_commands.warm"),
+)
+HELP = [*EXAMPLES, *help_of_several("watch", ["rgb", "xor"]).splitlines()]
+HELP += [line for name in scenes() for line in help_of("train", name, "").splitlines()]
+TEXTS = {"help": "\n".join(HELP)}
+TEXTS |= {path.name: path.read_text(encoding="utf-8") for path in (README, *PAGES)}
+
+
+@pytest.fixture
+def files_of_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files that commands name, and an end of each command before what takes long."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SCALARVIZ_LANGUAGE", "english")
+    Show.of(load(find("texture"))()).session.save("it.safetensors")
+    for name in ("run.safetensors", "night.sv", "yesterday.sv", "other.sv"):
+        shutil.copy("it.safetensors", name)
+    for name in ("mine.md", "meine.md"):
+        shutil.copy(GUIDE / "questions-before.md", name)
+    for name in ("mine.py", "my-scene.py"):
+        shutil.copy(find("xor"), name)
+    Path("teacher").mkdir()
+    for place in (*(f"cli.{each}" for each in LONG), "controller.train.train"):
+        monkeypatch.setattr(f"scalarviz.faces.{place}", Mock(side_effect=Reached))
+    monkeypatch.setattr(watch_scene, "take_steps", Mock())
+    monkeypatch.setattr(Session, "advance", Mock())
+
+
+@pytest.mark.usefixtures("files_of_commands")
+@pytest.mark.parametrize("name", [name for name, words in TEXTS.items() if COMMAND.search(words)])
+def test_the_commands_of_a_text_are_understood_as_they_stand_there(name: str) -> None:
+    for line in dict.fromkeys(COMMAND.findall(TEXTS[name])):
+        words = shlex.split(line, comments=True)
+        if words == ["watch"] or (words[0] == "open" and words[1:] in ([], ["LINK"])):
+            words = [words[0], "--help"]  # what is said of all of them
+        with pytest.raises((Reached, SystemExit)) as end:
+            obey(words)
+        assert end.type is Reached or end.value.code == 0, line
+
+
 LISTING_PAGES = "networks", "pictures", "data-and-files"
 LISTING_TEXT = "".join((GUIDE / f"{name}.md").read_text(encoding="utf-8") for name in LISTING_PAGES)
 WORD = r"\w+(?![^(|]*\))"  # not in parentheses

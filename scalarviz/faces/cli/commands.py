@@ -70,7 +70,7 @@ EXAMPLES = (
     "scalarviz collect answers -o table.csv",
     "scalarviz lessons",
     "scalarviz replay it.safetensors",
-    "scalarviz open 'rgb?hidden=4#step=120&op=7&pin=42'",
+    "scalarviz open 'rgb?hidden=4#step=120&op=7&pin=22'",
     "scalarviz doctor",
 )
 
