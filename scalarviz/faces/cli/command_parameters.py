@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,9 +32,15 @@ CONTEXT = "_context"  # key of typer's context, which tells typed options from d
 
 
 class QuietGroup(TyperGroup):
-    """A group of commands with a quieter help: see `quieter`."""
+    """A group of commands with a quieter help: see `quieter`.
+
+    shown  options of its commands, which its help lists
+    """
+
+    shown: Sequence[Any] = ()
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
+        self.params = [*self.params, *self.shown]  # of the help alone, which ends the command
         with quieter(self.get_params(ctx)):
             super().format_help(ctx, formatter)
 

@@ -167,9 +167,11 @@ def application(words: Sequence[str]) -> Typer:
     several = scenes_in(words)
     asked = words[1] if words[:1] and words[0] in VERBS and words[1:] else "-"
     for verb, help_text in VERBS.items():
+        general = general_options(verb) if words in ([verb], [verb, "--help"]) else []
         group = typer.Typer(
-            cls=QuietGroup,
+            cls=type("SceneGroup", (QuietGroup,), {"shown": general}),
             help=help_text,
+            epilog=f"scalarviz {verb} SCENE --help has the options of a scene, too.",
             no_args_is_help=True,
             subcommand_metavar="SCENE ...",
             rich_markup_mode="rich",
@@ -180,7 +182,10 @@ def application(words: Sequence[str]) -> Typer:
             group.command(asked, help=help_of_several(verb, several), cls=QuietCommand)(run)
         elif asked.startswith("-") or several:
             for name, path in scenes().items():
-                group.command(name, help=about(path), cls=QuietCommand)(print_scenes)
+                plain = group.command(
+                    name, help=about(path), cls=QuietCommand, rich_help_panel="Scenes"
+                )
+                plain(print_scenes)
         else:
             path = find(asked)
             run = command(verb, load(path), path.stem)
@@ -326,25 +331,35 @@ def visible_errors() -> Iterator[None]:
 def command(verb: str, scene: Scene, name: str) -> Callable[..., None]:
     """Return a function with the options of a scene and a command as parameters, for typer."""
     from scalarviz.faces.cli.command_parameters import as_parameters, with_options
-    from scalarviz.faces.scene_options import (
-        PAGING,
-        RENDERING,
-        RUNNING,
-        SHARED,
-        WATCHING,
-        own_options,
-    )
+    from scalarviz.faces.scene_options import own_options
 
     own = own_options(scene)
-    more = {"watch": WATCHING, "render": RENDERING, "page": PAGING}.get(verb, {})
-    general = RUNNING | {name: option for name, option in more.items() if name not in own}
-    shared = {name: option for name, option in SHARED.items() if name not in own}
-
     return with_options(
         partial(DEEDS[verb], scene, name),
         *as_parameters(own, "Options of the scene"),
-        *as_parameters(shared | general, "Options of every scene"),
+        *parameters_of_every_scene(verb, own),
     )
+
+
+def parameters_of_every_scene(verb: str, own: Collection[str] = ()) -> list[inspect.Parameter]:
+    """Return the options of a command for every scene, without those that a scene has itself."""
+    from scalarviz.faces.cli.command_parameters import as_parameters
+    from scalarviz.faces.scene_options import PAGING, RENDERING, RUNNING, SHARED, WATCHING
+
+    more = {"watch": WATCHING, "render": RENDERING, "page": PAGING}.get(verb, {})
+    options = {k: v for k, v in (SHARED | RUNNING | more).items() if k in RUNNING or k not in own}
+    return as_parameters(options, "Options of every scene")
+
+
+def general_options(verb: str) -> list[Any]:
+    """Return the options of a command for every scene, as typer has them."""
+    import typer
+
+    from scalarviz.faces.cli.command_parameters import with_options
+
+    app = typer.Typer(add_completion=False)
+    app.command()(with_options(lambda *given: 0, *parameters_of_every_scene(verb)))
+    return list(typer.main.get_command(app).params)
 
 
 def open_command() -> Callable[..., None]:
@@ -445,7 +460,7 @@ def help_of(verb: str, scene: str, what: str) -> str:
     """Return the help of a scene: its description, and examples."""
     start = f"scalarviz {verb} {scene}"
     return with_examples(
-        what, f"{start} --steps 500 --lr 0.1", f"{start} --save run.safetensors --autosave 60"
+        what, f"{start} --steps 500 --lr 0.1", f'{start} --stop-when "loss < 0.01"'
     )
 
 
