@@ -145,7 +145,10 @@ def choose(
         return choose_best(work, precision, program)
     row = pick({**ENGINES, AUTO: next(iter(ENGINES.values()))}, name, "engine")
     if row.lack():
-        raise EngineError(f"the engine {name!r} cannot run here: {row.lack()}")
+        other = next(each for each in ENGINES if not ENGINES[each].lack())
+        raise EngineError(
+            f"the engine {name!r} cannot run here: {row.lack()}; the engine {other!r} can"
+        )
     return row
 
 

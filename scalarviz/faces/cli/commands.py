@@ -50,6 +50,8 @@ MEANT = {
     **dict.fromkeys(("--rate", "--learning-rate", "--step-size"), "--lr"),
     **dict.fromkeys(("--initialisation", "--initialization", "--initializer"), "--init"),
 }
+# What options take, by how pydantic, which newer versions of typer quote, names a wrong value.
+WANTED = {"int": "a whole number, such as 8", "float": "a number, such as 0.1"}
 # Options that were taken away, and what to use instead.
 GONE = {
     "--terminal": "there is no --terminal any more: `{program} train` shows a progress bar in "
@@ -312,11 +314,15 @@ def application(words: Sequence[str]) -> Typer:
 
 @contextmanager
 def visible_errors() -> Iterator[None]:
-    """Escape control characters that typer's errors quote from the command line."""
+    """Let typer's errors be in our words, and escape control characters that they quote."""
     try:
         yield
     except Exception as error:  # any error of typer or click, raised again
-        if isinstance(said := getattr(error, "message", None), str):
+        said = getattr(error, "message", None)
+        for fault in getattr(error.__cause__, "errors", list)():
+            if wanted := WANTED.get(fault["type"].partition("_")[0]):
+                said = f"it takes {wanted}, not {fault['input']!r}"
+        if isinstance(said, str):
             error.message = visible(said, LONGEST_LINE)  # type: ignore[attr-defined]  # it has one
         option = getattr(error, "option_name", "")
         if option in GONE:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from scalarviz.base.checks import size
 from scalarviz.base.interrupt import INTERRUPTED, Stop
 from scalarviz.base.messages import say
 from scalarviz.base.progress import Progress
@@ -211,6 +212,8 @@ def write_page(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) 
     keep   saves the training
     """
     path = Path(given.get("out") or f"{name}.html")
+    for option in [each for each in ("record", "every") if given.get(each) is not None]:
+        size(given[option], f"--{option}")
     check_name(path.name)
     check_place(path)
     theme = given.get("theme", "auto")

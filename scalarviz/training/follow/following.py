@@ -101,7 +101,7 @@ def follow(
     """
     if show is not None:
         pick(SHOWN, show, "show")
-    if path is None and show is None:
+    if path is None and show is None and (model is None or can_be_followed(model)):
         raise InputError("with show=None pass the path of a file, such as 'night.sv'")
     made = Following(path_of(path), checked_size(size, "size"), show, probe_of(probe))
     if path is None:

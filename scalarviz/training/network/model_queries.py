@@ -27,7 +27,7 @@ from scalarviz.core.precision import Precision
 from scalarviz.core.program import NONE, Operation, Program, columns
 from scalarviz.data import DataSet
 from scalarviz.data.batches import Batches
-from scalarviz.data.data_set import TableSet
+from scalarviz.data.data_set import Arrays, TableSet
 from scalarviz.errors import EngineError, InputError, ShapeError
 
 if TYPE_CHECKING:
@@ -54,14 +54,16 @@ def check_fits(data: DataSet, network: Model) -> None:
         raise ShapeError(
             f"the data has pictures of shape {shape}, and the network takes {takes}: pass {remedy}"
         )
-    if (data.inputs, data.outputs) != (network.inputs, network.outputs):
+    pairs = {"inputs": (data.inputs, network.inputs), "outputs": (data.outputs, network.outputs)}
+    if differ := [name for name, (has, takes) in pairs.items() if has != takes]:
         hint = ""
-        if isinstance(data, TableSet) and data.outputs == 1 != network.outputs:
+        if isinstance(data, Arrays) and differ == ["outputs"] and data.outputs == 1:
             labels = data.training[1]
             hint = labels_as_rows(labels, len(labels), network.outputs)
         raise ShapeError(
             f"the data has samples of {data.inputs} -> {data.outputs} numbers, and the network "
-            f"takes {network.inputs} -> {network.outputs}: make the two equal{hint}"
+            f"takes {network.inputs} -> {network.outputs}: make the {' and the '.join(differ)} "
+            f"equal{hint}"
         )
     names, count = data.output_names, data.outputs
     if len(names) not in (0, count):

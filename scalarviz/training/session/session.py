@@ -35,8 +35,9 @@ from scalarviz.base.progress import Progress
 from scalarviz.core.device_arrays import EVERY
 from scalarviz.core.formulas.activations import activation_row
 from scalarviz.core.formulas.formula import pick
-from scalarviz.core.formulas.losses import AnyLoss, Loss
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES, AnyLoss, Loss
 from scalarviz.core.formulas.metric_formulas import LOSS
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.past_numbers import LossPlane
@@ -220,6 +221,13 @@ class Session:
             raise InputError(
                 f"a session trains a Network or a compiled function, not {shorten(network)}: write "
                 "sv.Network([3, 8, 3]), or sv.compile(lambda x, y: model([x, y]), inputs=2)"
+            )
+        names = {*LOSSES, *ROW_LOSSES, *OPTIMIZERS} if isinstance(data, str) else ()
+        if isinstance(data, (Optimizer, Loss)) or data in names:
+            raise InputError(
+                f"the data is missing, {shorten(data)} stands in its place: write sv.Session(net, "
+                "data, loss, optimizer), with data such as sv.data.Xor() or a pair of arrays "
+                "(inputs, targets)"
             )
         if isinstance(loss, (np.ndarray, list, tuple)):
             raise InputError(

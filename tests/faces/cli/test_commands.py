@@ -232,6 +232,19 @@ def test_an_option_that_is_not_there_is_a_usage_error(run) -> None:
     assert ran.code == 2 and "--deepth" in ran.err
 
 
+@pytest.mark.parametrize(
+    ("option", "typed", "wanted"),
+    [("--hidden", "four", "a whole number"), ("--steps", "1.5", "a whole"), ("--lr", "x", "a num")],
+)
+def test_a_number_that_is_none_is_refused_in_our_words(
+    run, option: str, typed: str, wanted: str
+) -> None:
+    ran = run("train", "rgb", option, typed)
+    said = " ".join(re.sub("[│╭╮╰╯─]", " ", ran.err).split())
+    assert ran.code == 2 and f"Invalid value for '{option}': it takes {wanted}" in said
+    assert f", not '{typed}'" in said and "parse" not in said
+
+
 def test_the_exit_code_of_the_doctor_is_that_of_the_command(
     run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -337,7 +350,7 @@ def test_a_completion_of_scenes_loads_no_numpy() -> None:
     assert "rgb" in loaded and "numpy" not in loaded
 
 
-@pytest.mark.some(3)
+@pytest.mark.some("words1", "words2", "words4")
 @pytest.mark.parametrize(
     "words",
     [[], ["watch"], ["watch", "rgb"], ["render", "xor"], ["replay"], ["class"], ["doctor"]],
@@ -574,7 +587,9 @@ def test_a_long_recording_ends_at_ctrl_c(tmp_path: Path) -> None:
 def test_a_recording_of_no_steps_is_refused(option: str, tmp_path: Path) -> None:
     show = Show.of(load(find("xor"))(engine="python"))
     given = {"out": str(tmp_path / "x.html"), "steps": None, "no_engine": True, option: 0}
-    refused(InputError, 0).by(render_scene.write_page, show, given, "xor", Autosave())
+    refused(InputError, f"--{option} ", 0).by(
+        render_scene.write_page, show, given, "xor", Autosave()
+    )
     assert list(tmp_path.iterdir()) == []
 
 

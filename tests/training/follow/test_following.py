@@ -555,6 +555,7 @@ def test_bad_arguments_are_refused(torch: Any, net: Any, path: Path) -> None:
     for given, named in (
         ((3, path), {}),
         ((net, 3), {}),
+        (("model",), {}),
         ((net, ""), {}),
         ((net, path.with_suffix(".pt")), {}),
         ((net, None), {}),
