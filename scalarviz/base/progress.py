@@ -46,8 +46,9 @@ class Progress:
             "megabytes", which are saved
 
     The bar has the loss, the pace and the time left. It appears after DELAY, and is removed at the
-    end. None appears in a file or pipe, in a worker process, in another thread than the main one,
-    and inside another Progress, except those of kernels and megabytes. Kernels that are compiled
+    end. In a file or pipe a command prints one line instead, of what is done so far and of the time
+    left. None appears in a worker process, in another thread than the main one, and inside another
+    Progress, except those of kernels and megabytes. Kernels that are compiled
     inside a Progress of kernels are counted by its bar.
     """
 
@@ -109,16 +110,21 @@ class Progress:
 
     @uncut  # rich would not write again after half a picture
     def _draw(self, now: float, done: int, loss: float) -> None:
-        if self._bar is None:
-            place = place_of_bars()
-            if place is None:
-                self._due = math.inf
-                return
-            self._bar = NotebookBar() if place == "notebook" else Bar(place)
         start, before = self._first
         pace = (done - before) / (now - start) if now > start else 0.0
         count = text(f"progress.count.{self._unit}", done=done, total=self.total)
-        self._bar.show(done, self.total, count, words(self._unit, loss, pace, self.total - done))
+        more = words(self._unit, loss, pace, self.total - done)
+        if self._bar is None:
+            place = place_of_bars()
+            if place is None:
+                if _timer is None or pace > 0.0:  # else the time left is not known yet
+                    self._due = math.inf
+                if _timer is not None and pace > 0.0:
+                    opening_over()
+                    inform(f"{count}  {more}")
+                return
+            self._bar = NotebookBar() if place == "notebook" else Bar(place)
+        self._bar.show(done, self.total, count, more)
 
     def __exit__(self, *error: object) -> None:
         global _running
@@ -178,6 +184,7 @@ class Bar:
             self.refresh()
         else:
             self.is_shown = True  # before `begin`, which Ctrl-C can interrupt
+            opening_over()
             self.begin()
 
     def begin(self) -> None:
@@ -266,12 +273,11 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60:,}:{minutes % 60:02}:{rest:02}"
 
 
-# A line in the terminal if a window takes long to open: within `opening()`, until
-# `opening_over()`.
+# A line in the terminal if a command takes long: within `opening()`, until `opening_over()`.
 
 LATE = 2.0  # seconds
 
-_timer: Timer | None = None
+_timer: Timer | None = None  # that of the command that runs
 
 
 def has_display() -> bool:
@@ -282,20 +288,24 @@ def has_display() -> bool:
 
 
 @contextmanager
-def opening() -> Iterator[None]:
-    """Say that a window is being opened if that takes longer than LATE."""
+def opening(*, window: bool = True) -> Iterator[None]:
+    """Say what a command does if that takes longer than LATE, and how far it is where no bars are.
+
+    window  whether it opens a window, if there is a screen
+    """
     global _timer
-    _timer = Timer(LATE, inform, [text("start.opening")])
+    _timer = Timer(LATE, inform, [text("start.opening" if window else "start.working")])
     _timer.daemon = True
-    if has_display():
+    if has_display() or not window:
         _timer.start()
     try:
         yield
     finally:
         opening_over()
+        _timer = None
 
 
 def opening_over() -> None:
-    """Note that a window has its first picture, or that there will be none: nothing is said."""
+    """Note that there is something to see, or that there will be no window: nothing is said."""
     if _timer is not None:
         _timer.cancel()

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -489,16 +489,36 @@ def display(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DISPLAY", ":99")
 
 
-@pytest.mark.usefixtures("display")
-def test_a_window_that_takes_long_is_announced(
-    opening_words: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("window", "key"), [(True, "opening"), (False, "working")])
+def test_what_takes_long_is_announced(
+    *,
+    window: bool,
+    key: str,
+    opening_words: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "LATE", 0.01)
-    with opening():
+    monkeypatch.setattr(module, "has_display", lambda: window)
+    with opening(window=window):
         ends = time.monotonic() + 10.0
         while not opening_words.records and time.monotonic() < ends:
             time.sleep(0.01)
-    assert [each.getMessage() for each in opening_words.records] == [text("start.opening")]
+    assert [each.getMessage() for each in opening_words.records] == [text(f"start.{key}")]
+
+
+@pytest.mark.parametrize("is_command", [True, False])
+def test_a_command_that_is_piped_prints_a_line_with_the_time_left(
+    *, is_command: bool, opening_words: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "DELAY", 0.0)
+    monkeypatch.setattr(module, "FRAME", 0.0)
+    with opening(window=False) if is_command else nullcontext(), Progress(10) as progress:
+        for done in range(10):
+            progress.tell(done)
+            time.sleep(0.001)
+    said = [each.getMessage() for each in opening_words.records]
+    assert len(said) == is_command
+    assert all(re.fullmatch(r"\d of 10 steps .+ steps/s  0:01 left", each) for each in said)
 
 
 @pytest.mark.usefixtures("display")

@@ -400,7 +400,7 @@ def open_command() -> Callable[..., None]:
 
 def watch_scene(scene: Scene, name: str, given: Mapping[str, Any], typed: Collection[str]) -> int:
     """Open a window on a scene; return the exit code."""
-    with opening():
+    with opening(window=not given["browser"]):
         from scalarviz.faces.cli.watch_scene import watch_anywhere
         from scalarviz.faces.controller.options import Recipe
 
@@ -411,26 +411,29 @@ def watch_scene(scene: Scene, name: str, given: Mapping[str, Any], typed: Collec
 
 def train_scene(scene: Scene, name: str, given: Mapping[str, Any], typed: Collection[str]) -> int:
     """Train a scene with a progress bar; return the exit code."""
-    from scalarviz.faces.controller.train import train
+    with opening(window=False):
+        from scalarviz.faces.controller.train import train
 
-    show, keep = shown_and_kept(scene, given, typed, name)
-    return train(show, given["steps"], keep)
+        show, keep = shown_and_kept(scene, given, typed, name)
+        return train(show, given["steps"], keep)
 
 
 def render_scene(scene: Scene, name: str, given: Mapping[str, Any], typed: Collection[str]) -> int:
     """Draw a scene into a file; return the exit code."""
-    from scalarviz.faces.cli.render_scene import render
+    with opening(window=False):
+        from scalarviz.faces.cli.render_scene import render
 
-    show, keep = shown_and_kept(scene, given, typed)
-    return render(show, not_own(scene, given), name, keep)
+        show, keep = shown_and_kept(scene, given, typed)
+        return render(show, not_own(scene, given), name, keep)
 
 
 def page_scene(scene: Scene, name: str, given: Mapping[str, Any], typed: Collection[str]) -> int:
     """Write a scene as a web page that trains; return the exit code."""
-    from scalarviz.faces.cli.render_scene import write_page
+    with opening(window=False):
+        from scalarviz.faces.cli.render_scene import write_page
 
-    show, keep = shown_and_kept(scene, given, typed)
-    return write_page(show, not_own(scene, given), name, keep)
+        show, keep = shown_and_kept(scene, given, typed)
+        return write_page(show, not_own(scene, given), name, keep)
 
 
 def shown_and_kept(
@@ -568,25 +571,26 @@ def command_of_several(verb: str, words: Sequence[str]) -> Callable[..., None]:
     shared = {name: option for name, option in SHARED.items() if name not in common}
 
     def run(given: dict[str, Any], typed: Collection[str]) -> int:
-        from scalarviz.faces.cli.watch_scene import show_with
+        with opening(window=verb == "watch"):
+            from scalarviz.faces.cli.watch_scene import show_with
 
-        del given[OTHERS]
-        values = {name: given[name] for name in typed if name in common | shared}
-        made = [
-            show_with(scene, each.path.stem, each.options, values)
-            for scene, each in zip(scenes, named, strict=True)
-        ]
-        names = names_of(named)
-        named_shows = {name: show for name, (show, _) in zip(names, made, strict=True)}
-        if verb == "watch":
-            from scalarviz.faces.cli.watch_scene import watch_anywhere
+            del given[OTHERS]
+            values = {name: given[name] for name in typed if name in common | shared}
+            made = [
+                show_with(scene, each.path.stem, each.options, values)
+                for scene, each in zip(scenes, named, strict=True)
+            ]
+            names = names_of(named)
+            named_shows = {name: show for name, (show, _) in zip(names, made, strict=True)}
+            if verb == "watch":
+                from scalarviz.faces.cli.watch_scene import watch_anywhere
 
-            recipes = [recipe for _, recipe in made]
-            return watch_anywhere(named_shows, given, "", recipe=recipes)
-        from scalarviz.faces.cli.render_scene import render_several
-        from scalarviz.stage.show import Several
+                recipes = [recipe for _, recipe in made]
+                return watch_anywhere(named_shows, given, "", recipe=recipes)
+            from scalarviz.faces.cli.render_scene import render_several
+            from scalarviz.stage.show import Several
 
-        return render_several(Several.of(named_shows), given)
+            return render_several(Several.of(named_shows), given)
 
     others = typer.Argument(
         None, metavar="[SCENE]...", help="Further scenes; options of one follow a ?, as in rgb?lr=1"

@@ -90,7 +90,6 @@ def watch_anywhere(
     plays, keep = more.get("play") is not False, keep or Autosave()
     also = "steps", "speed", "theme", "tour", "reduced_motion", "every_weight", "numbers"
     if given["browser"]:
-        opening_over()
         return int(faces.watch(
             shown, keep=keep, recipe=recipe, browser=True,
             address=given["address"] or "127.0.0.1", port=given["port"],
@@ -114,9 +113,9 @@ def watch_anywhere(
         if clocks != [show.session.clock for show in shows.values()]:
             raise
         opening_over()
-        say(text("watch.without", lack=error.__cause__ or error))
-        if has_option and len(shows) == 1:
-            say(text("watch.browser"))
+        say(text("watch.without" if plays else "watch.at_rest", lack=error.__cause__ or error))
+        if len(shows) == 1 and (has_option or not plays):
+            say(text("watch.browser" if has_option else "watch.open", program=program()))
         return in_files(shows, given, keep, plays=plays)[1]
 
 

@@ -135,7 +135,8 @@ def test_a_link_and_a_kept_training_are_shown_as_they_are(folder: Path) -> None:
     assert code == 0 and files(folder) == ["xor.html", "xor.png"], out
     ran(folder, "train", "xor", *QUICK, "--save", "kept.safetensors")
     code, out, _ = ran(folder, "replay", "kept.safetensors")
-    assert code == 0 and "steps/s" not in out
+    assert code == 0 and "steps/s" not in out and "It trains" not in out
+    assert "open FILE --browser` shows it" in out
     assert {"kept.html", "kept.png"} <= set(files(folder))
 
 
