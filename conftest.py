@@ -1,4 +1,4 @@
-"""What all tests share, those in docstrings and in README too; see also tests/conftest.py."""
+"""What all tests share, those in docstrings too; see also tests/conftest.py."""
 
 import os
 import sys

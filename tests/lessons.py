@@ -205,11 +205,20 @@ def examples(text: str) -> list[tuple[int, str]]:
     return [(text.count("\n", 0, found.start(1)), found[1]) for found in BLOCK.finditer(text)]
 
 
+def with_prompts(code: str) -> str:
+    """Return a block whose outputs are comments below its lines as `doctest` has it."""
+    starts = {" ": "... ", "#": "", "": ""}
+    lines = (starts.get(line[:1], ">>> ") + line.removeprefix("# ") for line in code.split("\n"))
+    fails = r"(?m)^(?=scalarviz\.errors\.)"
+    return re.sub(fails, "Traceback (most recent call last):\n", "\n".join(lines))
+
+
 def run_examples(path: Path) -> int:
     """Run all Python blocks of a file in one namespace; return their number."""
     names: dict[str, Any] = {"__name__": "__main__"}
     blocks = examples(path.read_text(encoding="utf-8"))
-    for line, code in blocks:
+    for line, block in blocks:
+        code = with_prompts(block) if path.name == "README.md" else block
         if ">>> " not in code:
             exec(compile("\n" * line + code, path, "exec"), names)
             continue

@@ -36,7 +36,7 @@ from scalarviz.faces.scene_options import own_options
 from scalarviz.pages.page import markup_of_page
 from scalarviz.scene.layout.camera import CAMERAS
 from scalarviz.story.commands import DIGITS, page_keys
-from tests.lessons import examples, lessons
+from tests.lessons import BLOCK, examples, lessons
 from tests.machine import ROOT
 from tests.public_names import parameters, public_objects
 from tests.rows import TABLES, names_of
@@ -269,7 +269,7 @@ def texts_that_run() -> Iterator[Feature]:
     for page in [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]:
         said, count = page.read_text(encoding="utf-8"), Counter[str]()
         for line, _ in examples(said):
-            before = "\n".join(said.splitlines()[:line])
+            before = BLOCK.sub("", "\n".join(said.splitlines()[:line]))
             head = re.findall(r"^#+ (.*)", before, re.MULTILINE)[-1]
             count[head] += 1
             name = f"{head}, {count[head]}"

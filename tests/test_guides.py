@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import tempfile
+from code import InteractiveConsole
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,7 @@ SLOW = ("microgpt", "own-formulas", "pictures", "sessions", "side-by-side", "swe
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(p, marks=pytest.mark.slow if p.stem in SLOW else ()) for p in PAGES],
+    [pytest.param(p, marks=pytest.mark.slow if p.stem in SLOW else ()) for p in (README, *PAGES)],
     ids=lambda page: page.stem,
 )
 def test_the_examples_of_a_page_run(
@@ -67,8 +68,17 @@ def test_the_examples_of_a_page_run(
     run_examples(page)
 
 
-def test_the_examples_of_readme_are_run_by_pytest() -> None:
-    assert all(">>> " in code for _, code in examples(README.read_text(encoding="utf-8")))
+def test_blocks_of_readme_can_be_pasted_at_a_prompt(capsys: pytest.CaptureFixture[str]) -> None:
+    console = InteractiveConsole()
+    for _, block in examples(README.read_text(encoding="utf-8")):
+        for line in [*block.splitlines(), ""]:
+            console.push(line)
+    failed = re.findall(r"^[\w.]+Error: .*", capsys.readouterr().err, re.M)
+    *others, last = [each.removeprefix("scalarviz.errors.") for each in failed]
+    assert last.startswith("UnknownNameError: unknown dtype 'float46'")
+    if others:  # what the text says of prompts that keep no source
+        assert len(others) == 2 and others[0].startswith("InputError: the source of the formula")
+        assert others[1] == "NameError: name 'own' is not defined"
 
 
 def test_links_of_readme_to_pages_and_links_of_pages_lead_somewhere() -> None:
@@ -114,6 +124,10 @@ def test_an_example_that_is_wrong_is_found(tmp_path: Path) -> None:
     page.write_text("# Page\n\n```python\nx = 1\n```\n\n```python\n>>> x + 1\n3\n\n```\n")
     with pytest.raises(AssertionError, match="line 8"):
         run_examples(page)
+    readme = tmp_path / "README.md"
+    readme.write_text("```python\nx = 1\nx + 1\n# 3\n```\n")
+    with pytest.raises(AssertionError, match="line 3"):
+        run_examples(readme)
     page.write_text("```python\n1 / 0\n```\n")
     with pytest.raises(ZeroDivisionError):
         run_examples(page)
@@ -203,7 +217,7 @@ def test_the_commands_of_a_text_are_understood_as_they_stand_there(name: str) ->
     for line in dict.fromkeys(COMMAND.findall(TEXTS[name])):
         words = shlex.split(line, comments=True)
         if words == ["watch"] or (words[0] == "open" and words[1:] in ([], ["LINK"])):
-            words = [words[0], "--help"]  # what is said of all of them
+            words = [words[0], "--help"]  # without a scene it is spoken of, and not typed
         with pytest.raises((Reached, SystemExit)) as end:
             obey(words)
         assert end.type is Reached or end.value.code == 0, line

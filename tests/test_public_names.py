@@ -29,6 +29,7 @@ from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.scene_file import find, load
 from scalarviz.stage import render
 from scalarviz.stage.render_options import RenderOptions
+from tests.lessons import examples, with_prompts
 from tests.machine import ROOT
 from tests.public_names import callables, parameters
 from tests.wording import refused
@@ -386,6 +387,7 @@ def errors_in(code: str, folder: Path) -> list[str]:
 @pytest.mark.parametrize("page", PAGES)
 def test_the_lines_of_a_page_are_accepted(page: str, folder: Path) -> None:
     text = (ROOT / f"{page}.md").read_text(encoding="utf-8")
+    text = "\n".join(with_prompts(code) for _, code in examples(text)) if page == "README" else text
     lines = [example.source for example in doctest.DocTestParser().get_examples(text)]
     assert len(lines) > 10
     assert errors_in("".join(lines), folder) == []
