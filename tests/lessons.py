@@ -209,8 +209,9 @@ def with_prompts(code: str) -> str:
     """Return a block whose outputs are comments below its lines as `doctest` has it."""
     starts = {" ": "... ", "#": "", "": ""}
     lines = (starts.get(line[:1], ">>> ") + line.removeprefix("# ") for line in code.split("\n"))
-    fails = r"(?m)^(?=scalarviz\.errors\.)"
-    return re.sub(fails, "Traceback (most recent call last):\n", "\n".join(lines))
+    return re.sub(
+        r"(?m)^(?=scalarviz\.err)", "Traceback (most recent call last):\n", "\n".join(lines)
+    )
 
 
 def run_examples(path: Path) -> int:

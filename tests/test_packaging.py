@@ -29,6 +29,7 @@ from scalarviz.scene.visuals.shaders import SPHERE
 from scalarviz.stage.shader_evaluator import fragment_of
 from scalarviz.training.network.network import Network
 from tests.cases import MATRICES, chosen_of, id_of
+from tests.lessons import lessons
 from tests.machine import GENERATED, ROOT
 from tests.nearest import main, near_tests
 from tests.pages.browser import chromium
@@ -373,9 +374,9 @@ def test_links_of_readme_and_guide_find_their_places_on_the_site(
     builder: Any, tmp_path: Path
 ) -> None:
     builder.write_texts(tmp_path)
-    lessons = [f"notebooks/{each.stem}" for each in (ROOT / "notebooks").glob("*.ipynb")]
-    for name in (*lessons, *(each.replace(".", "/") for each in builder.MODULES)):
-        builder.put(tmp_path / f"{name}.html", "")  # written by what takes long
+    others = [each.replace(".", "/") for each in builder.MODULES]  # written by what takes long
+    for name in (*others, *(f"notebooks/{path.stem}" for path in lessons())):
+        builder.put(tmp_path / f"{name}.html", "")
     builder.check_links(tmp_path)
 
 

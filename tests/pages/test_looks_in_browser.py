@@ -682,26 +682,6 @@ def test_without_webgl_the_weights_stand_in_tables_and_it_trains(opened: Opens, 
     assert tab.ask("app.pinned.row") == 0 and tab.page.locator("#card").is_visible()
 
 
-# As in a notebook that a busy machine has not laid out yet when states come.
-AWAY = """
-globalThis.away = true;
-const { get } = Object.getOwnPropertyDescriptor(Element.prototype, "clientWidth");
-const wide = (element) => (globalThis.away && element.id === "picture" ? 0 : get.call(element));
-Object.defineProperty(Element.prototype, "clientWidth", { get() { return wide(this); } });
-"""
-
-
-@ONLY_CHROMIUM
-@pytest.mark.page("rgb", before=AWAY)
-def test_a_page_trains_pins_and_asks_before_its_picture_has_a_size(tab: Tab) -> None:
-    tab.press(".", 5)
-    tab.do("app.pin({row: 29})")
-    tab.press("p")
-    assert tab.ask("app.picture.frame") is None and tab.ask("app.guess.isAsking")
-    tab.ask("(away = false, app.resize())")
-    tab.until("app.picture.frame?.pinnedRow === 29")
-
-
 @pytest.mark.page("circle", before=NO_WEBGL + LACKS["wasm"])
 def test_without_both_the_tables_show_the_recording(tab: Tab) -> None:
     assert tab.shown("chip").startswith(text("page.lack.wasm"))

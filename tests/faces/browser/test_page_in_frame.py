@@ -71,7 +71,6 @@ def page(framed: FramedPage) -> Iterator[FramedPage]:
 
 def test_no_screenshot_is_taken_of_a_page_that_failed(browser: Any) -> None:
     page = FramedPage(browser, linked_value())
-    assert page.screenshot().startswith(b"\x89PNG")
     page.frame.evaluate("dispatchEvent(new ErrorEvent('error', { error: Error('planted') })); null")
     with pytest.raises(AssertionError, match="planted"):
         page.screenshot()

@@ -227,22 +227,18 @@ def test_a_mistake_is_answered_by_one_sentence(run, words, code: int, sentence: 
     assert ran.err.count("\n") == 1
 
 
-def test_an_option_that_is_not_there_is_a_usage_error(run) -> None:
-    ran = run("train", "rgb", "--deepth", "3")
-    assert ran.code == 2 and "--deepth" in ran.err
-
-
 @pytest.mark.parametrize(
-    ("option", "typed", "wanted"),
-    [("--hidden", "four", "a whole number"), ("--steps", "1.5", "a whole"), ("--lr", "x", "a num")],
+    ("option", "typed", "answer"),
+    [
+        ("--deepth", "3", "--deepth"),
+        ("--hidden", "four", "'--hidden': it takes a whole number, such as 8, not 'four'"),
+        ("--steps", "1.5", "'--steps': it takes a whole number, such as 8, not '1.5'"),
+        ("--lr", "x", "'--lr': it takes a number, such as 0.1, not 'x'"),
+    ],
 )
-def test_a_number_that_is_none_is_refused_in_our_words(
-    run, option: str, typed: str, wanted: str
-) -> None:
+def test_a_wrong_option_is_a_usage_error(run, option: str, typed: str, answer: str) -> None:
     ran = run("train", "rgb", option, typed)
-    said = " ".join(re.sub("[│╭╮╰╯─]", " ", ran.err).split())
-    assert ran.code == 2 and f"Invalid value for '{option}': it takes {wanted}" in said
-    assert f", not '{typed}'" in said and "parse" not in said
+    assert ran.code == 2 and answer in " ".join(re.sub("[│╭╮╰╯─]", " ", ran.err).split())
 
 
 def test_the_exit_code_of_the_doctor_is_that_of_the_command(

@@ -260,15 +260,17 @@ def test_what_does_not_fit_is_refused_at_the_start() -> None:
     net = sv.Network([3, 8, 3], "tanh", "sigmoid")
     value = net.bank.value.copy()
     made = data.Generated(lambda step, batch, seed: None, inputs=2, outputs=1)  # type: ignore[arg-type,return-value]  # never called
-    for given in (data.Xor(), made):
-        refused(ShapeError, "2 -> 1", "the inputs and the outputs equal").by(sv.Session, net, given)
-    labelled = (np.zeros((4, 3)), [0, 1, 2, 0]), (np.zeros((4, 2)), np.zeros((4, 3)))
-    for given, what in zip(
-        labelled, ("the outputs equal: class labels", "the inputs equal"), strict=True
+    both, missing = "make the inputs and the outputs equal", "the data is missing"
+    for error, given, words in (
+        (ShapeError, (data.Xor(),), both),
+        (ShapeError, (made,), both),
+        (ShapeError, ((np.zeros((4, 3)), [0, 1, 2, 0]),), "make the outputs equal: class labels"),
+        (ShapeError, ((np.zeros((4, 2)), np.zeros((4, 3))),), "make the inputs equal"),
+        (InputError, ("mse", sv.SGD(0.1)), missing),
+        (InputError, (sv.SGD(0.1),), missing),
+        (InputError, ("adam",), missing),
     ):
-        refused(ShapeError, f"make {what}").by(sv.Session, net, given)
-    for forgotten in (("mse", sv.SGD(0.1)), (sv.SGD(0.1),), ("adam",)):
-        refused(InputError, "the data is missing").by(sv.Session, net, *forgotten)
+        refused(error, words).by(sv.Session, net, *given)
     refused(InputError, "'sigmoid'").by(sv.Session, net, PAIR, "sigmoid_cross_entropy")
     refused(InputError, "[3, 8, 3]").by(sv.Session, [3, 8, 3], PAIR)
     refused(InputError, "int 7").by(sv.Session, net, 7)
