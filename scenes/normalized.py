@@ -15,10 +15,10 @@ def scene(
     norm: Annotated[str, OptionInfo(NORMS)] = "layer",
     hidden=8,
     noise: Annotated[float, OptionInfo(changes="data")] = 0.02,
-    lr=0.005,
+    lr=0.02,
     batch=25,
     engine="auto",
-    seed=0,
+    seed=6963,
 ):
     """A 2-8-8-1 network with normalized hidden layers learns a spiral.
 

@@ -5,7 +5,7 @@ from scalarviz import data
 from scalarviz.stage.show import Show, whole_number
 
 
-def scene(hidden=8, lr=0.01, engine="auto", seed=0):
+def scene(hidden=8, lr=0.01, engine="auto", seed=168):
     """A 2-8-8-1 network, ReLU and linear, learns XNOR.
 
     hidden  perceptrons in each of the two hidden layers
