@@ -374,6 +374,23 @@ def test_playing_goes_at_its_speed_and_sends_states_that_are_taken(page: InPage)
     assert fast["step"] >= 5000 and found["states"] <= 30 * fast["seconds"] + 4
 
 
+def test_starting_again_makes_no_branch_unless_something_was_changed(page: InPage) -> None:
+    found = page.run("""
+        const page = client(), places = [];
+        for (const change of ["state", "double rate"]) {
+            await page.ask("advance", {count: 5, unit: "step"});
+            await page.ask(change);
+            await page.ask("reset");
+            await page.ask("advance", {count: 1, unit: "step"});
+            places.push((await page.ask("undo")).step);
+            places.push(workers[0].server.clock.branches.all.length);
+        }
+        page.end();
+        return places;
+    """)
+    assert found == [1, 1, 6, 2]
+
+
 def test_a_film_stands_at_its_steps_until_the_user_does_something(page: InPage) -> None:
     stood = page.run("""
         const page = client();

@@ -401,7 +401,7 @@ class ClockControl:
     def reset(self) -> None:
         """Start again with the same initial weights, and scales that fit them; the speed stays."""
         self.stand_still()
-        self.do(self.clock.reset, self.fit)
+        self.do(partial(start_again, self.clock), self.fit)
 
     def fit(self, _: object = None) -> None:
         """Fit the scales to the numbers."""
@@ -461,6 +461,20 @@ def go_to(clock: Session | SharedClock, step: int, operation: int) -> None:
     clock.seek(step)
     if operation:
         clock.advance(operation, "operation")
+
+
+def start_again(clock: Session | SharedClock) -> None:
+    """Go to the start; begin a branch there only if something was changed on the way."""
+    sessions = clock.sessions if isinstance(clock, SharedClock) else (clock,)
+    if any(has_changes(session) for session in sessions):
+        clock.reset()
+    else:
+        clock.seek(0)
+
+
+def has_changes(session: Session) -> bool:
+    with session.doing():  # which journals what a program has written into the weights
+        return bool(session.current_branch.journal)
 
 
 @contextmanager

@@ -120,6 +120,8 @@ export class Server {
       clock.begin(args.seed ?? (clock.seed ?? clock.engine.spec.initial.seed) + 1);
     } else if (name === "branches") {
       clock.choose(args.key ?? clock.branches.after(args.by).key, args.step);
+    } else if (name === "reset" && !clock.journal.length) {
+      clock.seek(clock.first); // the same training: no branch
     } else if (jumps) {
       clock[name]();
     }

@@ -372,7 +372,7 @@ def switch(rgb_controller: Any) -> None:
         (lambda c: c.freeze(3, True), "weight 3 frozen"),
         (lambda c: c.set_option("activation", "relu"), "relu in layer 0"),
         (lambda c: c.set_option("map", "grey"), "data rgb grey"),
-        (lambda c: (c.time.step(+1, 3), c.time.reset()), "started again"),
+        (lambda c: (c.edit(3, 0.75), c.time.step(+1, 3), c.time.reset()), "started again"),
         (lambda c: (c.time.step(+1, 3), c.session.branch()), "a new branch from step 3"),
         (switch, "over to branch 0"),
         (lambda c: setattr(c.session.current_branch, "name", "mine"), "branch 0 renamed"),

@@ -109,8 +109,10 @@ def test_arrows_and_commas_move_all_on_one_clock(open_face: Callable[..., Faced]
     assert {session.done for session in face.sessions} == {"affine 0"}
     face.press(",")
     assert {session.done for session in face.sessions} == {"zero_grad"}
-    face.press("r")
-    assert face.places == [(0, 0)] * 3 and [len(s.branches) for s in face.sessions] == [2] * 3
+    face.press("r")  # nothing was changed: the same training, and nothing to undo
+    assert face.places == [(0, 0)] * 3 and [len(s.branches) for s in face.sessions] == [1] * 3
+    face.press("right", "z")
+    assert face.places == [(1, 0)] * 3
 
 
 def test_space_plays_all_at_the_same_step_and_pauses_them(open_face: Callable[..., Faced]) -> None:
@@ -532,7 +534,7 @@ CHANGES: dict[str, tuple[Callable[[Any], object], Callable[[Any], object], bool]
         False,
     ),
     "reset": (
-        lambda face: face.act(CONTROLS["reset"], 1),
+        lambda face: (face.lead.edit(3, 0.5), face.act(CONTROLS["reset"], 1)),
         lambda pane: pane.session.step_index,
         True,
     ),
