@@ -131,7 +131,8 @@ def page(body: str, up: str = "") -> str:
         "Changes": "CHANGELOG.html",
     }
     links = "".join(f'<a href="{up}{place}">{name}</a>' for name, place in places.items())
-    head = f'<meta charset="utf-8"><title>scalarviz</title><style>{STYLE}</style>'
+    view = '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    head = f'<meta charset="utf-8">{view}<title>scalarviz</title><style>{STYLE}</style>'
     return f"<!doctype html><html lang=en>{head}<body><nav>{links}</nav>{body}</body></html>"
 
 

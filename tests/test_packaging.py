@@ -380,6 +380,10 @@ def test_links_of_readme_and_guide_find_their_places_on_the_site(
     builder.check_links(tmp_path)
 
 
+def test_a_page_of_the_site_is_as_wide_as_the_screen(builder: Any) -> None:
+    assert "width=device-width" in builder.page("")
+
+
 @pytest.mark.slow
 def test_what_a_browser_opens_fetches_nothing_and_every_link_finds_its_place(site: Path) -> None:
     places: dict[str, set[str]] = {}
