@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.base.package_files import text_beside
 from scalarviz.base.texts import text, texts
+from scalarviz.pages import page
 from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.page import properties, style_of_page
 from scalarviz.scene.canvas.palette import THEMES, contrast, rgb
@@ -56,6 +58,12 @@ def tables_of(session: sv.Session) -> list:
       places: counted(wall.rows).map((i) => counted(wall.columns).map((j) => wall.place(i, j))),
     }));"""
     return in_web("access texts", body, facts=facts, texts=dict(texts()))
+
+
+def test_play_is_among_the_first_five_that_tab_leads_to() -> None:
+    html = text_beside(page.__file__, "page.html")
+    stops = re.findall(r'<(?:button|select|input|\w+(?=[^>]*tabindex))[^>]* id="([^"]*)"', html)
+    assert "play" in stops[:5] and len(stops) > 20
 
 
 def test_every_weight_is_in_one_table_under_the_names_of_its_neurons() -> None:
