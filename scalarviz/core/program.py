@@ -371,12 +371,12 @@ KINDS = table(
         ),
         Kind(
             "activation",
-            "y = f(x), elementwise; f is a row of ACTIVATIONS",
+            "y = f(x), elementwise",
             formulas=ACTIVATIONS,
         ),
         Kind(
             "row",
-            "y = f(x), sample by sample; f is a row of ROW_FORMULAS",
+            "y = f(x), sample by sample",
             formulas=ROW_FORMULAS,
             memo=one,
         ),
@@ -389,8 +389,7 @@ KINDS = table(
         ),
         Kind(
             "parametric",
-            "y = f(x, w, ...), elementwise; f is a row of PARAMETRIC_FORMULAS, and consecutive "
-            "numbers may share a w",
+            "y = f(x, w, ...), elementwise; consecutive numbers may share a w",
             formulas=PARAMETRIC_FORMULAS,
             shape=parametric_shape,
             memo=parametric_memo,
@@ -424,7 +423,7 @@ KINDS = table(
 )
 
 # What a compiled function is made of; it has engines of its own.
-SCALAR = Kind("scalar", "y = f(x, ...), on numbers of a sample; f is a row of OPERATIONS")
+SCALAR = Kind("scalar", "y = f(x, ...), on numbers of a sample")
 
 
 MOST_LINES = 200  # of a table that is printed

@@ -298,12 +298,14 @@ def sent_by(known: NeuronNumbers) -> list[CardLine | CardTable]:
     """Return what a neuron sends on, and where."""
     found: list[CardLine | CardTable] = []
     is_known = known.array(known.name) is not None
+    names: list[str] = []
     for operation in known.readers:
+        plain = operation.plain.replace("_", " ")
         if operation.multiplies:
             if is_known:
                 found.append(sent_table(known, operation))
-        else:
-            plain = operation.plain.replace("_", " ")
+        elif plain not in names:
+            names.append(plain)
             found.append(CardLine(text("card.neuron.into", name=plain)))
     return found
 

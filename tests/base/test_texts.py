@@ -23,7 +23,7 @@ from scalarviz.base.texts.decimals import rounded, short
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
-from scalarviz.core.program import KINDS
+from scalarviz.core.program import KINDS, SCALAR
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.face import Face
 from scalarviz.faces.controller.keys import help_rows
@@ -406,6 +406,13 @@ def test_no_text_stayed_english() -> None:
     for key, words in ENGLISH.items():
         if GERMAN[key] == words:
             assert set(re.findall(r"[^\W\d_]{3,}", re.sub(r"\{[^}]*\}", " ", words))) <= SAME, key
+
+
+def test_no_text_names_a_table_of_the_code() -> None:
+    meanings = [each.meaning for each in (*KINDS.values(), SCALAR)]
+    assert not re.findall(
+        r"\b[A-Z]+_[A-Z]+\b|ACTIVATIONS|OPERATIONS", " ".join([SOURCE, *meanings])
+    )
 
 
 def test_other_texts_belong_to_rows() -> None:

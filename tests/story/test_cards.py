@@ -450,6 +450,15 @@ def test_of_many_terms_the_largest_come_first_and_the_bias_before_them() -> None
     assert sizes == sorted(sizes, reverse=True)
 
 
+def test_what_goes_twice_into_one_kind_of_operation_says_so_once() -> None:
+    halves = [[sv.Slice(4, at, at + 2), sv.Dense(2, 2)] for at in (0, 2)]
+    net = sv.Network([sv.Dense(3, 4), sv.Concatenate(*halves)], seed=0)
+    session = advanced(sv.Session(net, (np.ones((2, 3)), np.zeros((2, 4))), engine="python"), 1)
+    for buffer in net.program.buffers:
+        lines = lines_of(card_of(session, (buffer.name, 0)))
+        assert len({*lines}) == len(lines), buffer
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [rgb, pytest.param(every_kind, marks=pytest.mark.slow)])
 def test_a_step_is_shown_with_any_neuron_pinned_and_hovered(

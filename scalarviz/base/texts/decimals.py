@@ -7,7 +7,8 @@ import re
 
 LEAST, MOST = -6, 6  # exponents of ten from which to below which a number is a plain decimal
 CHANGE = 4  # digits of numbers before and after a step
-LEADING = re.compile(r"(?<![\w.])0\.(?=\d)", re.ASCII)
+# The zero before a point: not in "layer 0.5", which is a layer within a layer.
+LEADING = re.compile(r"(?<![\w.])(?<!layer )(?<!Schicht )0\.(?=\d)", re.ASCII)
 # A sign of a number, a difference, and the sign of an exponent; no hyphen, as in 3-8-3.
 MINUS = re.compile(r"(?<![\w.)\]-])-(?=[.\d(]|inf\b)|(?<= )-(?![^ \n])|(?<=\de)-(?=\d)", re.ASCII)
 
