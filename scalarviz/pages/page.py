@@ -217,7 +217,11 @@ def made_page(
             "came": came_from(show.session),
             "theme": theme or "",
             "speed": first_speed(show),
-            "film": films and {"steps": FILM, "seconds": PICTURE},
+            "film": films,
+            "clock": {
+                "steps": [*(n for n in FILM if n < show.steps), show.steps],
+                "seconds": PICTURE,
+            },
             "tint": show.session.data.input_tint,
             "exhibit": exhibit,
             "first": first_groups(),

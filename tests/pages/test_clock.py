@@ -391,6 +391,9 @@ def test_starting_again_makes_no_branch_unless_something_was_changed(page: InPag
     assert found == [1, 1, 6, 2]
 
 
+PLAYED = [["play", "a film"], ["play", None], ["pause", None]]
+
+
 def test_a_film_stands_at_its_steps_until_the_user_does_something(page: InPage) -> None:
     stood = page.run("""
         const page = client();
@@ -403,6 +406,7 @@ def test_a_film_stands_at_its_steps_until_the_user_does_something(page: InPage) 
             await sleep(200);
             stood.push(workers[0].server.clock.step);
         }
+        stood.push(workers[0].server.isPlaying);
         page.end();
         return stood;
     """)
@@ -411,14 +415,19 @@ def test_a_film_stands_at_its_steps_until_the_user_does_something(page: InPage) 
         const ask = async (name, { film } = {}) => sent.push([name, film]);
         const player = new Player({ ask }, { moments: 12, speed: 100 });
         player.play("a film");
+        const ends = [player.see({ playing: false })]; // a state of before
+        player.turns = 0;
+        ends.push(player.see({ playing: true }));
         for (let i = 0; i < 2; i++) player.endFilm();
         await player.pause();
         player.endFilm();
-        return sent;
+        player.play("a film");
+        player.turns = 0;
+        return [...sent, ...ends, player.see({ playing: false }), player.playing];
     """
     assert [stood, in_web("player", body)] == [
-        [0, 1, 4, 9, 9, 109],
-        [["play", "a film"], ["play", None], ["pause", None]],
+        [0, 1, 4, 9, 9, 9, False],
+        [*PLAYED, ["play", "a film"], False, False, True, False],
     ]
 
 

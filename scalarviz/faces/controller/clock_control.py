@@ -23,6 +23,7 @@ from scalarviz.scene.pace import SUM, pauses, shared
 from scalarviz.stage.background import AT_ONCE
 from scalarviz.stage.by_parts import check_neurons, sizes_of
 from scalarviz.stage.show import Several
+from scalarviz.story.guide import has_learned
 from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.session import Session
@@ -67,6 +68,7 @@ class ClockControl:
     unit      of `step`; it plays by steps, or by one operation after the other if that is the unit,
               each at a speed of its own, which stays as it was chosen
     until     the step where it pauses, or None
+    films     whether it plays a film after the tour: where no speed was asked for
     asked     whether it should play
     errand    whether it plays only to reach `until`, at full speed
     film      whether it plays a film, until the user does something
@@ -84,6 +86,7 @@ class ClockControl:
         if speed is not None:
             number(speed, "the speed", 0.0)
         self.walk = Walk()
+        self.films = speed is None
         self.unit: FaceUnit = "step"
         self.measured = self._given = 0.0
         self._told: Halted = {}  # those of which it was said that they were halted
@@ -226,6 +229,10 @@ class ClockControl:
             self.owner.tell(text("compared.arrived", step=self.clock.step_index))
         elif not self.several:
             self.tell_stop()
+            if not is_errand and not lead.session.stopped and lead.session.trainer.recorded is None:
+                end = self.clock.step_index
+                learned = has_learned(lead.session.current_branch.loss_at, 0, end)
+                lead.tell(text(f"captions.arrived.{'learned' if learned else 'steps'}", count=end))
             if not is_errand and lead.stage.own is None:
                 offer_more(lead)
 

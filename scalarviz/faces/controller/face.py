@@ -356,6 +356,8 @@ class Opening:
             if face.is_playing:
                 return
             if tours:
-                face.lead.guide.show_tour(face.time.play if plays else nothing)
+                film = face.time.films and not face.lead.stage.reduced_motion
+                play = partial(face.time.play, anew=False, film=film)
+                face.lead.guide.show_tour(play if plays else nothing)
             else:
                 face.time.play(film=self._film)

@@ -29,7 +29,7 @@ import { LossRecord } from "./loss_record.js";
 import { copyLink } from "./links.js";
 import { seam } from "./story/pace.js";
 import { GuessBox } from "./guess_box.js";
-import { leadOn, leadTour, showTour, skipTour, slowStep } from "./guide.js";
+import { leadOn, leadTour, learnedIn, showTour, skipTour, slowStep } from "./guide.js";
 import { MarksKey } from "./legend.js";
 import { Motion } from "./motion.js";
 import { readyFacts } from "./facts.js";
@@ -194,12 +194,17 @@ export class App {
     this.curve.take(state);
     const news = this.branchList.take(state);
     if (news) this.tell(news);
-    this.player.see(state);
+    const ends = this.player.see(state);
     this.guess.see(state);
     this.moveTo(state);
     this.follow(state);
     this.state = state;
     if (this.growing.take(state)) this.tell(text("page.growing"));
+    if (ends) {
+      const kind = learnedIn(this) ? "learned" : "steps";
+      this.rest = { step: state.step, words: text(`captions.arrived.${kind}`, { count: state.step }) };
+      this.chip.stand(this.rest.words);
+    } else if (state.step !== this.rest?.step) this.chip.drop(this.rest?.words);
     if (state.stopped) this.tell(text(`page.stopped.${state.stopped.why}`));
     this.request();
   }

@@ -50,14 +50,15 @@ export async function leadTour(app, now) {
   else tour.latency = Math.min(tour.latency, took);
 }
 
-function learnedIn({ losses, curve }) {
+/** Whether the losses of an app are far lower than at first. */
+export function learnedIn({ losses, curve }) {
   return has_learned((step) => losses.at(step), curve.first, losses.end);
 }
 
 /** End the tour: train, unless motion is unwanted, and say what one can do. */
 function endWith(app) {
   app.endTour();
-  if (!app.calm && !app.state.stopped) app.play();
+  if (!app.calm && !app.state.stopped) app.play(app.spec.recording ? null : app.spec.page.clock);
   app.tell(text(isTouched() ? "page.tour.touch" : "captions.tour.end"));
 }
 

@@ -77,12 +77,12 @@ async function start() {
 
 /** Begin with the film of a page, until the user does something, or with the tour. */
 function begin(app) {
-  const { film } = app.spec.page;
+  const { film, clock } = app.spec.page;
   if (app.spec.fixed) return undefined; // it has no operations that a tour could show
-  if (!film || app.calm || app.spec.recording) return showTour(app);
   for (const kind of ["keydown", "pointerdown"])
     app.listen(window, kind, () => app.player.endFilm());
-  return app.play(film);
+  if (!film || app.calm || app.spec.recording) return showTour(app);
+  return app.play(clock);
 }
 
 if (typeof document !== "undefined") start().catch(failWith);

@@ -217,14 +217,18 @@ export class Player {
     if (this.playing) this.start();
   }
 
-  /** Note what the training says: it has stopped by itself where a number was not finite. */
+  /** Note what the training says: it has stopped by itself where a number was not finite, or at the
+   * end of a film; return whether it was that.
+   */
   see(state) {
     this.told = state.playing;
-    if (this.playing && state.stopped) {
+    const ends = this.playing && this.film && !this.turns && !state.playing && !state.stopped;
+    if (ends || (this.playing && state.stopped)) {
       this.playing = false;
       this.walk += 1;
     }
     this.share();
+    return ends;
   }
 }
 

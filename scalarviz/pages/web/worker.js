@@ -89,7 +89,8 @@ export class Server {
     if (jumps) this.speed = undefined;
     if (name === "play") {
       this.speed = args.speed ?? null;
-      this.film = args.film ?? null;
+      const left = args.film?.steps.filter((step) => step >= clock.step) ?? [];
+      this.film = args.film ? { ...args.film, steps: left.length ? left : [clock.step] } : null;
       this.catchUp();
     } else if (name === "advance") {
       return this.pursue({ target: clock.after(args.count, args.unit), command, shows: true });
@@ -162,10 +163,10 @@ export class Server {
     const { clock, speed } = this;
     const now = performance.now();
     const seconds = (now - this.began) / 1000;
-    const goal = this.film?.steps[Math.floor(seconds / this.film.seconds)];
-    if (this.film && goal === undefined) {
-      this.film = null;
-      this.catchUp();
+    const goal = this.film?.steps[Math.floor(seconds / this.film.seconds)] ?? this.film?.steps.at(-1);
+    if (this.film?.steps.at(-1) <= clock.step) {
+      this.speed = undefined; // where a film ends
+      this.send();
       return 0;
     }
     const steps = speed === null ? 2 ** 40 : Math.floor(seconds * speed) - this.due;

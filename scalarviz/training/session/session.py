@@ -471,9 +471,9 @@ class Session:
         speed  units per second; None, the default: as fast as possible
         unit   as in `advance`; by default "step"
         until  the step at which it pauses by itself; None, the default: none
-        film   True: first 27 moments in 16 seconds, on a logarithmic clock: after 0, 1, 2, 3, 4, 5,
-               6, 8, 11, ... 2,964 steps, 0.6 seconds apart, or more where training takes longer;
-               by default False
+        film   True: first 27 moments in 16 seconds, on a logarithmic clock: steps 0, 1, 2, 3, 4, 5,
+               6, 8, 11, ... 2,964, those that are left, and `until`, 0.6 seconds apart, or more
+               where training takes longer; by default False
 
         Returns at once. Where no thread can be started, as in a browser, the running loop of
         asyncio advances it. Raises the error that ended the previous play if no `pause` has raised
@@ -487,7 +487,8 @@ class Session:
         film = true_or_false(film, "film")
         self._rests = film or (speed is not None and speed * EVERY < 1.0)
         end = None if until is None else size(until, "until", least=0)
-        self._player.play(self._portion, speed, unit, end, film=film)
+        begin = self.step_index if film else None
+        self._player.play(self._portion, speed, unit, end, film=begin)
         if self._rests:
             self.network.bank.fetch()
 

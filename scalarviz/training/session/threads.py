@@ -455,7 +455,7 @@ class Player:
         unit: str,
         until: int | None,
         *,
-        film: bool = False,
+        film: int | None = None,
     ) -> None:
         """Start playing, or go on with another speed or unit.
 
@@ -464,6 +464,7 @@ class Player:
         speed    units per second; None: as fast as possible
         unit     "operation", "phase", "sample" or "step"
         until    step at which playing ends; None: none
+        film     the step at which a film begins; None: no film
 
         Raises the error that ended the previous playing if no `pause` has raised it.
         """
@@ -475,8 +476,8 @@ class Player:
             job = flat_out(weak, unit, until)
         else:
             job = at_speed(weak, unit, until, speed, begins)
-        if film:
-            job = film_first(weak, until, job)
+        if film is not None:
+            job = film_first(weak, until, job, film)
         self._thread.start(resting(job, self._session_lock))
 
     def stop(self) -> None:
@@ -527,10 +528,11 @@ def at_speed(
         yield min(BEHIND, max(0.0, start + (done + 1) / speed - time.perf_counter()))
 
 
-def film_first(portion: WeakMethod[Portion], until: int | None, job: Job) -> Job:
-    """Job: go to each step of FILM, counted from here, when it is due; then do another job."""
-    done, due = 0, time.perf_counter()
-    for goal in FILM:
+def film_first(portion: WeakMethod[Portion], until: int | None, job: Job, at: int = 0) -> Job:
+    """Job: go to each step of FILM that is left at `at`, and the end, when due; then another job."""
+    done, due = at, time.perf_counter()
+    left = [goal for goal in FILM if goal >= at and (until is None or goal < until)]
+    for goal in left if until is None else [*left, until]:
         while done < goal:
             go_on = portion()
             went = go_on(goal - done, "step", until) if go_on else 0

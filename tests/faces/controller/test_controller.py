@@ -344,6 +344,7 @@ def test_the_first_run_ends_by_itself_and_choices_are_offered(
     controller = make(show, steps=20)
     to_the_end(controller)
     assert controller.session.step_index == 20
+    assert controller.message == "20 steps are done. Play trains on."
     assert list(controller.stage.offers) == [
         "Step through it",
         "Back to start",
@@ -698,6 +699,7 @@ def test_no_camera_moves_by_itself_in_the_tour_and_after_it(controller: Any, tic
         ticks.now = 0.3 * tick
         controller.face.attend()
     assert controller.stage.part_of_tour == "" and controller.session.playing
+    assert controller.time.film  # on the logarithmic clock
     assert not any(asked[0] in ("look", "frame_pinned") for asked in controller.stage.asked)
 
 

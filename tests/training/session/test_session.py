@@ -476,18 +476,22 @@ def test_slow_playing_begins_at_once(playing: sv.Session) -> None:
     assert playing.clock.place == there
 
 
-@pytest.mark.parametrize(("each", "stands"), [(0.0, 27), (1.0, 1)])
-def test_a_film_stands_at_27_moments_if_training_keeps_up(
-    monkeypatch: pytest.MonkeyPatch, each: float, stands: int
+@pytest.mark.parametrize(
+    ("each", "stands", "at", "until"), [(0.0, 27, 0, None), (1.0, 1, 0, None), (0.0, 4, 700, 2000)]
+)
+def test_a_film_stands_at_the_moments_that_are_left_if_training_keeps_up(
+    monkeypatch: pytest.MonkeyPatch, each: float, stands: int, at: int, until: int | None
 ) -> None:
-    s = session()
+    s = advanced(session(), at)
     stood: Any = Counter()  # seconds, by step
     monkeypatch.setattr(time, "perf_counter", lambda: stood.total() + each * s.step_index)
     after = iter([0.0])
-    for rest in threads.film_first(WeakMethod(s._portion), None, after):
+    for rest in threads.film_first(WeakMethod(s._portion), until, after, at):
         stood[s.step_index] += rest
     steps = [*range(7), *(round(1.36**n - 1.0) for n in range(7, 27))]
-    assert +stood == pytest.approx(dict.fromkeys(steps[:stands], 0.6)) and s.step_index == 2964
+    steps = [866, 1178, 1602, 2000] if until else steps
+    assert +stood == pytest.approx(dict.fromkeys(steps[:stands], 0.6))
+    assert s.step_index == (until or 2964)
     assert next(after, None) is None  # it has gone on with that
 
 
