@@ -529,7 +529,7 @@ def at_speed(
 
 
 def film_first(portion: WeakMethod[Portion], until: int | None, job: Job, at: int = 0) -> Job:
-    """Job: go to each step of FILM that is left at `at`, and the end, when due; then another job."""
+    """Job: go to the steps of FILM from `at` on, and to the end, when due; then do another job."""
     done, due = at, time.perf_counter()
     left = [goal for goal in FILM if goal >= at and (until is None or goal < until)]
     for goal in left if until is None else [*left, until]:
