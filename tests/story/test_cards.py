@@ -451,8 +451,8 @@ def test_of_many_terms_the_largest_come_first_and_the_bias_before_them() -> None
 
 
 def test_what_goes_twice_into_one_kind_of_operation_says_so_once() -> None:
-    halves = [[sv.Activation(2, "tanh"), sv.Dense(2, 2)] for _ in range(2)]
-    net = sv.Network([sv.Dense(3, 2), sv.Concatenate(*halves)], seed=0)
+    halves = [[sv.Slice(4, at, at + 2), sv.Dense(2, 2)] for at in (0, 2)]
+    net = sv.Network([sv.Dense(3, 4), sv.Concatenate(*halves)], seed=0)
     session = advanced(sv.Session(net, (np.ones((2, 3)), np.zeros((2, 4))), engine="python"), 1)
     for buffer in net.program.buffers:
         lines = lines_of(card_of(session, (buffer.name, 0)))
