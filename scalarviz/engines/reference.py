@@ -12,8 +12,8 @@ import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from typing import Any, TypeVar, final
 
 import numpy as np
@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray, shorten
 from scalarviz.base.messages import inform
+from scalarviz.core.bank import Bank
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ROW_FORMULAS, typed
 from scalarviz.core.layers.elementwise_layers import dropout_factors
@@ -91,6 +92,53 @@ def program_forward(
         numbers = OperationArrays(value, state, 0, read, learning=False)
         found[operation.target.name] = operation_forward(operation, numbers)
     return found
+
+
+def program_backward(
+    program: Program, bank: Bank, inputs: FloatArray, upstream: FloatArray, *, learning: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Return the outputs for a batch, and the gradient of each parameter, in float64.
+
+    upstream  gradient with respect to the outputs
+    learning  whether batch norms use the statistics of the batch; nothing is dropped in any case
+    """
+    found, gradient = {program.inputs: inputs}, np.zeros(len(bank))
+    kept: list[tuple[Operation, OperationArrays]] = []
+    for operation in program.operations:
+        looks = learning and operation.kind != "dropout" and not operation.is_held(bank.frozen)
+        read = tuple(found[source] for source in operation.sources)
+        numbers = OperationArrays(bank.value, bank.state, 0, read, learning=looks)
+        found[operation.target] = operation_forward(operation, numbers)
+        kept.append((operation, numbers))
+    flows = {program.outputs: upstream}
+    for operation, numbers in reversed(kept):
+        y, flow = found[operation.target], flows[operation.target]
+        numbers = replace(numbers, y=y, upstream=flow)
+        if operation.parameters:
+            gradient[operation.parameters] += parameter_gradients(operation, numbers)
+        gradients = operation_backward(operation, numbers)
+        add_gradients(flows, zip(operation.sources, gradients, strict=True))
+    return found[program.outputs], gradient
+
+
+def parameter_gradients(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    """Return what an operation of a kind with kernels adds to the gradients of its parameters."""
+    g, x, shared = not_none(numbers.upstream), numbers.x, operation.outputs_per_bias
+    if operation.kind == "parametric":
+        slope, counts = PARAMETRIC_FORMULAS[operation.formula].by_parameter, operation.settings
+        slopes = [of_each(partial(slope, i), operation, numbers) for i in range(len(counts))]
+        pairs = zip(slopes, map(int, counts), strict=True)
+        return np.concatenate([(g * each).sum(0).reshape(-1, n).sum(1) for each, n in pairs])
+    if operation.kind == "convolution":
+        by_kernels = by_group(operation, g.reshape(len(g), operation.shape[0], -1))
+        seen = np.pad(x, ((0, 0), (0, 1)))[:, windows_of(operation)]
+        by_weight: FloatArray = (by_kernels @ seen).sum(0)
+    elif operation.kind == "affine":
+        by_weight = g.T @ x
+    else:
+        by_weight = (g * x).sum(0).reshape(-1, shared).sum(1)
+    by_bias = g.sum(0).reshape(-1, shared).sum(1) if operation.biases != NONE else g[0, :0]
+    return np.concatenate([by_weight.ravel(), by_bias])
 
 
 def operation_backward(operation: Operation, numbers: OperationArrays) -> tuple[FloatArray, ...]:

@@ -36,11 +36,13 @@ from scalarviz.engines.cpu.records import (
 )
 from scalarviz.engines.cpu.tiles import number_of_chunks, number_of_tiles
 from scalarviz.engines.expression.expression_kernels import STEP, TRACE, TraceRecord
+from scalarviz.engines.reference import program_backward
 from scalarviz.engines.registry import ENGINES, LARGE, EngineRow, choose
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UnknownNameError
 from scalarviz.stage.sample_pass import forward
 from scalarviz.training.network.model_queries import check_engine
 from tests.engines.agreement import bits_of
+from tests.engines.simulator import NETWORKS, network
 from tests.machine import output_of
 from tests.sessions import RUNNABLE, advanced
 from tests.wording import refused
@@ -661,3 +663,13 @@ def test_a_backward_reads_each_tile_of_a_large_batch_from_its_forward() -> None:
             net.backward(above)
         grads.append(net.bank.grad.copy())
     np.testing.assert_allclose(*grads, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", [name for name in NETWORKS if name not in ("dropout", "all")])
+def test_the_reference_has_the_gradients_of_the_layers(name: str) -> None:
+    net, rng = network(name), np.random.default_rng(0)
+    x, upstream = rng.normal(size=(3, net.inputs)), rng.normal(size=(3, net.outputs))
+    outputs, gradient = program_backward(net.program, net.bank, x, upstream, learning=True)
+    np.testing.assert_allclose(net.forward(x), outputs, atol=1e-12)
+    net.backward(upstream)
+    np.testing.assert_allclose(gradient, net.bank.grad, atol=1e-12)

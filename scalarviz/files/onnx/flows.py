@@ -55,7 +55,7 @@ class Parameter:
     role: str  # key in the layer's names, such as "weight"
     name: str
     values: Array
-    matrix: bool  # whether it is more than a vector
+    tied: bool  # whether all its uses share it; of ONNX matrices only, see `KnownLayers.apart`
     held: bool = False  # whether it is frozen, as no number of the model
 
 
@@ -145,7 +145,7 @@ class Flow:
         here = self.settled
         scale, shift = (of_features(each, here.shape) for each in (scale, shift))
         last = here.steps[-1] if here.steps else None
-        if last is not None and isinstance(last.layer, Affine):
+        if last is not None and isinstance(last.layer, Affine) and not last.parameters:
             with np.errstate(all="ignore"):  # Affine raises an error for what is not finite
                 scale, shift = last.layer.scale * scale, last.layer.shift * scale + shift
             here, names = replace(here, steps=here.steps[:-1]), {**last.names, **names}
@@ -168,13 +168,16 @@ class Flow:
         """The flow with layers added for its pending shape and waves."""
         if self.waves is not None:
             return self._encoded(self.waves)
-        if self.seen == self.shape or {len(self.seen), len(self.shape)} - {1, PICTURE}:
+        seen, shape = layer_size(self.seen), layer_size(self.shape)
+        ranks = {len(self.seen), len(self.shape)}
+        is_other = ranks <= {1, PICTURE} or (PICTURE in ranks and seen != shape)
+        if self.seen == self.shape or not is_other:
             return self
         layer: Layer
         if len(self.shape) == 1:
             layer = Flatten(self.seen)
         else:
-            layer = Reshape(layer_size(self.seen), self.shape)
+            layer = Reshape(seen, shape)
         return Flow(self.shape, self.shape, (*self.steps, LayerStep(layer, self.view)))
 
     @property
@@ -306,7 +309,7 @@ class NodeContext:
             and prod(given) == prod(shape),
             f"its {role} {shorten(found.name)} has the shape {given}, and should have {shape}",
         )
-        return Parameter(role, found.name, found.array.ravel(), matrix=len(shape) > 1)
+        return Parameter(role, found.name, found.array.ravel(), tied=len(shape) > 1)
 
     def bias(self, outputs: int) -> list[Parameter]:
         """Return the bias, if there is one; a single number is repeated for all outputs."""

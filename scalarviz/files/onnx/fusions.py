@@ -16,6 +16,7 @@ import numpy as np
 
 from scalarviz.base.checks import require, shorten
 from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.layers import Layer
 from scalarviz.core.layers.dense import PerceptronLayer
 from scalarviz.core.layers.elementwise_layers import Activation
 from scalarviz.core.layers.nested import MOST_DEPTH
@@ -276,8 +277,10 @@ def as_made(steps: Sequence[LayerStep], depth: int = 0) -> list[LayerStep]:
             found[-1] = replace(found[-1], names=names)
         elif step.layer is None:
             found.append(nested(step, depth + 1))
-        else:
+        elif step.parameters or step.layer.state_size:
             found.append(step)
+        else:  # what goes two ways is computed on both
+            found.append(replace(step, layer=step.layer.again()))
     return found
 
 
@@ -285,22 +288,17 @@ def joins(before: LayerStep, step: LayerStep, alike: Mapping[str, bool]) -> bool
     """Return whether an activation becomes that of the layer before it."""
     if not isinstance(before.layer, PerceptronLayer) or not isinstance(step.layer, Activation):
         return False
-    return alike[weights_of(before)]
+    return alike[(*tied_names(before), "")[0]]
 
 
 def followed_alike(steps: Sequence[LayerStep]) -> dict[str, bool]:
-    """Return for each matrix whether the same activation follows every use of it."""
+    """Return for the first tied parameter of each whether one activation follows all its uses."""
     found: dict[str, set[str]] = {}
     for step, after in zip(steps, (*steps[1:], None), strict=True):
         layer = after.layer if after is not None else None
         activation = layer.activation if isinstance(layer, Activation) else "linear"
-        found.setdefault(weights_of(step), set()).add(activation)
+        found.setdefault((*tied_names(step), "")[0], set()).add(activation)
     return {name: len(activations) == 1 for name, activations in found.items()}
-
-
-def weights_of(step: LayerStep) -> str:
-    """Return the name of a step's matrix; "" if it has none."""
-    return next((each.name for each in step.parameters if each.matrix), "")
 
 
 def nested(step: LayerStep, depth: int) -> LayerStep:
@@ -321,21 +319,22 @@ class KnownLayers:
 
     def __init__(self) -> None:
         self.layers: dict[str, tuple[LayerStep, LayerStep]] = {}  # as read, and with unique names
+        self.placed: set[Layer] = set()
         self.taken: set[str] = set()
 
     def once(self, made: LayerStep) -> LayerStep:
         """Return the layer, or the earlier layer with the same weights."""
-        matrices = matrices_of(made)
-        if not matrices or matrices[0] not in self.layers:
+        names = tied_names(made)
+        known = [name for name in names if name in self.layers]
+        if not known:
             found = self.apart(made)
-            for name in matrices:
-                self.layers[name] = (made, found)
+            self.layers |= dict.fromkeys(names, (made, found))
             return found
-        first, before = self.layers[matrices[0]]
+        first, before = self.layers[known[0]]
         require(
             are_one(first, made),
-            f"its weights {shorten(matrices[0])} are used by two layers that differ in more "
-            "than their place: save them under two names",
+            f"its weights {shorten(known[0])} are used by two layers that differ in more "
+            "than their place: give each place weights of its own",
         )
         return renamed(before, made)
 
@@ -344,22 +343,28 @@ class KnownLayers:
 
         Exporters merge equal vectors, but they are trained separately.
         """
+        require(
+            made.layer not in self.placed,
+            f"the result of {shorten(made.names.get('node'))} goes two ways, which meet behind "
+            "other layers: use it once, such as x + t * (h - x) for t * h + (1 - t) * x",
+        )
+        self.placed.add(made.layer)
         parameters = []
         for each in made.parameters:
             require(
-                not each.matrix or each.name not in self.taken,
-                f"its weights {shorten(each.name)} are used twice, once in a Residual: save "
-                "them under two names",
+                not each.tied or each.name not in self.taken,
+                f"its weights {shorten(each.name)} are used twice, at least once in a branch, "
+                "where layers share none: give each place weights of its own",
             )
             parameters.append(replace(each, name=unused(each.name, self.taken)))
         inner = tuple(map(self.apart, made.inner))
         return renamed(replace(made, parameters=tuple(parameters), inner=inner), made)
 
 
-def matrices_of(made: LayerStep) -> list[str]:
-    """Return the names of all matrices of a layer and its inner layers."""
-    own = [each.name for each in made.parameters if each.matrix]
-    return own + [name for part in made.inner for name in matrices_of(part)]
+def tied_names(made: LayerStep) -> list[str]:
+    """Return the names of all tied parameters of a layer and its inner layers."""
+    own = [each.name for each in made.parameters if each.tied]
+    return own + [name for part in made.inner for name in tied_names(part)]
 
 
 def are_one(first: LayerStep, second: LayerStep) -> bool:

@@ -49,6 +49,7 @@ from scalarviz.files.onnx.flows import (
     PICTURE,
     READ,
     SAME,
+    SCALED,
     Flow,
     LayerStep,
     NodeContext,
@@ -241,7 +242,7 @@ def convolution(at: NodeContext) -> Flow:
         flow.shape, shape[0], window, stride, padding, bias=bool(bias), dilation=dilation,
         groups=groups,
     )  # fmt: skip
-    weight = Parameter("weight", weights.name, weights.array, matrix=True)
+    weight = Parameter("weight", weights.name, weights.array, tied=True)
     return flow.then(layer, at.names, weight, *bias, shape=shape_behind(layer, flow.shape))
 
 
@@ -259,26 +260,27 @@ def pool(kind: Callable[..., Pool], at: NodeContext) -> Flow:
     return at.picture.then(layer, at.names, shape=shape_behind(layer, at.flow.shape))
 
 
-def global_average_pool(at: NodeContext) -> Flow:
-    """GlobalAveragePool: the mean of each channel, as an image of one pixel."""
+def global_pool(kind: Callable[..., Pool], at: NodeContext) -> Flow:
+    """GlobalAveragePool, GlobalMaxPool: a number of each channel, as an image of one pixel."""
     flow = at.picture
-    layer = AvgPool2d(layer_size(flow.shape), layer_size(flow.shape)[1:])
-    names = {**at.names, "form": "GlobalAveragePool"}
+    layer = kind(layer_size(flow.shape), layer_size(flow.shape)[1:])
+    names = at.names | ({"form": "GlobalAveragePool"} if kind is AvgPool2d else {})
     return flow.then(layer, names, shape=shape_behind(layer, flow.shape))
 
 
-def reduce_mean(at: NodeContext) -> Flow:
-    """ReduceMean of a row, or over height and width, as PyTorch may write a global average."""
-    if at.sides == 0:
+def reduced(kind: Callable[..., Pool], at: NodeContext) -> Flow:
+    """ReduceMean of a row, or over height and width as ReduceMax: a global pool."""
+    if at.sides == 0 and kind is AvgPool2d:
         return reduce_sum(at, 1.0 / at.flow.shape[0])
     axes = at.few(1) if at.constant(1) else at.get("axes", [])
     rank = at.sides + 2
     whole = isinstance(axes, list) and sorted(a % rank for a in axes if type(a) is int)
     require(
         whole == [*range(2, rank)],
-        f"its axes are {shorten(axes)}, and only a whole picture has a mean here",
+        f"its axes are {shorten(axes)}, and only a whole picture has a mean here, or a "
+        "largest number",
     )
-    found = global_average_pool(at)
+    found = global_pool(kind, at)
     if at.get("keepdims", 1):
         return found
     return found.seen_as((prod(found.shape),), at.node)
@@ -288,7 +290,7 @@ def reduce_sum(at: NodeContext, each: float = 1.0) -> Flow:
     """ReduceSum over the numbers of a row, times `each`: a Dense, which nothing trains."""
     count, name = prod(at.row.shape), f"{at.node.name}.weight"
     axes_of(at, 2)  # which must be that of the numbers
-    weight = Parameter("weight", name, np.full(count, each), matrix=True, held=True)
+    weight = Parameter("weight", name, np.full(count, each), tied=True, held=True)
     return at.row.then(Dense(count, 1, bias=False), at.names, weight, shape=(1,))
 
 
@@ -421,7 +423,7 @@ def dense(at: NodeContext, form: str = "MatMul", alpha: float = 1.0, beta: float
     if weights.turned:
         form = "Gemm" if form != "Gemm" else "Gemm (in, out)"
     bias = [times(each, beta) for each in at.bias(outputs)]
-    weight = times(Parameter("weight", weights.name, matrix, matrix=True), alpha)
+    weight = times(Parameter("weight", weights.name, matrix, tied=True), alpha)
     layer = Dense(inputs, outputs, bias=bool(bias))
     return flow.then(layer, {**at.names, "form": form}, weight, *bias, shape=(outputs,))
 
@@ -570,21 +572,40 @@ def expand(at: NodeContext) -> Flow:
 
 
 def part(at: NodeContext) -> Flow:
-    """Slice of neighbours along the first axis of a sample."""
+    """Slice of neighbours along one axis of a sample."""
     flow = at.flow.settled
     starts, ends = at.few(1), at.few(2)
     axes = at.few(3) if at.constant(3) else [0]
     steps = at.few(4) if at.constant(4) else [1]
-    length, rank = flow.shape[0], len(flow.shape) + 1
-    is_plain = [each % rank for each in axes] == [1] and steps == [1]
+    rank = len(flow.shape) + 1
+    is_plain = len(axes) == len(starts) == len(ends) == 1 and axes[0] % rank and steps == [1]
     require(
-        is_plain and len(starts) == len(ends) == 1,
+        is_plain,
         f"it takes axes {shorten(axes)} in steps of {shorten(steps)}, and here it takes neighbours "
-        "along axis 1",
+        "along one axis of a sample",
     )
+    length = flow.shape[axes[0] % rank - 1]
     first, end = (each + length * (each < 0) for each in (starts[0], ends[0]))
+    first, end = max(first, 0), min(end, length)
     names = {**at.names, **constant_names(at, starts=1, ends=2, axes=3)}
-    return sliced(flow, max(first, 0), min(end, length), names)
+    if axes[0] % rank == 1:
+        return sliced(flow, first, end, names)
+    return cropped(at, axes[0] % rank, first, end)
+
+
+def cropped(at: NodeContext, axis: int, first: int, end: int) -> Flow:
+    """Return a part of each line or column: windows of which one number counts, never trained."""
+    flow, sizes = at.picture, [1] * at.sides
+    sizes[axis - 2] = flow.shape[axis - 1] - end + first + 1
+    require(first < end, f"it takes nothing from {shorten(flow.shape)}")
+    at.budget.take(SCALED * flow.shape[0] * prod(sizes), f"what cuts {shorten(flow.shape)}")
+    weight = np.zeros((flow.shape[0], 1, *sizes))
+    weight[(slice(None),) * axis + (first,)] = 1.0
+    layer = (Conv2d if at.sides > 1 else Conv1d)(
+        flow.shape, flow.shape[0], in_short(sizes), bias=False, groups=flow.shape[0]
+    )
+    held = Parameter("weight", f"{at.node.name}.weight", weight, tied=False, held=True)
+    return flow.then(layer, at.names, held, shape=shape_behind(layer, flow.shape))
 
 
 def split(at: NodeContext) -> Flow:
@@ -744,9 +765,9 @@ def layer_norm(at: NodeContext) -> Flow:
     )
     count = prod(flow.shape)
     weight = at.parameter("weight", 1, flow.shape)
-    shift = Parameter("bias", f"{at.node.name}.bias", np.broadcast_to(0.0, count), matrix=False)
+    shift = Parameter("bias", f"{at.node.name}.bias", np.broadcast_to(0.0, count), tied=False)
     bias = at.parameter("bias", 2, flow.shape) if at.constant(2) else shift
-    parameters = [replace(each, matrix=False) for each in (weight, bias)]
+    parameters = [replace(each, tied=False) for each in (weight, bias)]
     layer = LayerNorm(count, at.get("epsilon", 1e-5))
     return flow.then(layer, at.names, *parameters, shape=flow.shape)
 
@@ -762,7 +783,7 @@ def group_norm(at: NodeContext) -> Flow:
             found.array.size == channels and (not plain or (plain.array == 2 - place).all()),
             f"its {role} has the shape {shorten(found.shape)}, and not one number for each channel",
         )
-        parameters.append(Parameter(role, found.name, found.array.ravel(), matrix=False))
+        parameters.append(Parameter(role, found.name, found.array.ravel(), tied=False))
     layer = GroupNorm(layer_size(flow.shape), groups, at.get("epsilon", 1e-5))
     return flow.then(layer, at.names, *parameters, shape=flow.shape)
 
@@ -795,7 +816,7 @@ def prelu(at: NodeContext) -> Flow:
         prod(slopes.shape) == 1 or slopes.shape in (each, (1, *each)),
         f"its slopes have the shape {slopes.shape} for {flow.shape} numbers",
     )
-    weight = Parameter("weight", slopes.name, slopes.array.ravel(), matrix=False)
+    weight = Parameter("weight", slopes.name, slopes.array.ravel(), tied=False)
     layer = PReLU(layer_size(flow.shape), prod(slopes.shape))
     return flow.then(layer, at.names, weight, shape=flow.shape)
 
@@ -819,8 +840,10 @@ OPERATORS: dict[str, Callable[[NodeContext], Flow]] = {
     "Conv": convolution,
     "MaxPool": partial(pool, MaxPool2d),
     "AveragePool": partial(pool, AvgPool2d),
-    "GlobalAveragePool": global_average_pool,
-    "ReduceMean": reduce_mean,
+    "GlobalAveragePool": partial(global_pool, AvgPool2d),
+    "GlobalMaxPool": partial(global_pool, MaxPool2d),
+    "ReduceMean": partial(reduced, AvgPool2d),
+    "ReduceMax": partial(reduced, MaxPool2d),
     "ReduceSum": reduce_sum,
     "BatchNormalization": batch_norm,
     "LayerNormalization": layer_norm,

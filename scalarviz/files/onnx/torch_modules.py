@@ -11,8 +11,9 @@ import keyword
 import operator
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from importlib import import_module
 from math import prod
 from typing import Any, final
@@ -21,18 +22,20 @@ import numpy as np
 
 from scalarviz.base.checks import Shape, answered, require, shorten
 from scalarviz.base.limits import Budget
+from scalarviz.base.messages import inform
 from scalarviz.core.layers import Layer
 from scalarviz.core.layers.elementwise_layers import Activation, Dropout
 from scalarviz.core.layers.nested import Concatenate, Product, TwoBranches
 from scalarviz.core.layers.normalization import Affine, LayerNorm
 from scalarviz.core.layers.parameters import own_parameters, state_arrays
 from scalarviz.core.layers.picture_layers import Conv1d, Conv2d
-from scalarviz.core.layers.rowwise_layers import Slice
-from scalarviz.core.layers.shapes import shape_behind
+from scalarviz.core.layers.rowwise_layers import Reshape, Slice, Spread
+from scalarviz.core.layers.shapes import layer_size, shape_behind
+from scalarviz.engines.reference import program_backward
 from scalarviz.errors import InputError, ScalarvizError
-from scalarviz.files.onnx.flows import Flow, NodeContext, Parameter
+from scalarviz.files.onnx.flows import Flow, LayerStep, NodeContext, Parameter, of_features
 from scalarviz.files.onnx.onnx_graph import Constant, Given, GraphNode, ModelGraph, Port
-from scalarviz.files.onnx.reading import build, walk
+from scalarviz.files.onnx.reading import build, flat, walk
 from scalarviz.files.onnx_names import Names, unused
 from scalarviz.training.network.network import Network
 from scalarviz.training.network.torch_layers import (
@@ -45,22 +48,26 @@ from scalarviz.training.network.torch_layers import (
 )
 
 NEWEST = 22  # the opset whose operators are meant
-DIFFERENCE = 1e-4  # of the largest output: more of it is another function, and no rounding
+DIFFERENCE = 1e-6  # of the largest number: more of it is another function, and no rounding
+SAMPLES = 4  # that are compared
 # Functions and methods that are operators, and modules that are read as operators.
 CALLS = {
     "add": "Add", "iadd": "Add", "sub": "Sub", "mul": "Mul", "imul": "Mul", "truediv": "Div",
     "div": "Div", "cat": "Concat", "concat": "Concat", "view": "Reshape", "reshape": "Reshape",
-    "mean": "ReduceMean", "sum": "ReduceSum", "getitem": "Slice", "chunk": "Split",
-    "sin": "Sin", "cos": "Cos", "exp": "Exp",
+    "mean": "ReduceMean", "sum": "ReduceSum", "amax": "ReduceMax", "squeeze": "Squeeze",
+    "unsqueeze": "Unsqueeze", "getitem": "Slice", "chunk": "Split", "sin": "Sin", "cos": "Cos",
+    "exp": "Exp",
 }  # fmt: skip
-SHAPES = {"Flatten": "Flatten", "Identity": "Identity"}
+SHAPES = {"Identity": "Identity"}
 # Modules that are several operators, each with its inputs and outputs: from x to y.
 WRITTEN_OUT = {
     "Tanhshrink": (("Tanh", "x", "tanh"), ("Sub", "x tanh", "y")),
     "GLU": (("Split", "x", "a b"), ("Sigmoid", "b", "gate"), ("Mul", "a gate", "y")),
 }
+OF_ONE = "Add of a parameter", "Mul of a parameter"
 # Modules by names of functions that do the same: "leakyrelu" of leaky_relu.
 MODULES = {kind.lower(): kind for kind in (*ACTIVATIONS, *LAYERS, *SHAPES, *WRITTEN_OUT)}
+BATCH_NORMS = {"BatchNorm1d", "BatchNorm2d"}
 LEFT_OUT = {"inplace", "training", "dtype", "_stacklevel"}  # arguments that modules have not
 
 
@@ -121,33 +128,110 @@ def from_torch(module: object, example: object) -> Network:
         raise InputError(
             f"this {type(model).__name__} is no network here: {first}", *rest
         ) from error
-    check_same(torch, model, net, batches)
+    arrays = [batch.detach().cpu().double().numpy() for batch in batches]
+    check_same(torch, model, net, arrays, rows_of(made))
     return net
 
 
-def check_same(torch: Any, model: Any, net: Network, batches: Sequence[Any]) -> None:
-    """Raise InputError unless a module and its network compute the same for a batch."""
-    was_training, count = model.training, len(batches[0])
-    with torch.no_grad():
+def check_same(
+    torch: Any, model: Any, net: Network, batches: Sequence[Any], rows: Mapping[str, slice]
+) -> None:
+    """Raise InputError unless a module and its network compute and train alike, in float64.
+
+    batches  of inputs, of which SAMPLES are taken, and moved a little: no relu is at 0, say
+    rows     those of each trained parameter in the bank, by its name in the module
+    """
+    name, rng = f"this {type(model).__name__}", np.random.default_rng(0)
+    few = [np.resize(each, (SAMPLES, *each.shape[1:])) for each in batches]
+    given = [each + rng.normal(0.0, 0.1, each.shape) for each in few]
+    row = np.hstack([each.reshape(SAMPLES, -1) for each in given])
+    upstream = rng.normal(size=(SAMPLES, net.outputs))
+    for learning in (False, True):
+        outputs, gradients = module_step(torch, model, given, upstream, learning)
+        found, gradient = program_backward(net.program, net.bank, row, upstream, learning=learning)
+        difference = np.abs(found - outputs).max()
+        require(
+            bool(difference <= DIFFERENCE * np.abs(outputs).max(initial=1e-30)),
+            f"{name} computes something else{' in training' * learning} than its layers in the "
+            f"order of their calls: outputs differ by {difference:.2g}",
+        )
+        unknown = min(rows.keys() - gradients.keys(), default="")
+        require(not unknown, f"{name} has no parameter {shorten(unknown)}, and its layers have")
+        most = max([np.abs(each).max(initial=0.0) for each in gradients.values()], default=0.0)
+        for key, wanted in gradients.items():
+            own = gradient[rows[key]] if key in rows else np.zeros(1)
+            difference = np.abs(own - wanted.ravel()).max(initial=0.0)
+            near = DIFFERENCE * max(np.abs(wanted).max(initial=0.0), DIFFERENCE * most)
+            require(
+                bool(difference <= near),
+                f"{name} trains otherwise than its layers: in one step, the gradient of its "
+                f"parameter {shorten(key)} differs by {difference:.2g}",
+            )
+    if idle := sorted(gradients.keys() - rows.keys()):
+        inform(f"{name} does not use its parameters {shorten(idle)}: the network has none of them")
+
+
+def module_step(
+    torch: Any, model: Any, given: Sequence[Any], upstream: Any, learning: bool
+) -> tuple[Any, dict[str, Any]]:
+    """Return outputs and gradients by name of a module in float64; it is left as it is.
+
+    upstream  gradient with respect to the outputs
+    learning  whether batch norms that are not frozen use the batch; nothing is dropped
+    """
+    before = [(each, each.training, getattr(each, "eps", 0.0)) for each in model.modules()]
+    parameters = {id(each): name for name, each in model.named_parameters()}
+    copies: dict[int, Any] = {}
+    arrays = {}
+    with torch.random.fork_rng(devices=[]), torch.inference_mode(False), torch.enable_grad():
+        for place, home in model.named_modules():  # each once: what is in two places is one
+            of_home = [*home.named_parameters(place, False), *home.named_buffers(place, False)]
+            for name, each in of_home:
+                copy = each.detach().cpu().clone()
+                copy = copy.double() if copy.is_floating_point() else copy
+                arrays[name] = copies.setdefault(id(each), copy)
+                arrays[name].requires_grad_(id(each) in parameters)
         try:
-            first = next(iter(model.parameters()), batches[0])  # its type and device
-            tensors = [batch.to(first) for batch in batches]
-            wanted = model.eval()(*tensors).reshape(count, -1).double().cpu().numpy()
+            for each, _, eps in before:
+                of_each = [p.requires_grad for p in each.parameters(recurse=False)]
+                moves = type(each).__name__ in BATCH_NORMS and (any(of_each) or not of_each)
+                each.training = learning and moves
+                if eps is None:
+                    each.eps = described(each)["eps"]  # float64 would choose another one
+            tensors = tuple(map(torch.from_numpy, given))
+            found = torch.func.functional_call(model, arrays, tensors, tie_weights=False).reshape(
+                SAMPLES, -1
+            )
         finally:
-            model.train(was_training)
-    row = torch.cat([tensor.reshape(count, -1).double().cpu() for tensor in tensors], 1)
-    found = net(row.numpy())
-    name, near = type(model).__name__, DIFFERENCE * np.abs(wanted).max(initial=1e-30)
-    require(
-        found.shape == wanted.shape,
-        f"this {name} returns the shape {wanted.shape}, and its layers {found.shape}",
-    )
-    difference = np.abs(found - wanted).max()
-    require(
-        bool(difference <= near),
-        f"this {name} computes something else than its layers in the order of their calls: "
-        f"outputs differ by {difference:.2g}",
-    )
+            for each, mode, eps in before:
+                each.training = mode
+                if eps is None:
+                    each.eps = None
+        shape = tuple(found.shape)
+        require(
+            shape == upstream.shape,
+            f"this {type(model).__name__} returns the shape {shape}, and its layers "
+            f"{upstream.shape}",
+        )
+        if found.requires_grad:
+            found.backward(torch.from_numpy(upstream))
+    gradients = {
+        name: np.zeros(copies[key].shape) if copies[key].grad is None else copies[key].grad.numpy()
+        for key, name in parameters.items()
+    }
+    return found.detach().numpy(), gradients
+
+
+def rows_of(made: Sequence[LayerStep]) -> dict[str, slice]:
+    """Return the rows of each trained parameter in the bank by its name."""
+    found: dict[str, slice] = {}
+    for step in flat(made):
+        row = step.layer.first_row
+        for each in step.parameters:
+            rows = slice(row, row + each.values.size)
+            found |= {} if each.held else {each.name: rows}
+            row = rows.stop
+    return found
 
 
 @final
@@ -167,6 +251,8 @@ class Traced:
             ) from error
         self.inputs = [node for node in self.traced.graph.nodes if node.op == "placeholder"]
         self.modules = dict(self.traced.named_modules())
+        self.names = {id(each): name for name, each in model.named_parameters()}
+        self.trained: dict[str, str] = {}  # names of the parameters that are values by themselves
         self.constants: dict[str, Constant] = {}
         self.nodes: list[GraphNode] = []
 
@@ -182,7 +268,7 @@ class Traced:
         require(isinstance(end, self.torch.fx.Node), "its forward returns several values")
         for node in self.traced.graph.nodes:
             if node.op == "get_attr":
-                self.constant(node.name, self.attribute(node.target))
+                self.attribute(node)
             elif node.op == "call_module":
                 self.module(node, self.modules[node.target], node.target)
             elif node.op not in ("placeholder", "output"):
@@ -190,20 +276,27 @@ class Traced:
                     self.call(node)
                 except (TypeError, ValueError, LookupError, AttributeError, RuntimeError):
                     self.add(name_of(node), node, [], node.name)  # such as a size: no layer
+        nodes, same = merged(self.nodes)
+        for name in {*sum([each.inputs for each in nodes if each.operator not in OF_ONE], ())}:
+            used = self.trained.get(name)
+            require(not used, f"its parameter {used} is used outside of a layer")
         return ModelGraph(
             type(self.model).__name__, NEWEST,
             tuple(Port(node.name, (None, *shape), True) for node, shape in ports),
-            (Port(end.name, None, True),), tuple(self.nodes), self.constants, Budget(None),
-            dict.fromkeys({*ACTIVATIONS, *LAYERS} - {*SHAPES}, layer),
+            (Port(same.get(end.name, end.name), None, True),), nodes, self.constants, Budget(None),
+            dict.fromkeys({*ACTIVATIONS, *LAYERS}, layer) | dict.fromkeys(OF_ONE, with_parameter),
         )  # fmt: skip
 
-    def attribute(self, target: str) -> Any:
-        """Return a parameter or buffer that forward uses without a module."""
-        home, _, name = target.rpartition(".")
+    def attribute(self, node: Any) -> None:
+        """Keep a parameter or buffer that forward uses without a module."""
+        home, _, name = node.target.rpartition(".")
         found = getattr(self.modules[home], name)
-        is_trained = getattr(found, "requires_grad", False)
-        require(not is_trained, f"its parameter {target} is used outside of a layer")
-        return found
+        self.constant(node.name, found)
+        if id(found) in self.names:
+            self.trained[node.name] = self.names[id(found)]
+            self.constants[node.name] = replace(
+                self.constants[node.name], name=self.names[id(found)]
+            )
 
     def constant(self, name: str, numbers: Any) -> str:
         """Keep numbers under a name; return it."""
@@ -218,16 +311,28 @@ class Traced:
     def module(self, node: Any, module: Any, name: str) -> None:
         """Append the node of a module."""
         kind, settings = type(module).__name__, described(module)
+        require(
+            kind not in BATCH_NORMS or settings["affine"],
+            f"its {name} ({kind}) has no gains, and here its statistics would stay: make it with "
+            "affine=True",
+        )
         value = node.args[0].name if node.args else next(iter(node.kwargs.values())).name
         if kind in SHAPES:
-            more = {"axis": settings["start_dim"]} if kind == "Flatten" else {}
-            self.add(kind, node, [value], name, **more)
+            self.add(kind, node, [value], name)
+            return
+        if kind == "Flatten" and settings["end_dim"] == -1:
+            sizes = self.constant(f"{node.name}.sizes", [0] * settings["start_dim"] + [-1])
+            self.add("Reshape", node, [value, sizes], name)
             return
         if kind in WRITTEN_OUT:
             self.write_out(kind, name, value, node.name, settings.get("dim"))
             return
         arrays = {**dict(module.named_parameters()), **dict(module.named_buffers())}
-        roles = {role: f"{name}.{role}" for role, each in arrays.items() if each.ndim}
+        roles = {
+            role: self.names.get(id(each), f"{name}.{role}")
+            for role, each in arrays.items()
+            if each.ndim
+        }
         for role, whole in roles.items():
             self.constant(whole, arrays[role])
         self.add(kind, node, [value, *roles.values()], name, settings=settings, roles=[*roles])
@@ -257,22 +362,23 @@ class Traced:
         if word == "Concat":
             dim = rest[0] if rest else node.kwargs.get("dim", 0)
             self.add(word, node, [each.name for each in first], node.name, axis=dim)
+        elif word == "expand":
+            given = self.constant(f"{node.name}.sizes", [1, *rest[1:]])
+            self.add("Expand", node, [first.name, given], node.name)
         elif word == "Reshape":
             sizes = rest[0] if rest and isinstance(rest[0], (tuple, list)) else rest
             whole = [0 if not i and not isinstance(n, int) else n for i, n in enumerate(sizes)]
             given = self.constant(f"{node.name}.sizes", whole)
             self.add(word, node, [first.name, given], node.name)
-        elif word == "Slice" and is_part(rest[0]):
-            bounds = (rest[0][1].start or 0, rest[0][1].stop or sys.maxsize, 1)
-            given = [self.constant(f"{node.name}.{i}", [each]) for i, each in enumerate(bounds)]
-            self.add(word, node, [first.name, *given], node.name)
         elif word == "Slice" and name_of(first) == "chunk":
             self.add("Identity", node, [f"{first.name}.{rest[0]}"], node.name)
+        elif word == "Slice":
+            self.part(node, first.name, rest[0] if isinstance(rest[0], tuple) else rest)
         elif word == "Split":
             axis = rest[1] if len(rest) > 1 else node.kwargs.get("dim", 0)
             parts = tuple(f"{node.name}.{i}" for i in range(rest[0]))
             self.nodes.append(GraphNode(word, node.name, (first.name,), parts, {"axis": axis}))
-        elif word in ("ReduceMean", "ReduceSum"):
+        elif word in ("ReduceMean", "ReduceSum", "ReduceMax", "Squeeze", "Unsqueeze"):
             axes = rest[0] if rest else node.kwargs.get("dim", [])
             axes = [axes] if isinstance(axes, int) else [*axes]
             keep = int(node.kwargs.get("keepdim", False))
@@ -283,21 +389,54 @@ class Traced:
                 for i, each in enumerate(node.args)
                 if each is not None
             ]
-            self.add(word, node, inputs, node.name)
+            trained = self.trained.keys() & {*inputs}
+            self.add(f"{word} of a parameter" if trained else word, node, inputs, node.name)
+
+    def part(self, node: Any, x: str, index: tuple[Any, ...]) -> None:
+        """Append the nodes of x[index], of slices, numbers and None; an Ellipsis comes first."""
+        items = index[1:] if index[0] is ... else index
+        old = [each for each in items if each is not None]
+        new = [each for each in items if not isinstance(each, int)]
+        last, end = (len(old), len(new)) if index[0] is ... else (0, 0)  # axes from the end
+        steps: list[tuple[str, list[int], dict[str, Any]]] = []
+        each: Any
+        for axis, each in enumerate(old):
+            part = slice(each, each + 1 or None) if isinstance(each, int) else each
+            stop = sys.maxsize if part.stop is None else part.stop
+            bounds = [part.start or 0, stop, axis - last, part.step or 1]
+            if part != slice(None):
+                steps.append(("Slice", bounds, {}))
+        gone = [axis - last for axis, each in enumerate(old) if isinstance(each, int)]
+        more = [axis - end for axis, each in enumerate(new) if each is None]
+        for word, axes in (("Squeeze", gone), ("Unsqueeze", more)):
+            steps += [(word, [], {"axes": axes})] if axes else []
+        for i, (word, bounds, attributes) in enumerate(steps or [("Identity", [], {})], 1):
+            y = node.name if i >= len(steps) else f"{node.name}.{i}"
+            given = [self.constant(f"{y}.at{k}", [each]) for k, each in enumerate(bounds)]
+            self.nodes.append(GraphNode(word, node.name, (x, *given), (y,), attributes))
+            x = y
+
+
+def merged(nodes: Sequence[GraphNode]) -> tuple[tuple[GraphNode, ...], dict[str, str]]:
+    """Return nodes, each that does the same to the same once, and values by names that are gone.
+
+    Dropout draws anew and BatchNorm looks again in each call.
+    """
+    found: dict[object, GraphNode] = {}
+    same: dict[str, str] = {}
+    for node in nodes:
+        node = replace(node, inputs=tuple([same.get(name, name) for name in node.inputs]))
+        alone = (
+            node.outputs if node.operator in {"Dropout", *BATCH_NORMS} or not node.inputs else ()
+        )
+        first = found.setdefault((node.operator, node.inputs, str(node.attributes), alone), node)
+        same |= zip(node.outputs, first.outputs, strict=True)
+    return tuple(found.values()), same
 
 
 def name_of(node: Any) -> str:
     """Return the name of the function or method that a node calls."""
     return str(node.target if isinstance(node.target, str) else node.target.__name__)
-
-
-def is_part(index: object) -> bool:
-    """Whether an index is that of neighbours along axis 1: x[:, 2:5]."""
-    if not isinstance(index, tuple) or len(index) != 2 or not isinstance(index[1], slice):
-        return False
-    numbers = index[1].start, index[1].stop
-    whole = all(each is None or isinstance(each, int) for each in numbers)
-    return index[0] == slice(None) and whole and index[1].step in (None, 1)
 
 
 def layer(at: NodeContext) -> Flow:
@@ -316,9 +455,9 @@ def layer(at: NodeContext) -> Flow:
     parameters = []
     for role, sizes in made.parameter_shapes().items():  # a norm may have none, and ours has
         usual = Constant(f"{at.node.name}.{role}", Given(np.full(sizes, float(role == "weight"))))
-        found, matrix = arrays.get(role, usual), len(sizes) > 1
-        numbers = found.array.ravel()
-        parameters.append(Parameter(role, found.name, numbers, matrix, held=found is usual))
+        found = arrays.get(role, usual)
+        numbers, held = found.array.ravel(), found is usual
+        parameters.append(Parameter(role, found.name, numbers, tied=not held, held=held))
     state = {
         name: arrays[role].array
         for role, name in (("running_mean", "running_mean"), ("running_var", "running_variance"))
@@ -328,12 +467,42 @@ def layer(at: NodeContext) -> Flow:
     return flow.then(made, {"node": at.node.name}, *parameters, shape=shape, state=state)
 
 
+def with_parameter(at: NodeContext) -> Flow:
+    """Return the flow after a sum or product with a trained parameter: half of an Affine."""
+    flows = [each.settled for each in at.inputs if isinstance(each, Flow)]
+    (given, *_) = [each for each in at.inputs if isinstance(each, Constant)]
+    require(len(flows) == 1, f"its parameter {given.name} meets no computed value")
+    flow = flows[0]
+    require(
+        given.array.size == flow.shape[0],
+        f"its parameter {given.name} has {given.array.size} numbers for {shorten(flow.shape)}: "
+        "it needs one for each feature or channel",
+    )
+    numbers, is_sum = of_features(given.array, flow.shape), at.node.operator == OF_ONE[0]
+    pair = [np.ones(len(numbers)), numbers] if is_sum else [numbers, np.zeros(len(numbers))]
+    parameters = [
+        Parameter(role, given.name, each, tied=True)
+        if each is numbers
+        else Parameter(role, f"{at.node.name}.{role}", each, tied=False, held=True)
+        for role, each in zip(("weight", "bias"), pair, strict=True)
+    ]
+    made = Affine(layer_size(flow.shape), *pair)
+    return flow.then(made, {"node": at.node.name}, *parameters, shape=flow.shape)
+
+
 # The way back.
 
 
 def network_to_torch(net: Network) -> Any:
     """Return a module of PyTorch with the numbers of a network; see `Network.to_torch`."""
-    return Writer(the_package(), net).module()
+    torch = the_package()
+    writer = Writer(torch, net)
+    shapes: list[Shape] = [(n,) for n in net.input_widths.values()]
+    with torch.random.fork_rng(devices=[]):  # new modules draw numbers
+        module = writer.module()
+    given = [np.zeros((1, *shape)) for shape in shapes or [writer.first_shape]]
+    check_same(torch, module, net, given, writer.rows)
+    return module
 
 
 FUNCTIONS = "sin", "exp"  # activations that PyTorch has as functions
@@ -391,8 +560,11 @@ class Writer:
             self.graph.call_function(torch.cat, (parts, 1)) if net.input_widths else parts[0]
         )
         self.shape = (not net.input_widths and net.layers[0].input_shape) or (net.inputs,)
+        self.first_shape = self.shape
+        self.rows: dict[str, slice] = {}  # of each parameter in the bank, by its name there
         self.modules: dict[str, Any] = {}
-        self.known: dict[Layer, str] = {}  # modules of layers that are used twice
+        self.known: dict[tuple[Layer, str], str] = {}  # names of the modules of each layer
+        self.taken: set[str] = set()
 
     def module(self) -> Any:
         names = (self.net.names or {}).get("layers", [])
@@ -416,19 +588,30 @@ class Writer:
         if isinstance(layer, TwoBranches):
             self.branches(layer, names.get("layers", []), f"{usual}.")
             return
-        if type(layer).__name__ not in (*BACK, "Activation", "Affine", "Slice"):
+        if type(layer).__name__ not in (*BACK, "Activation", "Affine", "Slice", "Spread"):
             raise InputError(f"PyTorch has no {type(layer).__name__}: save the network as .onnx")
-        name = self.known.setdefault(layer, self.name_of(layer, names) or usual)
+        name = self.named(layer, self.name_of(layer, names) or usual)
         if isinstance(layer, Affine):
-            self.scale(layer, name)
+            self.scale(layer, name, names)
         elif isinstance(layer, Slice):
             index = slice(None), slice(layer.first, layer.end)
             self.value = self.graph.call_function(operator.getitem, (self.value, index))
+        elif isinstance(layer, Reshape) and layer.input_shape:
+            self.see(layer.shape)
+        elif isinstance(layer, Spread):
+            whole = self.value, -1, *layer.output_shape
+            self.value = self.graph.call_method("expand", whole)
         elif not isinstance(layer, Activation):
-            self.call(name, self.made(layer))
+            self.call(name, self.made(layer, name))
         if layer.output_shape or not isinstance(layer, ANY_SHAPE):
             self.shape = shape_behind(layer, self.shape)
-        self.activate(layer.activation, name)
+        self.activate(layer, name)
+
+    def named(self, layer: Layer, name: str) -> str:
+        """Return the name of a part of a layer, like this one, that no other part has."""
+        if (layer, name) not in self.known:
+            self.known[layer, name] = unused(name, self.taken)
+        return self.known[layer, name]
 
     def name_of(self, layer: Layer, names: Names) -> str:
         """Return the name of the module that a layer came from; "" if it is not known."""
@@ -437,13 +620,13 @@ class Writer:
         parts = base.split(".")
         return base if all(part.replace("_", "a").isalnum() for part in parts) else ""
 
-    def made(self, layer: Layer) -> Any:
-        """Return the module of a layer, with its numbers."""
+    def made(self, layer: Layer, name: str) -> Any:
+        """Return the module of a layer, with its numbers; `name` is that of the module."""
         module = BACK[type(layer).__name__](self.torch.nn, layer, self.shape)
         module.to(getattr(self.torch, self.net.bank.dtype))
         with self.torch.no_grad():
             for role, each in own_parameters(layer).items():
-                parameter = module.get_parameter(role)
+                parameter, self.rows[f"{name}.{role}"] = module.get_parameter(role), each.rows
                 parameter.copy_(self.torch.as_tensor(each.value).reshape(parameter.shape))
                 parameter.requires_grad = not self.net.bank.frozen[each.rows].all()
             for role, array in state_arrays(layer).items():
@@ -454,23 +637,26 @@ class Writer:
         self.modules[name] = module
         self.value = self.graph.call_module(name, (self.value,))
 
-    def scale(self, layer: Affine, name: str) -> None:
-        """Append a product and a sum with numbers that nobody trains."""
+    def scale(self, layer: Affine, name: str, names: Names) -> None:
+        """Append a product and a sum with the numbers of an Affine, if they change something."""
         axes = (layer.features, 1, 1) if layer.input_shape else (layer.features,)
-        for call, role in ((operator.mul, "scale"), (operator.add, "shift")):
-            numbers = getattr(layer, role)
-            by: Any = float(numbers[0])
-            if (numbers != by).any():
-                dtype = getattr(self.torch, self.net.bank.dtype)
-                tensor = self.torch.tensor(numbers, dtype=dtype).reshape(axes)
-                self.modules[f"{name}_{role}"] = tensor
-                by = self.graph.get_attr(f"{name}_{role}")
-            if by != float(role == "scale"):
+        dtype = getattr(self.torch, self.net.bank.dtype)
+        pairs = zip((operator.mul, operator.add), own_parameters(layer).items(), strict=True)
+        for call, (role, each) in pairs:
+            trained = not self.net.bank.frozen[each.rows].all()
+            by: Any = float(each.value[0])
+            if trained or (each.value != by).any():
+                by = self.torch.tensor(each.value, dtype=dtype).reshape(axes)
+                place = self.named(layer, (names.get(role) if trained else "") or f"{name}_{role}")
+                self.modules[place] = self.torch.nn.Parameter(by) if trained else by
+                self.rows |= {place: each.rows} if trained else {}
+                by = self.graph.get_attr(place)
+            if not isinstance(by, float) or by != float(role == "weight"):
                 self.value = self.graph.call_function(call, (self.value, by))
 
-    def activate(self, activation: str, name: str) -> None:
-        """Append an activation, behind the module of this name."""
-        kind, _, numbers = activation.rstrip(")").partition("(")
+    def activate(self, layer: Layer, name: str) -> None:
+        """Append the activation of a layer, behind the module of this name."""
+        kind, _, numbers = layer.activation.rstrip(")").partition("(")
         if kind == "linear":
             return
         if kind in FUNCTIONS:
@@ -483,8 +669,8 @@ class Writer:
         if kind == "gelu_tanh":
             module, more = "GELU", {"approximate": "tanh"}
         if module is None:
-            raise InputError(f"PyTorch has no {activation}: choose another activation")
-        self.call(f"{name}_{kind}", getattr(self.torch.nn, module)(**more))
+            raise InputError(f"PyTorch has no {layer.activation}: choose another activation")
+        self.call(self.named(layer, f"{name}_{kind}"), getattr(self.torch.nn, module)(**more))
 
     def see(self, shape: Shape) -> None:
         """Have the numbers of a sample in the shape that a layer takes."""
@@ -498,6 +684,7 @@ class Writer:
         for at, branch in ((0, layer.branches[0]), (len(layer.branches[0]), layer.branches[1])):
             self.value, self.shape = value, shape
             self.chain(branch, names, prefix, at)
+            self.see(layer.output_shape or (prod(self.shape),))
             ends.append(self.value)
         self.shape = layer.output_shape or (layer.outputs,)
         if isinstance(layer, Concatenate):

@@ -5,12 +5,11 @@ PyTorch is not imported: whoever has a module has imported it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import prod
 from typing import Any
-
-import numpy as np
 
 from scalarviz.base.checks import Shape
 from scalarviz.core.layers import Layer
@@ -92,7 +91,8 @@ def described(module: Any) -> Settings:
     names = {*DESCRIBED, *USUAL, *sum(GIVEN.values(), ())}
     found = {name: getattr(module, name) for name in names if hasattr(module, name)}
     if found.get("eps", 0.0) is None:  # of RMSNorm: that of its numbers
-        found["eps"] = float(np.finfo(str(module.weight.dtype).rpartition(".")[2]).eps)
+        kinds = [each.dtype for each in module.parameters()]
+        found["eps"] = sys.modules["torch"].finfo(*kinds[:1]).eps
     return {name: each for name, each in sorted(found.items()) if is_plain(each)}
 
 

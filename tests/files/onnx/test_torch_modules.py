@@ -15,6 +15,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import InputError
+from scalarviz.files.onnx.torch_modules import check_same
 from scalarviz.training.network.torch_layers import described, layer_of, unwrapped
 from tests.wording import refused
 
@@ -168,6 +169,30 @@ def torch_and_models() -> tuple[Any, dict[str, tuple[Any, tuple[int, ...]]]]:
         def forward(self, x: Any) -> Any:
             return self.a(torch.relu(self.a(x)))
 
+    class Pooled(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a, self.d, self.u = nn.Conv2d(2, 8, 3), nn.Linear(8, 4), nn.Linear(4, 8)
+            self.out = nn.Linear(24, 3)
+
+        def forward(self, x: Any) -> Any:
+            x = torch.relu(self.a(x))
+            gate = torch.sigmoid(self.u(torch.relu(self.d(x.mean((2, 3))))))
+            x = x * gate[:, :, None, None]
+            least = functional.adaptive_avg_pool2d(x, 1).squeeze(-1).squeeze(-1)
+            return self.out(
+                torch.cat([torch.cat([x.flatten(2).mean(2), x.amax((2, 3))], 1), least], 1)
+            )
+
+    class Scaled(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a, self.gain = nn.Linear(4, 3), nn.Parameter(torch.randn(3))
+            self.b0 = nn.Parameter(torch.randn(3))
+
+        def forward(self, x: Any) -> Any:
+            return 2 * (self.a(x) * self.gain + self.b0) - 1
+
     class Siren(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -232,6 +257,8 @@ def torch_and_models() -> tuple[Any, dict[str, tuple[Any, tuple[int, ...]]]]:
         "operator": (Operator(), (4, 21)),
         "tied": (Tied(), (3, 4)),
         "siren": (Siren(), (3, 2)),
+        "pooled": (Pooled(), (3, 2, 5, 6)),
+        "scaled": (Scaled(), (3, 4)),
         "shrunk": (
             row(
                 nn.Linear(3, 8), nn.Tanhshrink(), nn.Linear(8, 12), nn.GLU(), nn.Linear(6, 8),
@@ -252,7 +279,7 @@ def torch_and_models() -> tuple[Any, dict[str, tuple[Any, tuple[int, ...]]]]:
     "name",
     [
         "mlp", "cnn", "norms", "pictures", "sequence", "sizes", "groups", "residual", "gate",
-        "inputs", "tied", "siren", "shrunk", "gated sequence", "halves",
+        "inputs", "tied", "siren", "shrunk", "gated sequence", "halves", "pooled", "scaled",
     ],
 )  # fmt: skip
 def test_a_module_and_its_network_compute_the_same_there_and_back(name: str, wide: bool) -> None:
@@ -355,6 +382,103 @@ def test_what_is_frozen_stays_frozen() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kind", ["PReLU", "LayerNorm", "RMSNorm", "BatchNorm1d", "GroupNorm"])
+def test_a_module_in_two_places_is_one_layer_that_trains_as_there(kind: str) -> None:
+    torch, _ = torch_and_models()
+    nn, sizes = torch.nn, {"PReLU": (), "GroupNorm": (2, 8)}.get(kind, (8,))
+
+    class Branches(nn.Module):  # the same of the same value, before both factors
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm = getattr(nn, kind)(*sizes)
+            self.a, self.b, self.out = nn.Linear(8, 6), nn.Linear(8, 6), nn.Linear(6, 3)
+
+        def forward(self, x: Any) -> Any:
+            return self.out(torch.sigmoid(self.a(self.norm(x))) * self.b(self.norm(x)))
+
+    shared = getattr(nn, kind)(*sizes)
+    row = nn.Sequential(nn.Linear(8, 8), shared, nn.Linear(8, 8), shared, nn.Linear(8, 3))
+    x, t = torch.randn(9, 8).double(), torch.randn(9, 3).double()
+    for model in [row.double(), Branches().double()][: 1 if kind == "BatchNorm1d" else 2]:
+        net = sv.from_torch(model, x)
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        for _ in range(5):
+            optimizer.zero_grad()
+            torch.nn.functional.mse_loss(model(x), t).backward()
+            optimizer.step()
+            net.train_step(x.numpy(), t.numpy(), "mse", sv.SGD(0.1))
+        assert len(net.bank) == sum(each.numel() for each in model.parameters())
+        for found in (net(x.numpy()), net.to_torch().eval()(x).detach()):
+            np.testing.assert_allclose(found, model.eval()(x).detach(), atol=1e-12)
+
+
+@pytest.mark.slow
+def test_what_forward_cuts_off_and_adds_is_trained_as_there() -> None:
+    torch, _ = torch_and_models()
+
+    class Causal(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a = torch.nn.Conv1d(3, 8, 3, padding=2)
+            self.b0 = torch.nn.Parameter(torch.zeros(8))
+
+        def forward(self, x: Any) -> Any:
+            return torch.tanh(self.a(x)[..., :-2])[:, :, 1:-1][..., -1] + self.b0
+
+    model, x, t = Causal().double(), torch.randn(6, 3, 9).double(), torch.randn(6, 8).double()
+    net = sv.from_torch(model, x)
+    for _ in range(3):
+        model.zero_grad()
+        torch.nn.functional.mse_loss(model(x), t).backward()
+        torch.optim.SGD(model.parameters(), 0.1).step()
+        net.train_step(x.numpy().reshape(6, -1), t.numpy(), "mse", sv.SGD(0.1))
+    back = net.to_torch()
+    for found in (net(x.numpy().reshape(6, -1)), back(x).detach()):
+        np.testing.assert_allclose(found, model(x).detach(), atol=1e-12)
+    assert torch.allclose(back.b0, model.b0, atol=1e-12) and back.b0.requires_grad
+
+
+@pytest.mark.slow
+def test_a_module_is_left_as_it_is_to_the_bit() -> None:
+    torch, models = torch_and_models()
+    model, shape = models["cnn"]
+    model[1].eval()
+    batch = torch.randn(shape)
+    model(batch).sum().backward()
+    shared = torch.nn.Sequential(model, torch.nn.Linear(10, 10), *[torch.nn.RMSNorm(10)] * 2)
+    arrays = [*shared.parameters(), *shared.buffers(), *[p.grad for p in model.parameters()]]
+    before = [each.clone() for each in arrays]
+    drawn, modes = torch.get_rng_state(), [each.training for each in shared.modules()]
+    sv.from_torch(shared, batch).to_torch()
+    after = [*shared.parameters(), *shared.buffers(), *[p.grad for p in model.parameters()]]
+    assert all(a is b and torch.equal(a, c) for a, b, c in zip(after, arrays, before, strict=True))
+    assert modes == [each.training for each in shared.modules()] and shared[2].eps is None
+    assert torch.equal(drawn, torch.get_rng_state())
+
+
+@pytest.mark.slow
+def test_what_trains_otherwise_is_refused_by_its_name() -> None:
+    torch, _ = torch_and_models()
+    slope = torch.nn.PReLU()
+    model = torch.nn.Sequential(slope, torch.nn.Linear(3, 3), slope)
+    apart = sv.Network([sv.PReLU(3), sv.Dense(3, 3), sv.PReLU(3)])
+    rows = {"0.weight": slice(0, 1), "1.weight": slice(1, 10), "1.bias": slice(10, 13)}
+    apart.load_state_dict(
+        {
+            f"{name}.{role}": model[name].state_dict()[role]
+            for name, role in ((0, "weight"), (1, "weight"), (1, "bias"), (2, "weight"))
+        }
+    )
+    for more, said in (
+        ({}, "the gradient of its parameter '0.weight'"),
+        ({"2.weight": slice(13, 14)}, "has no parameter '2.weight'"),
+    ):
+        refused(InputError, said).by(
+            check_same, torch, model, apart, [np.ones((1, 3))], rows | more
+        )
+
+
+@pytest.mark.slow
 def test_a_network_of_ours_becomes_a_module_that_trains_alike() -> None:
     torch, _ = torch_and_models()
     net = sv.Network(
@@ -412,11 +536,28 @@ def test_modules_that_cannot_be_networks_are_refused_in_words() -> None:
     class Loose(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.scale = nn.Parameter(torch.ones(3))
+            self.scale = nn.Parameter(torch.ones(1))
 
         def forward(self, x: Any) -> Any:
             return x * self.scale
 
+    class Loose2(Loose):
+        def forward(self, x: Any) -> Any:
+            return x * self.scale.exp()
+
+    class Highway(nn.Module):
+        def __init__(self, norm: Any = None) -> None:
+            super().__init__()
+            self.h, self.t, self.norm = nn.Linear(3, 3), nn.Linear(3, 3), norm
+
+        def forward(self, x: Any) -> Any:
+            if self.norm:
+                return self.norm(self.h(x)) * self.norm(self.t(x))
+            gate = torch.sigmoid(self.t(x))
+            return gate * self.h(x) + (1 - gate) * x
+
+    siblings = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 3))
+    siblings[2].weight = siblings[0].weight
     batch = torch.ones(2, 3)
     for module, example, said in (
         (nn.Sequential(nn.Linear(3, 3), nn.LSTM(3, 4)), batch, "'1' (LSTM): there is no such"),
@@ -429,7 +570,13 @@ def test_modules_that_cannot_be_networks_are_refused_in_words() -> None:
         (Thirds(), batch, "2 outputs of the sizes [1, 1], for (3,)"),
         (Two(), batch, "its forward takes 2 inputs, and the example has 1"),
         (Chooses(), batch, "its forward cannot be traced"),
-        (Loose(), batch, "its parameter scale is used outside of a layer"),
+        (Loose(), batch, "its parameter scale has 1 numbers for (3,)"),
+        (Loose2(), batch, "its parameter scale is used outside of a layer"),
+        (Highway(), batch, "the result of 't' goes two ways"),
+        (Highway(nn.LayerNorm(3)), batch, "its weights 'norm.weight' are used twice"),
+        (siblings, batch, "its weights '0.weight' are used by two layers"),
+        (nn.BatchNorm1d(3, affine=False), batch, "(BatchNorm1d) has no gains"),
+        (nn.Flatten(1, 2), torch.ones(2, 3, 2, 2), "no layer here does the same with end_dim=2"),
     ):
         refused(InputError, said).by(sv.from_torch, module, example)
     refused(InputError, "PyTorch has no FrequencyEncoding").by(
