@@ -52,6 +52,8 @@ class Engine(ABC):
     """
 
     name: str
+    # Evaluates a batch on the engine that "auto" takes, if nobody has chosen this one; else None.
+    instead: Callable[[FloatArray], FloatArray | None] | None = None
 
     def __init__(
         self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision

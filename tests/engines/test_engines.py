@@ -20,7 +20,7 @@ from scalarviz.core.precision import Precision
 from scalarviz.data.batches import InOrder
 from scalarviz.engines import python as python_engine
 from scalarviz.engines.cpu import records
-from scalarviz.engines.cpu.engine import CpuRun
+from scalarviz.engines.cpu.engine import CpuEngine, CpuRun
 from scalarviz.engines.cpu.job import address, make_tables
 from scalarviz.engines.cpu.records import (
     OPERATION,
@@ -42,7 +42,6 @@ from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError,
 from scalarviz.stage.sample_pass import forward
 from scalarviz.training.network.model_queries import check_engine
 from tests.engines.agreement import bits_of
-from tests.engines.simulator import NETWORKS, network
 from tests.machine import output_of
 from tests.sessions import RUNNABLE, advanced
 from tests.wording import refused
@@ -403,7 +402,8 @@ def test_the_python_engine_does_not_load_numba() -> None:
 def test_what_takes_the_engine_python_long_is_said_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    net, samples = sv.Network([3, 4, 2], "tanh", seed=1), np.random.default_rng(0).random((40, 3))
+    usual, samples = sv.Network([3, 4, 2], "tanh", seed=1), np.random.default_rng(0).random((40, 3))
+    net = usual.copy().to("python")
     whole = net(samples)
     monkeypatch.setattr("scalarviz.engines.reference._said", set())
     monkeypatch.setattr(python_engine, "PATIENCE", 0.0)
@@ -414,6 +414,11 @@ def test_what_takes_the_engine_python_long_is_said_once(
     (message,) = caplog.messages
     assert message.startswith("40 samples take") and "net.to('cpu')" in message
     assert all((net(samples[i]) == whole[i]).all() for i in (0, 9, 39))
+    monkeypatch.setattr(CpuEngine, "evaluate", lambda engine, batch: batch[:, :2] + 1)
+    for each in (usual, usual.copy()):  # nobody has chosen their engine
+        assert (each(samples) == samples[:, :2] + 1).all() and each.engine == "python"
+        assert (each(samples[:8]) == whole[:8]).all()
+    assert (net.copy()(samples) == whole).all()
 
 
 OF_A_JOB: dict[str, Any] = {
@@ -665,9 +670,19 @@ def test_a_backward_reads_each_tile_of_a_large_batch_from_its_forward() -> None:
     np.testing.assert_allclose(*grads, rtol=1e-9)
 
 
-@pytest.mark.parametrize("name", [name for name in NETWORKS if name not in ("dropout", "all")])
-def test_the_reference_has_the_gradients_of_the_layers(name: str) -> None:
-    net, rng = network(name), np.random.default_rng(0)
+@pytest.mark.parametrize(
+    "layers",
+    [
+        [sv.Dense(3, 8, "tanh"), sv.PReLU(8, 4), sv.Residual(sv.RMSNorm(8)), sv.Dense(8, 2)],
+        [
+            sv.Conv2d((2, 4, 5), 4, (2, 3), 2, 1, groups=2), sv.BatchNorm((4, 3, 3)),
+            sv.PReLU((4, 3, 3)), sv.GroupNorm((4, 3, 3), 2), sv.MaxPool2d((4, 3, 3), 2),
+        ],
+    ],
+    ids=["rows", "pictures"],
+)  # fmt: skip
+def test_the_reference_has_the_gradients_of_the_layers(layers: list[sv.Layer]) -> None:
+    net, rng = sv.Network(layers, dtype="float64", seed=3), np.random.default_rng(0)
     x, upstream = rng.normal(size=(3, net.inputs)), rng.normal(size=(3, net.outputs))
     outputs, gradient = program_backward(net.program, net.bank, x, upstream, learning=True)
     np.testing.assert_allclose(net.forward(x), outputs, atol=1e-12)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, final, overload
 
 import numpy as np
@@ -39,6 +40,7 @@ from scalarviz.core.program import Program
 from scalarviz.core.weight import Weight
 from scalarviz.engines.engine import Tell, take_steps
 from scalarviz.engines.registry import FULL, EngineRow, choose
+from scalarviz.errors import EngineError
 from scalarviz.training.network.model import Model
 from scalarviz.training.network.model_queries import check_loss, checked_widths, network_table
 from scalarviz.training.network.named_arrays import (
@@ -77,7 +79,9 @@ class Network(Model):
     init        initializer, a name, a function or an Init; by default "pytorch"
     seed        seed of the initial numbers, an integer from 0; by default 0
     dtype       "float32", the default, or "float64"
-    engine      "python", the default, "cpu", "cuda" or "auto", the fastest here for small networks
+    engine      "python", the default, "cpu", "cuda" or "auto", the fastest here for small networks.
+                By default a call with a batch that would take python more than 2 s is computed on
+                the engine that "auto" takes; after `net.to("python")` none is
     precision   "full", the default, "mixed", or a Precision; mixed runs on the engine "cpu"
 
     Raises InputError for layers that do not fit together, UnknownNameError for an unknown name,
@@ -143,6 +147,7 @@ class Network(Model):
         self.names: dict[str, Any] | None = None  # of its parts, in the ONNX file it came from
         engine.check(self._bank, precision, self.program)
         self._run_on(engine, precision)
+        self._engine.instead = self._evaluate_on_auto
         start_scaling(self._bank, precision)
 
     @property
@@ -311,6 +316,16 @@ class Network(Model):
         work = 3 * samples * self.program.products  # once forward, twice back
         return choose(engine, work, precision, self.program)
 
+    def _evaluate_on_auto(self, batch: FloatArray) -> FloatArray | None:
+        """Return the outputs by the engine that "auto" takes; None if there is no other here."""
+        with suppress(EngineError):
+            row = self._choose("auto", len(batch), self.precision)
+            if row.name != self.engine:
+                row.check(self._bank, self.precision, self.program)
+                engine = row.make(self.layers, self.program, self._bank, self.precision)
+                return engine.evaluate(batch)
+        return None
+
     def _ones(self) -> tuple[FloatArray, bool]:
         return np.ones((self._engine.newest_batch(), self.outputs)), False
 
@@ -345,7 +360,8 @@ class Network(Model):
     def copy(self, dtype: str | None = None) -> Network:
         """Return a network with the same layers and numbers; `dtype` None: the same dtype."""
         other = self.fresh(self.seed, dtype)
-        other.to(self.engine, self.precision)
+        if self.engine != other.engine or not self._engine.instead:
+            other.to(self.engine, self.precision)
         copy_arrays(other.bank, self.bank)
         return other
 
