@@ -139,7 +139,7 @@ def check_same(
     """Raise InputError unless a module and its network compute and train alike, in float64.
 
     batches  of inputs, of which SAMPLES are taken, and moved a little: no relu is at 0, say
-    rows     those of each trained parameter in the bank, by its name in the module
+    rows     those of each trained parameter in the bank, by name in the module
     """
     name, rng = f"this {type(model).__name__}", np.random.default_rng(0)
     few = [np.resize(each, (SAMPLES, *each.shape[1:])) for each in batches]
@@ -223,7 +223,7 @@ def module_step(
 
 
 def rows_of(made: Sequence[LayerStep]) -> dict[str, slice]:
-    """Return the rows of each trained parameter in the bank by its name."""
+    """Return the rows of each trained parameter in the bank by name."""
     found: dict[str, slice] = {}
     for step in flat(made):
         row = step.layer.first_row
@@ -561,7 +561,7 @@ class Writer:
         )
         self.shape = (not net.input_widths and net.layers[0].input_shape) or (net.inputs,)
         self.first_shape = self.shape
-        self.rows: dict[str, slice] = {}  # of each parameter in the bank, by its name there
+        self.rows: dict[str, slice] = {}  # of each parameter in the bank, by name there
         self.modules: dict[str, Any] = {}
         self.known: dict[tuple[Layer, str], str] = {}  # names of the modules of each layer
         self.taken: set[str] = set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -139,6 +140,17 @@ def check_engine(
         )
     row.check(model._bank, chosen, model.program)
     return row.name, chosen
+
+
+def evaluate_on_auto(model: Model, batch: FloatArray) -> FloatArray | None:
+    """Return the outputs by the engine that "auto" takes; None if there is no other one here."""
+    with suppress(EngineError):
+        row = model._choose("auto", len(batch), model.precision)
+        if row.name != model.engine:
+            row.check(model._bank, model.precision, model.program)
+            engine = row.make(model.layers, model.program, model._bank, model.precision)
+            return engine.evaluate(batch)
+    return None
 
 
 def check_activation(model: Model, layer: int, name: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, final, overload
 
 import numpy as np
@@ -40,7 +40,7 @@ from scalarviz.core.program import Program
 from scalarviz.core.weight import Weight
 from scalarviz.engines.engine import Tell, take_steps
 from scalarviz.engines.registry import FULL, EngineRow, choose
-from scalarviz.errors import EngineError
+from scalarviz.training.network import model_queries
 from scalarviz.training.network.model import Model
 from scalarviz.training.network.model_queries import check_loss, checked_widths, network_table
 from scalarviz.training.network.named_arrays import (
@@ -79,9 +79,7 @@ class Network(Model):
     init        initializer, a name, a function or an Init; by default "pytorch"
     seed        seed of the initial numbers, an integer from 0; by default 0
     dtype       "float32", the default, or "float64"
-    engine      "python", the default, "cpu", "cuda" or "auto", the fastest here for small networks.
-                By default a call with a batch that would take python more than 2 s is computed on
-                the engine that "auto" takes; after `net.to("python")` none is
+    engine      "python", the default, "cpu", "cuda" or "auto", the fastest here for small networks
     precision   "full", the default, "mixed", or a Precision; mixed runs on the engine "cpu"
 
     Raises InputError for layers that do not fit together, UnknownNameError for an unknown name,
@@ -129,11 +127,9 @@ class Network(Model):
     ) -> None:
         """Set up on a bank of zeros, or on a new one of this dtype."""
         self.layers = layers  # type: ignore[assignment]  # any Layer can be an AnyLayer
-        self.inputs = self.layers[0].inputs
-        self.outputs = self.layers[-1].outputs
-        self.init = init
-        self.seed = seed
-        parts = list(dict.fromkeys(self.layers))  # a shared layer has its rows in the bank once
+        self.inputs, self.outputs = layers[0].inputs, layers[-1].outputs
+        self.init, self.seed = init, seed
+        self._parts = parts = list(dict.fromkeys(layers))  # each has its rows in the bank once
         for layer in parts:
             check_free(layer)
         rows, state = (sum(n) for n in zip(*[(p.size, p.state_size) for p in parts], strict=True))
@@ -143,11 +139,10 @@ class Network(Model):
         for layer in parts:
             layer.bind(self._bank, row, self.init, self.seed, state)
             row, state = row + layer.size, state + layer.state_size
-        self._parts = parts
         self.names: dict[str, Any] | None = None  # of its parts, in the ONNX file it came from
         engine.check(self._bank, precision, self.program)
         self._run_on(engine, precision)
-        self._engine.instead = self._evaluate_on_auto
+        self._engine.instead = partial(model_queries.evaluate_on_auto, self)
         start_scaling(self._bank, precision)
 
     @property
@@ -316,16 +311,6 @@ class Network(Model):
         work = 3 * samples * self.program.products  # once forward, twice back
         return choose(engine, work, precision, self.program)
 
-    def _evaluate_on_auto(self, batch: FloatArray) -> FloatArray | None:
-        """Return the outputs by the engine that "auto" takes; None if there is no other here."""
-        with suppress(EngineError):
-            row = self._choose("auto", len(batch), self.precision)
-            if row.name != self.engine:
-                row.check(self._bank, self.precision, self.program)
-                engine = row.make(self.layers, self.program, self._bank, self.precision)
-                return engine.evaluate(batch)
-        return None
-
     def _ones(self) -> tuple[FloatArray, bool]:
         return np.ones((self._engine.newest_batch(), self.outputs)), False
 
@@ -351,8 +336,7 @@ class Network(Model):
         """
         twins = {layer: layer.again() for layer in self._parts}
         layers = tuple([twins[layer] for layer in self.layers])
-        on = (dtype or self.dtype) if bank is None else bank
-        other = Network.__new__(Network)
+        on, other = (dtype or self.dtype) if bank is None else bank, Network.__new__(Network)
         other._begin(layers, self.init, check_seed(seed), choose("python"), FULL, on)
         other.names, other.input_widths = self.names, self.input_widths
         return other

@@ -457,7 +457,7 @@ def test_a_module_is_left_as_it_is_to_the_bit() -> None:
 
 
 @pytest.mark.slow
-def test_what_trains_otherwise_is_refused_by_its_name() -> None:
+def test_what_trains_otherwise_is_refused_by_name() -> None:
     torch, _ = torch_and_models()
     slope = torch.nn.PReLU()
     model = torch.nn.Sequential(slope, torch.nn.Linear(3, 3), slope)
