@@ -162,7 +162,7 @@ def translate(sources: Mapping[str, tuple[str, str]]) -> Mapping[str, str]:
     trees = {name: ast.parse(text) for name, (_, text) in sources.items()}
     nodes = [node for tree in trees.values() for node in tree.body]
     classes = {node.name: class_of(node) for node in nodes if isinstance(node, ast.ClassDef)}
-    classes["Canvas2D"] = Class({"scale": "float", "width": "float"}, CANVAS)
+    classes["Canvas2D"] = Class(dict.fromkeys(("scale", "width", "height"), "float"), CANVAS)
     known: dict[str, tuple[str, Scope]] = {**BY_HAND}
     made = {}
     for name, (path, _) in sources.items():

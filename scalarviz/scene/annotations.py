@@ -87,7 +87,8 @@ def draw_question(
     """Draw a question, or the answer to it.
 
     cube   middle and half a side
-    guess  words of the guess; `came`, of the answer, None while it is asked
+    guess  words of the guess; `came`, of the answer, None while it is asked: a question mark is
+           in its place, for the cube has its own number
     ways   1 for a larger cube, -1 for a smaller one, 0 for neither; of the guess, and in truth
     """
     (x, y, half), scale, size = cube, canvas.scale, QUESTION * canvas.scale
@@ -101,14 +102,17 @@ def draw_question(
                 way,
             )
     high, apart = 1.6 * size, APART_WORDS * scale
-    parts = [(guess, above - apart, theme.accent), ("?" if came is None else "", y, theme.ink)]
-    for words, middle, color in [*parts, (came or "", below + apart, theme.ink)]:
+    for words, middle, color in (
+        (guess, above - apart, theme.accent),
+        ("?" if came is None else came, below + apart, theme.ink),
+    ):
         wide: float = canvas.measure(words, size=size, bold=True) + size
-        left, top = min(max(x - 0.5 * wide, 0.0), canvas.width - wide), middle - 0.5 * high
+        left = min(max(x - 0.5 * wide, 0.0), canvas.width - wide)
+        top = min(max(middle - 0.5 * high, 0.0), canvas.height - high)
         fill, edge, rim, line = theme.panel[:7], theme.accent, 0.4 * size, 1.5 * scale
         if words:
             canvas.box(left, top, wide, high, fill, radius=rim, outline=edge, line=line)
-            low = middle + 0.36 * size
+            low = top + 0.5 * high + 0.36 * size
             canvas.text(left + 0.5 * size, low, words, size=size, color=color, bold=True)
 
 

@@ -214,6 +214,25 @@ class Tab:
         """What a live region says to screen readers."""
         return str(self.ask(f"document.querySelector('#{region}').textContent"))
 
+    def written(self) -> list[tuple[str, float, float]]:
+        """What is written in the picture, and where, as it is drawn once more."""
+        found = self.ask("""(() => {
+            const [{ picture }, found] = [app, []]
+            const { write } = picture
+            picture.write = (view) => {
+                const { text } = view.paper
+                view.paper.text = function (x, y, words, ...look) {
+                    found.push([words, x, y])
+                    text.call(this, x, y, words, ...look)
+                }
+                write.call(picture, view)
+            }
+            app.draw()
+            delete picture.write
+            return found
+        })()""")
+        return [(words, x, y) for words, x, y in found]
+
     @property
     def state(self) -> dict[str, Any]:
         """Where the training stands: step, operation, loss, rate, value, grad."""

@@ -167,6 +167,22 @@ def test_marks_wait_for_the_answer_and_a_gradient_has_words(opened: Opens) -> No
 
 
 @pytest.mark.slow
+def test_the_cube_that_is_asked_about_is_marked_alone_and_shows_its_number(opened: Opens) -> None:
+    tab = asked(opened("circle", place="#step=20&guess=1", reduced_motion="reduce").ready())
+    row = tab.ask("app.guess.question.row")
+    assert row not in tab.ask("app.picture.frame.moment.rows")  # of the first layer, just before
+    assert tab.ask("[...app.picture.focus.rows]") == [row]
+    assert tab.ask("app.picture.frame.caption") is None
+    x, y, half = tab.ask("Object.values(app.picture.placeOf(app.guess.question))")
+    places = {words: (left, low) for words, left, low in tab.written()}
+    near = [words for words, at in places.items() if np.hypot(at[0] - x, at[1] - y) < half + 8.0]
+    assert [each for each in near if each[-1].isdigit()] and "?" not in near
+    assert places["?"][1] > y + half
+    way = text("reason.larger" if tab.state["value"][row] > 0.0 else "reason.smaller")
+    assert tab.shown("guess-up") == f"Up: {way}"
+
+
+@pytest.mark.slow
 def test_going_back_ends_a_question_and_playing_all(opened: Opens) -> None:
     tab = asked(opened("xor", place="#step=2&guess=1", reduced_motion="reduce").ready())
     for key in (",", "."):

@@ -67,17 +67,19 @@ export function frameOf(scene, layout, state, options, remembered, now) {
   };
   const colors = own(color);
   const scales = remembered.scales;
-  const { hover, pinned, pointed } = options;
+  const { hover, pointed, guess = null } = options;
+  const pinned = guess ?? options.pinned; // the question is about its cube, and nothing else is marked
   const isStep = moment?.kind === "step" && size === color && color === "value";
   const before = isStep ? fewOrNone(state.before) : null;
   const sizes = size === color ? colors : own(size);
   const [drawn, moving] = before
     ? magnified(before, sizes, numbersOf(state, "value"), scales.of(size))
     : [sizes, [[], 1]];
-  const caption = options.caption ?? null;
+  const isAsking = guess !== null && guess.after === undefined;
+  const caption = isAsking ? null : (options.caption ?? null);
   const isTold =
     moment &&
-    !options.guess &&
+    !guess &&
     (caption?.summed || caption?.bent || caption?.chain?.length || caption?.changes?.length);
   const told = isTold ? caption : null; // its number is explained in the picture
   return {
@@ -103,7 +105,7 @@ export function frameOf(scene, layout, state, options, remembered, now) {
     numberAt: (row) => (state.exact ? numberAt(state, row, BANKS[color]) : colors[row]),
     before,
     pushes:
-      options.guess && options.guess.after === undefined // they tell the answer
+      isAsking // they tell the answer
         ? null
         : pushesOf(
             scene,
@@ -117,7 +119,7 @@ export function frameOf(scene, layout, state, options, remembered, now) {
     caption,
     told,
     isUpright: Boolean(told?.summed) && moment.kind === "forward",
-    pieces: options.caption?.pieces ?? [],
+    pieces: caption?.pieces ?? [],
     hoverRow: hover?.row ?? -1,
     pinnedRow: pinned?.row ?? -1,
     beside: options.beside ?? [],
@@ -128,7 +130,7 @@ export function frameOf(scene, layout, state, options, remembered, now) {
     numbers: options.numbers ?? false,
     maps: options.maps ?? null,
     walked,
-    guess: options.guess ?? null,
+    guess,
     ...buffersOf(scene, state, moment, part, walked),
   };
 }

@@ -181,8 +181,11 @@ export class GuessBox {
     setWords(byId("guess-on"), text(isAsking ? "guess.show" : "guess.next"));
     byId("guess-on").disabled = isAsking && question.way === null;
     if (!isAsking) return;
+    const grows = numberAt(state, question.row) < 0 ? -1 : 1; // the way that makes its cube larger
     for (const [name, way] of Object.entries(WAYS)) {
-      setWords(byId(`guess-${name}`), text(`guess.${name}.${question.kind}`));
+      const cube = text(way === grows ? "reason.larger" : "reason.smaller");
+      const isMoved = way && question.kind === "value";
+      setWords(byId(`guess-${name}`), this.labelOf(way) + (isMoved ? `: ${cube}` : ""));
       byId(`guess-${name}`).ariaPressed = String(question.way === way);
     }
     const now = said(numberAt(state, question.row) ?? NaN, 3);
