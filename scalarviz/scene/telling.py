@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import CHANGE, short, typeset
-from scalarviz.scene.annotations import BIG, LEFT, Ball, lead
+from scalarviz.scene.annotations import BIG, Ball, lead
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.pace import ARRIVES, MOVED
 from scalarviz.story.caption import Bent, Caption, Change, Piece, Summed, ends_of_bars
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 UPRIGHT, COME, ADDED = 0.12, 0.3, 0.46
 PLACE, BEFORE = 0.46, 0.26  # of the tray, on the way to the ball, and before squares
 PITCH, CUBE, WIDE = 64.0, 44.0, 116.0  # pixels of a lane, of its largest cube, of the tray
+FACTORS = 84.0  # width of a tray for two factors, where three quarters of the way have it
 LEAST_PITCH = 34.0  # of a lane with words
 LETTERS, AROUND = 12.0, 10.0  # of words, and space around a tray
 ROUND = 16  # pieces of a line
@@ -82,7 +83,8 @@ def stood(
     starts = [each.ball.x + each.ball.radius for each in lanes if each.ball is not None]
     end, start = ball.x - ball.radius, max(starts) if starts else -math.inf
     start = max(start, view.x, end - 6.0 * PITCH * scale)
-    wide: float = min(WIDE * scale, 0.5 * (end - start))
+    room = end - start
+    wide: float = min(WIDE * scale, max(0.5 * room, min(0.75 * room, FACTORS * scale)))
     pitch: float = min(PITCH * scale, (view.height - 2.0 * pad) / max(1, count))
     if wide < 0.5 * CUBE * scale or pitch < 0.4 * CUBE * scale:
         return None
@@ -136,7 +138,7 @@ def draw_upright(
         if lane.ball is not None:
             words = typeset(short(lane.number))
             written: float = canvas.measure(words, size=BIG * scale, bold=True) + 7.0 * scale
-            right: float = max(lane.ball.radius, written - LEFT * lane.ball.radius)
+            right: float = max(lane.ball.radius, 0.5 * written)
             start = lane.ball.x + right, lane.ball.y
             wide = (1.6 + 3.4 * abs(lane.number) / largest) * scale
             run(canvas, theme, start, (x - half, middle), come, wide, lane.color)
@@ -160,15 +162,15 @@ def draw_upright(
         if not has_words:
             break
         words = f"{short(lane.number)} × {short(lane.weight)}"
-        if canvas.measure(words, size=size, bold=True) > 1.3 * box.width:
-            words = f"× {short(lane.weight)}"
         if lane.ball is None:
             words = f"{text('plates.bias')} {short(lane.weight)}"
         low = tray.lanes[place] + 0.5 * side + 0.5 * size
         ink, halo = theme.ink, theme.ground
         look = typeset(words)
-        right = box.right - 6.0 * scale  # lines come in at the left
-        canvas.text(right, low, look, size=size, color=ink, bold=True, anchor="right", outline=halo)
+        long: float = canvas.measure(look, size=size, bold=True)
+        # Lines come in at the left; what is wider than the tray is on its middle, and in sight.
+        edge: float = max(box.right - 6.0 * scale, box.x + 0.5 * (box.width + long), long + size)
+        canvas.text(edge, low, look, size=size, color=ink, bold=True, anchor="right", outline=halo)
 
 
 def added_squares(
@@ -267,8 +269,8 @@ def card_size(caption: Caption, scale: float) -> tuple[float, float]:
 def kept_clear(x: float, y: float, radius: float, scale: float) -> Box:
     """Return the box of a neuron with its name and number, of which cards keep clear."""
     name = NAMED * scale
-    wide = max(2.0 * radius, (1.0 - LEFT) * radius + WIDEST * scale)
-    return Box(x - radius, y - radius - name, wide, 2.0 * radius + name)
+    wide: float = max(2.0 * radius, WIDEST * scale)
+    return Box(x - 0.5 * wide, y - radius - name, wide, 2.0 * radius + name)
 
 
 def told_about(ball: Ball, scale: float) -> Box:
