@@ -17,10 +17,8 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.texts import text
-from scalarviz.faces.scene_file import find, load
 from scalarviz.pages.page import page_of
 from scalarviz.scene.canvas.palette import contrast
-from scalarviz.stage.show import Show
 from tests.pages.browser import ONLY_CHROMIUM, Tab
 from tests.pages.conftest import Opens
 
@@ -134,11 +132,22 @@ def test_no_name_of_a_layer_is_cut_at_the_upper_edge(opened: Opens) -> None:
     assert np.abs(np.diff(upper)).max() <= 1  # the ground alone, with its pool of light
 
 
+# The share of the caption with a ball, a cube or a tray under it.
+UNDER_CAPTION = """(({ taken, canvas }) => {
+    const [own, other] = [document.querySelector("#caption"), canvas].map((each) =>
+        each.getBoundingClientRect());
+    const [x, y, { width, height }] = [own.x - other.x, own.y - other.y, own];
+    return taken.covered({ x, y, width, height });
+})(app.picture)"""
+
+
 @pytest.mark.parametrize("size", [(360, 740), (800, 500)], ids=str)
 def test_the_result_of_a_caption_is_in_sight(opened: Opens, size: tuple[int, int]) -> None:
     tab = opened("circle", size).ready()
+    assert tab.ask(UNDER_CAPTION) == 0.0
     for _ in range(4):
         tab.press(".")
+        assert tab.ask(UNDER_CAPTION) == 0.0
         box = tab.page.locator("#caption").bounding_box()
         lines = tab.page.locator("#caption .line").all()
         last = lines[-1].bounding_box() if lines else None
@@ -186,11 +195,40 @@ def test_the_dragged_cube_is_the_one_that_is_marked(tab: Tab) -> None:
     assert tab.ask("app.picture.frame.scale") >= value
 
 
-@pytest.mark.page("circle")
-def test_the_sheet_stands_beside_the_network_in_a_wide_window(tab: Tab) -> None:
+@pytest.mark.parametrize("size", [(390, 844), (800, 500), (1280, 800)], ids=str)
+def test_the_sheet_covers_neither_the_network_nor_its_result(
+    opened: Opens, size: tuple[int, int]
+) -> None:
+    tab = opened("circle", size).ready()
     tab.do("app.setSheet(true)")
+    assert tab.page.locator("#exhibit .pair").is_visible()
     for part in ("#picture", "#exhibit", "#strip", "#curve", "#controls"):
         assert not overlap(tab, "#sheet", part)
+
+
+@pytest.mark.page("rgb", reduced_motion="reduce")
+def test_out_of_another_sample_never_stands_beside_a_goal(tab: Tab) -> None:
+    shown = "app.exhibit.result.faces.map((each) => each.style.backgroundColor)"
+    tab.do("app.run('seek', 3)")
+    assert all(tab.ask(shown))
+    tab.press(".")
+    out, goal = tab.ask(shown)
+    assert goal and not out
+    tab.press(".", 5)
+    assert all(tab.ask(shown))
+
+
+@pytest.mark.parametrize("size", [(390, 844), (1280, 800)], ids=str)
+def test_numbers_of_out_and_goal_are_whole(opened: Opens, size: tuple[int, int]) -> None:
+    names = {"output_names": ["horizontal"]}
+    samples = data.Arrays([[1.0, 2.0, 0.0], [2.0, 9.0, 1.0]], [[-11.0], [3.0]], **names)
+    session = sv.Session(sv.Network([3, 1], "linear", seed=0), samples, "mse")
+    tab = opened(page_of(session).text, size).ready()
+    tiles = tab.page.locator(".tile").all()
+    for tile in tiles:
+        assert re.match(r"-?\d*\.?\d+\n", tile.inner_text())
+        assert tile.evaluate("(each) => each.scrollWidth <= each.clientWidth")
+    assert len(tiles) == 3
 
 
 @pytest.mark.page("circle", (360, 740), has_touch=True, is_mobile=True)
@@ -427,21 +465,26 @@ def test_nothing_covers_or_cuts_the_exhibit(opened: Opens, file: Path) -> None:
     assert "exhibits." not in tab.page.inner_text("#exhibit")  # a text that the page lacks
 
 
-@pytest.mark.parametrize("size", [(1280, 800), (1366, 700)], ids=str)
-def test_a_card_takes_its_room_from_the_exhibit_and_leaves_cubes_as_large(
-    opened: Opens, size: tuple[int, int]
+@pytest.mark.parametrize(
+    ("name", "size"), [("rgb", (800, 500)), ("rgb", (1366, 700)), ("digits", (1280, 800))], ids=str
+)
+def test_a_click_moves_nothing_for_a_card_has_the_room_of_the_exhibit(
+    opened: Opens, name: str, size: tuple[int, int]
 ) -> None:
-    tab = opened(page_of(Show.of(load(find("rgb"))())).text, size).ready()
-    tab.do("app.run('advance', 20, 'step')")
-    half = "app.picture.placeOf({row: 5}).half"
-    before = tab.ask(half)
-    tab.do("app.pin({row: 5})")
-    tab.page.wait_for_timeout(500)  # the camera moves
-    assert tab.ask(half) >= 0.95 * before
-    exhibit, card = (tab.page.locator(f"#{name}").bounding_box() for name in ("exhibit", "card"))
-    assert exhibit["x"] == card["x"] and exhibit["y"] >= card["y"] + card["height"]
+    tab = opened(name, size, reduced_motion="reduce").ready()
+    for row in np.linspace(0, len(tab.state["value"]) - 1, 8, dtype=int).tolist():
+        place = np.array(tab.place_of(f"{{row: {row}}}"))
+        tab.page.mouse.click(*place)
+        tab.until("app.pinned && document.querySelector('#card').checkVisibility()")
+        tab.page.wait_for_timeout(100)
+        assert np.abs(tab.place_of(f"{{row: {row}}}") - place).max() < 0.5
+        assert tab.ask("JSON.stringify(app.hover) === JSON.stringify(app.pinned)")
+        exhibit, card = (tab.page.locator(f"#{each}").bounding_box() for each in PARTS)
+        assert exhibit["x"] == card["x"] and exhibit["y"] >= card["y"] + card["height"]
+        tab.do("app.pin(null)")
 
 
+PARTS = "exhibit", "card"
 PHONE = {"has_touch": True, "is_mobile": True}
 LATE = 1_234_567  # step
 # A state of a far step is shown, without going there.
@@ -469,6 +512,16 @@ SCREENS = [
     ((320, 640), PHONE), ((360, 740), {**PHONE, "device_scale_factor": 3}), ((740, 360), PHONE),
     ((768, 1024), PHONE), ((800, 500), {}), ((1000, 700), {}), ((1280, 800), {}),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["rgb", "circle"])
+def test_a_product_has_both_of_its_factors_on_a_phone(opened: Opens, name: str) -> None:
+    tab = opened(name, (390, 844), reduced_motion="reduce", **PHONE).ready()
+    tab.press(".", 2)
+    products = [each for each in tab.written() if "×" in each[0]]
+    for words, right, _ in products:
+        assert re.fullmatch(r"\S+ × \S+", words) and right > 60.0  # its right end: it is in sight
+    assert len(products) >= 2
 
 
 @pytest.mark.parametrize(("size", "more"), SCREENS, ids=str)

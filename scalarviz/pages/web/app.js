@@ -320,7 +320,7 @@ export class App {
 
   showCard(state) {
     const box = byId("card");
-    document.body.classList.toggle("carded", this.pinned !== null);
+    document.body.classList.toggle("carded", this.pinned !== null || !byId("sheet").hidden);
     if (box.hidden === (this.pinned !== null)) {
       box.hidden = this.pinned === null;
       this.resize();
@@ -622,7 +622,10 @@ export class App {
     byId("others").open ||= isWhole;
     byId("more").setAttribute("aria-expanded", isOpen);
     const sheet = byId("sheet");
-    if (isOpen) sheet.scrollTop = isWhole ? sheet.scrollHeight : 0; // the list of keys is at its end
+    this.request(); // it has a card's place
+    if (!isOpen) return;
+    sheet.focus(); // from there Tab goes on in it
+    sheet.scrollTop = isWhole ? sheet.scrollHeight : 0; // the list of keys is at its end
   }
 
   get theme() {

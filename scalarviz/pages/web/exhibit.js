@@ -86,8 +86,7 @@ class Swatches {
   show(state) {
     const { result } = this;
     const first = result.firstOf(state);
-    const answer = answersFor(state, this.data);
-    if (answer) fill(result.faces[0], answer); // else it is the last one
+    fill(result.faces[0], result.answerTo(state, answersFor(state, this.data)));
     fill(result.faces[1], state.target);
     fill(
       result.first,
@@ -122,20 +121,21 @@ class Answers {
     this.result = new Result(element, () => made("div", "tile"));
   }
 
-  /** The words of a tile for an answer or a goal. */
-  written(answer) {
+  /** The words of a tile for an answer or a goal: numbers first, so that they are whole. */
+  written(answer, isGoal = false) {
     const { names, sorts } = this.data;
     if (!answer?.length || answer.some(Number.isNaN)) return "";
-    if (sorts) return names[classOf(answer)];
-    return Array.from(answer, (x, i) => `${names[i]} ${short(x)}`.trim()).join("\n");
+    const [kind, apart] = [classOf(answer), names.length > 1 ? " " : "\n"];
+    if (sorts) return isGoal ? names[kind] : `${short(answer[kind])}\n${names[kind]}`;
+    return Array.from(answer, (x, i) => `${short(x)}${apart}${names[i]}`.trim()).join("\n");
   }
 
   show(state) {
     const { result } = this;
     const first = result.firstOf(state);
-    const answer = answersFor(state, this.data);
-    if (answer) setWords(result.faces[0], this.written(answer)); // else it is the last one
-    setWords(result.faces[1], this.written(state.target));
+    const answer = result.answerTo(state, answersFor(state, this.data));
+    setWords(result.faces[0], this.written(answer));
+    setWords(result.faces[1], this.written(state.target, true));
     const begun = first && readAnswers(first.subarray(state.probe.length), this.data.reads);
     setWords(result.first, this.written(begun));
     result.say(this.verdict(state), first && this.verdict({ probe: first }));

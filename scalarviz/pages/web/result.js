@@ -30,12 +30,21 @@ export class Result {
     this.whole = made("div", "result", made("div", "pair", ...this.figures), says);
     element.append(this.whole);
     this.known = null;
+    this.asked = ""; // the inputs of the last answer
+    this.last = [];
   }
 
   /** The answers of step 0: those to the probe, then that to the sample; null if unknown. */
   firstOf({ step, operation, probe, first }) {
     if (first === undefined && !step && !operation) this.known = probe; // of a recording
     return first ?? this.known;
+  }
+
+  /** What OUT shows: the answer; until it is there, the last one to the same sample, else []. */
+  answerTo({ inputs }, answer) {
+    const asked = String(inputs);
+    if (answer || asked !== this.asked) Object.assign(this, { asked, last: answer ?? [] });
+    return this.last;
   }
 
   /** Say how right the answers are, and those of step 0; null: these are unknown. */

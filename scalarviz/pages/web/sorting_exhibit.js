@@ -48,7 +48,8 @@ export class Sorting {
       this.barBox.ariaLabel = said.join(", ");
     }
     const [name, first] = [(kind) => this.data.names[kind] ?? "", this.result.firstOf(state)];
-    if (answers) setWords(this.result.faces[0], name(classOf(answers))); // else it is the last one
+    const answer = this.result.answerTo(state, answers);
+    setWords(this.result.faces[0], answer.length ? name(classOf(answer)) : "");
     setWords(this.result.faces[1], name(goal));
     this.taken = this.takenFor(state);
     this.draw();
