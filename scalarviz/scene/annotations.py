@@ -357,6 +357,7 @@ MOST = 128  # numbers in a line
 FACE_PART = 0.30  # size of the letters relative to the height of the face of a cube
 LEAST_LETTERS, LARGEST_LETTERS = 12.0, 16.0
 LINE = 1.1  # from a line to the next, in sizes of letters
+LEAST_TENTH = 0.1  # least number that has one digit less where two have no room
 ASIDE = 0.25  # how far a number moves at most to be on its cube, relative to the width of its face
 
 
@@ -419,6 +420,8 @@ def choices(
     if before is not None and value is not None:
         every += [old_and_new(before, value), *changed(before, value)]
     every += [] if value is None else [short(value)]
+    if value is not None and rank > 1 and abs(value) >= LEAST_TENTH:
+        every.append(short(value, 1))
     own = faces[: 3 - rank // 2]
     seen = [(words, face, True) for words in every for face in own]
     return seen + [(words, face, False) for words, face, _ in seen if rank < 2]
@@ -463,7 +466,8 @@ def around_ball(ball: tuple[float, float, float], scale: float) -> Number:
     """
     x, y, radius = ball
     reach = radius + (OUTSIDE + BRACKET) * scale
-    return Number("", x, y, 0.0, 0.0, max(reach, 0.5 * BALL_WIDE * radius), reach)
+    wide: float = min(0.5 * BALL_WIDE * radius, 2.0 * BIG * scale)
+    return Number("", x, y, 0.0, 0.0, max(reach, wide), reach)
 
 
 def is_free(numbers: Sequence[Number], x: float, y: float, reach: float) -> bool:

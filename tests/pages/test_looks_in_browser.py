@@ -17,6 +17,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import short
 from scalarviz.pages.page import page_of
 from scalarviz.scene.canvas.palette import contrast
 from tests.pages.browser import ONLY_CHROMIUM, Tab
@@ -120,6 +121,28 @@ def test_key_and_button_write_the_numbers_of_all_cubes(tab: Tab) -> None:
     assert tab.ask("app.picture.words.length") > few + 8  # of 17 weights
     tab.do("document.querySelector('#numbers').click()")
     assert tab.ask("app.picture.words.length") == few
+
+
+@pytest.mark.parametrize(("name", "step"), [("rgb", 400), ("circle", 900)])
+def test_every_large_cube_has_its_number(opened: Opens, name: str, step: int) -> None:
+    tab = opened(name, reduced_motion="reduce").ready()
+    tab.do(f"app.run('seek', {step})")
+    tab.press("n")
+    written, large = tab.written(), 0
+    for row, value in enumerate(tab.state["value"]):
+        edge = tab.ask(f"""(({{ picture: {{ see, placed, frame }} }}) => {{
+            const {{ plate, row, column }} = placed.plateOf({row});
+            const half = plate.halfOf(frame.sizes[{row}], frame.sizeScaleAt({row}));
+            return 2 * half * see.one(plate.middle(row, column, half)).unit;
+        }})(app)""")
+        places = [
+            np.array(at) for words, *at in written if words in (short(value), short(value, 1))
+        ]
+        if edge >= 24.0:
+            large += 1
+            middle = np.array(tab.ask(f"Object.values(app.picture.placeOf({{row: {row}}}))")[:2])
+            assert any(np.abs(at - middle).max() < edge for at in places), (row, value, edge)
+    assert large >= 15
 
 
 def test_no_name_of_a_layer_is_cut_at_the_upper_edge(opened: Opens) -> None:

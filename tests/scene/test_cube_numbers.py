@@ -70,14 +70,16 @@ def shown(size: tuple[int, int], way: str) -> Stage:
 
 @pytest.mark.parametrize("way", ["rest", "card", "panel", "present"])
 @pytest.mark.parametrize("size", [(1280, 800), (1366, 700)], ids=str)
-def test_cubes_have_two_decimals_if_all_have_numbers_and_none_at_rest(way: str, size: Any) -> None:
+def test_cubes_have_two_decimals_or_one_if_all_have_numbers_and_none_at_rest(
+    way: str, size: Any
+) -> None:
     stage = shown(size, way)
     assert [*numbers(stage)] == [5] * (way == "card")
     stage.numbers = True
     found = numbers(stage)
     stage.pin(None)
-    assert len(found) >= 0.5 * 59
-    assert all(re.fullmatch(r"-?\.\d\d", each.words) for each in found.values())
+    assert all(re.fullmatch(r"-?\.\d\d?", each.words) for each in found.values())
+    assert sum(len(each.words.partition(".")[2]) == 2 for each in found.values()) >= 0.5 * 59
 
 
 @pytest.mark.some(4)
