@@ -141,15 +141,10 @@ export class Curve {
       return;
     }
     const x = (place) => plot.x + ((place - start) / (this.end - start)) * plot.width;
-    context.fillText(scale.low < 0 ? "" : text("chart.log"), plot.x + 8 * unit, bottom - 6 * unit);
     context.textAlign = "right";
     ends.forEach((words, k) => {
       context.fillText(words, plot.x - 6 * unit, k ? bottom : plot.y + 9 * unit);
     });
-    if (step !== this.end) {
-      const end = this.end.toLocaleString("en-US");
-      context.fillText(end, right - 8 * unit, bottom - 6 * unit);
-    }
     context.textAlign = "left";
     const y = (value) => bottom - scale.up(value) * plot.height;
     this.others = this.lines.drawn(x, y);
@@ -170,6 +165,12 @@ export class Curve {
       const points = Measures.points(each, x, y, (share) => bottom - share * plot.height);
       drawLine(context, points);
     }
+    context.fillStyle = quiet;
+    if (scale.low >= 0) this.writeOver(context, text("chart.log"), plot.x + 8 * unit, unit);
+    context.textAlign = "right";
+    const end = step === this.end ? "" : this.end.toLocaleString("en-US");
+    this.writeOver(context, end, right - 8 * unit, unit);
+    context.textAlign = "left";
     if (Number.isFinite(y(loss ?? NaN))) {
       context.fillStyle = own;
       context.globalAlpha = 0.6;
@@ -179,6 +180,18 @@ export class Curve {
       context.arc(x(here), y(loss), 5 * unit, 0, 7);
       context.fill();
     }
+  }
+
+  /** Write words over the curve, at the end of the plot that it leaves free; as scene/charts.py. */
+  writeOver(context, words, x, unit) {
+    const { y, height } = this.plot;
+    const near = this.own.filter((each) => Math.abs(each[0] - x) < 40 * unit).map((each) => each[1]);
+    const isLow = near.reduce((sum, each) => sum + each, 0) > near.length * (y + 0.5 * height);
+    const low = isLow ? y + 12 * unit : y + height - 6 * unit;
+    context.strokeStyle = styled("--ground");
+    context.lineWidth = 3 * unit;
+    context.strokeText(words, x, low);
+    context.fillText(words, x, low);
   }
 
   /** Write metrics and the branch that is shown, from the right, else how to read the curve. */

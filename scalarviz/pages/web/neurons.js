@@ -52,7 +52,9 @@ export function drawNeurons(view, line) {
       if (!size || view.lit.brightOf(line, i) < NEURONS.spoken) return;
       const middle = x + aside[place];
       if (hatched[i]) clearGround(view, middle, y, words[place], size, fills[i], front[i]);
-      writeInside(paper, middle, y, front[i], words[place], size, palette.number, palette.halo);
+      const isClear = line.is_color && numbers[place] < 0.5; // glass, of the ground's brightness
+      const inks = isClear ? [palette.ink, palette.ground] : [palette.number, palette.halo];
+      writeInside(paper, middle, y, front[i], words[place], size, ...inks);
     });
   }
   drawNames(view, line, seen, good);
