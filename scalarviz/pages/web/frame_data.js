@@ -68,7 +68,7 @@ export function frameOf(scene, layout, state, options, remembered, now) {
   const colors = own(color);
   const scales = remembered.scales;
   const { hover, pointed, guess = null } = options;
-  const pinned = guess ?? options.pinned; // the question is about its cube, and nothing else is marked
+  const pinned = guess ?? options.pinned; // a question marks its cube, and nothing else
   const isStep = moment?.kind === "step" && size === color && color === "value";
   const before = isStep ? fewOrNone(state.before) : null;
   const sizes = size === color ? colors : own(size);
