@@ -168,7 +168,7 @@ def draw_upright(
         ink, halo = theme.ink, theme.ground
         look = typeset(words)
         long: float = canvas.measure(look, size=size, bold=True)
-        # Lines come in at the left; what is wider than the tray is on its middle, and in sight.
+        # Lines come in at the left; wider words are on its middle, and in sight.
         edge: float = max(box.right - 6.0 * scale, box.x + 0.5 * (box.width + long), long + size)
         canvas.text(edge, low, look, size=size, color=ink, bold=True, anchor="right", outline=halo)
 

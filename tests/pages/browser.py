@@ -214,9 +214,9 @@ class Tab:
         """What a live region says to screen readers."""
         return str(self.ask(f"document.querySelector('#{region}').textContent"))
 
-    def written(self) -> list[tuple[str, float, float]]:
-        """What is written in the picture, and where, as it is drawn once more."""
-        found = self.ask("""(() => {
+    def written(self) -> Any:
+        """All words of the picture and their places, of a new drawing."""
+        return self.ask("""(() => {
             const [{ picture }, found] = [app, []]
             const { write } = picture
             picture.write = (view) => {
@@ -231,7 +231,6 @@ class Tab:
             delete picture.write
             return found
         })()""")
-        return [(words, x, y) for words, x, y in found]
 
     @property
     def state(self) -> dict[str, Any]:

@@ -171,8 +171,7 @@ def test_the_cube_that_is_asked_about_is_marked_alone_and_shows_its_number(opene
     tab = asked(opened("circle", place="#step=20&guess=1", reduced_motion="reduce").ready())
     row = tab.ask("app.guess.question.row")
     assert row not in tab.ask("app.picture.frame.moment.rows")  # of the first layer, just before
-    assert tab.ask("[...app.picture.focus.rows]") == [row]
-    assert tab.ask("app.picture.frame.caption") is None
+    assert tab.ask("[[...app.picture.focus.rows], app.picture.frame.caption]") == [[row], None]
     x, y, half = tab.ask("Object.values(app.picture.placeOf(app.guess.question))")
     places = {words: (left, low) for words, left, low in tab.written()}
     near = [words for words, at in places.items() if np.hypot(at[0] - x, at[1] - y) < half + 8.0]

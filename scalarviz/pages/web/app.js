@@ -624,7 +624,7 @@ export class App {
     const sheet = byId("sheet");
     this.request(); // it has a card's place
     if (!isOpen) return;
-    sheet.focus(); // from there Tab goes on in it
+    sheet.focus(); // Tab leads to what is first in it
     sheet.scrollTop = isWhole ? sheet.scrollHeight : 0; // the list of keys is at its end
   }
 
