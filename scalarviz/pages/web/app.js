@@ -202,7 +202,10 @@ export class App {
     if (this.growing.take(state)) this.tell(text("page.growing"));
     if (ends) {
       const kind = learnedIn(this) ? "learned" : "steps";
-      this.rest = { step: state.step, words: text(`captions.arrived.${kind}`, { count: state.step }) };
+      this.rest = {
+        step: state.step,
+        words: text(`captions.arrived.${kind}`, { count: state.step }),
+      };
       this.chip.stand(this.rest.words);
     } else if (state.step !== this.rest?.step) this.chip.drop(this.rest?.words);
     if (state.stopped) this.tell(text(`page.stopped.${state.stopped.why}`));

@@ -104,17 +104,16 @@ export function frameOf(scene, layout, state, options, remembered, now) {
     tile: state.tile ?? 0, // weights of which a cube shows the mean
     numberAt: (row) => (state.exact ? numberAt(state, row, BANKS[color]) : colors[row]),
     before,
-    pushes:
-      isAsking // they tell the answer
-        ? null
-        : pushesOf(
-            scene,
-            state,
-            moment,
-            part,
-            state.grad_before ?? remembered.beforeGradients,
-            about,
-          ),
+    pushes: isAsking // they tell the answer
+      ? null
+      : pushesOf(
+          scene,
+          state,
+          moment,
+          part,
+          state.grad_before ?? remembered.beforeGradients,
+          about,
+        ),
     frozen: state.frozen ?? scene.frozen,
     caption,
     told,

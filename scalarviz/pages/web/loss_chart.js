@@ -185,7 +185,9 @@ export class Curve {
   /** Write words over the curve, at the end of the plot that it leaves free; as scene/charts.py. */
   writeOver(context, words, x, unit) {
     const { y, height } = this.plot;
-    const near = this.own.filter((each) => Math.abs(each[0] - x) < 40 * unit).map((each) => each[1]);
+    const near = this.own
+      .filter((each) => Math.abs(each[0] - x) < 40 * unit)
+      .map((each) => each[1]);
     const isLow = near.reduce((sum, each) => sum + each, 0) > near.length * (y + 0.5 * height);
     const low = isLow ? y + 12 * unit : y + height - 6 * unit;
     context.strokeStyle = styled("--ground");

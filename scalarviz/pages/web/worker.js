@@ -163,7 +163,8 @@ export class Server {
     const { clock, speed } = this;
     const now = performance.now();
     const seconds = (now - this.began) / 1000;
-    const goal = this.film?.steps[Math.floor(seconds / this.film.seconds)] ?? this.film?.steps.at(-1);
+    const goal =
+      this.film?.steps[Math.floor(seconds / this.film.seconds)] ?? this.film?.steps.at(-1);
     if (this.film?.steps.at(-1) <= clock.step) {
       this.speed = undefined; // where a film ends
       this.send();
