@@ -566,6 +566,7 @@ REACHED = """
 # Beginnings of errors that only calls in a script raise: no control leads to them, no opened file.
 OF_SCRIPTS = (
     "a session trains a",
+    "the data is missing",
     "the loss is a name",
     "this network is trained by another session",
     "pass epochs=",
