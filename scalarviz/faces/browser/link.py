@@ -19,7 +19,7 @@ from typing import Any, final, get_args
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, shorten
+from scalarviz.base.checks import FloatArray, require, shorten
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.past_numbers import KINDS, ORDERS
 from scalarviz.errors import InputError, ScalarvizError
@@ -174,8 +174,10 @@ class PageLink:
         if type(number) is not int or not isinstance(name, str) or not isinstance(args, Mapping):
             raise InputError("a command has a number, a name and arguments")
         try:
-            if reader.looks and name not in FOR_ALL:
-                raise InputError("you are looking on: only the one who shows this can change it")
+            require(
+                name in FOR_ALL or not reader.looks,
+                "you are looking on: only the one who shows this can change it",
+            )
             answers = self._answers(reader, name, args)
             if answers is not None:
                 self._post(reader, {"id": number, "answers": answers})
@@ -205,8 +207,10 @@ class PageLink:
         if name == "moved":
             return {"words": self.stage.moved(taken(self.session, ROW, args))}
         if name == "past":
-            if reader.looks and args.get("order") == LANDSCAPE:  # there is one for all pages
-                raise InputError("you are looking on: the landscape is for who shows this")
+            require(
+                args.get("order") != LANDSCAPE or not reader.looks,  # there is one for all pages
+                "you are looking on: the landscape is for who shows this",
+            )
             return past_of(self.stage, args)
         return None
 
@@ -401,8 +405,7 @@ def landscape_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
     view.order, view.along = LANDSCAPE, "two" if view.pinned else "main"
     past, here = reading.curves.past, reading.here
     seen = past.terrain.read(view, OverlayPointer(), past.now(reading.numbers, here), here)
-    if seen.says:
-        raise InputError(seen.says)
+    require(not seen.says, seen.says)
     plane, found = seen.plane, {"heads": [], "steps": seen.steps, "at": seen.at}
     if plane is None:
         return {**found, "plane": None, "more": True}
@@ -489,18 +492,14 @@ def use(link: PageLink, name: str, value: object, *, owns: bool) -> None:
         link.face.lead.stage.press(name.removeprefix(BUTTON))
         return
     controls = offered_controls(state)
-    if name not in controls:
-        raise InputError(f"this training has no control {shorten(name)}")
+    require(name in controls, f"this training has no control {shorten(name)}")
     control = controls[name]
     shown, kind = control.shown(state), control.row.kind
     label = control.row.words("label") or name
-    if kind == "tick" and not isinstance(value, bool):
-        raise InputError(f"{label} is true or false, not {shorten(value)}")
+    check(kind != "tick" or isinstance(value, bool), label, "true or false", value)
     is_typed = isinstance(value, str) and len(value) <= LONGEST
-    if kind not in ("tick", "button") and not is_typed:
-        raise InputError(f"{label} takes a text, not {shorten(value)}")
-    if kind == "choice" and value not in shown.names:
-        raise InputError(f"{label} has no choice {shorten(value)}")
+    require(is_typed or kind in ("tick", "button"), f"{label} takes a text, not {shorten(value)}")
+    require(kind != "choice" or value in shown.names, f"{label} has no choice {shorten(value)}")
     option = name.removeprefix(OPTION)
     if option != name and kind == "entry" and not owns:  # others set none to a path
         check_plain(option, str(value), "from another machine", names_files=False)
@@ -537,26 +536,25 @@ def taken(session: Session, argument: Argument, args: Args) -> Any:
             return reals(value, name, session.network.inputs)[0]
         case "unit":
             return pick({each: each for each in get_args(Unit)}, value, name)
-    if not isinstance(value, bool):
-        raise wrong(name, "true or false", value)
+    check(isinstance(value, bool), name, "true or false", value)
     return value
 
 
-def wrong(name: str, wanted: str, value: object) -> InputError:
-    return InputError(f"{name} is {wanted}, not {shorten(value)}")
+def check(fits: bool, name: str, wanted: str, value: object) -> None:
+    """Raise InputError unless an argument fits, with what is wanted."""
+    require(fits, f"{name} is {wanted}, not {shorten(value)}")
 
 
 def whole(value: Any, name: str, low: int, high: int) -> int:
     if type(value) is float and value.is_integer():
         value = int(value)
-    if type(value) is not int or not low <= value <= high:
-        raise wrong(name, f"a whole number from {low:,} to {high:,}", value)
-    return value
+    wanted = f"a whole number from {low:,} to {high:,}"
+    check(type(value) is int and low <= value <= high, name, wanted, value)
+    return int(value)
 
 
 def real(value: Any, name: str) -> float:
-    if not is_real(value):
-        raise wrong(name, "a number", value)
+    check(is_real(value), name, "a number", value)
     return float(value)
 
 
@@ -568,10 +566,9 @@ def is_real(value: Any) -> bool:
 def reals(value: Any, name: str, width: int) -> FloatArray:
     """Return rows of `width` numbers, which come as an array or as a list."""
     value = value.tolist() if isinstance(value, np.ndarray) else value
-    if not isinstance(value, list) or not 0 < len(value) <= MOST_INPUTS or len(value) % width:
-        raise wrong(name, f"a list of numbers, {width} for each sample", value)
-    if not all(map(is_real, value)):
-        raise wrong(name, "a list of numbers", value)
+    fits = isinstance(value, list) and 0 < len(value) <= MOST_INPUTS and not len(value) % width
+    check(fits, name, f"a list of numbers, {width} for each sample", value)
+    check(all(map(is_real, value)), name, "a list of numbers", value)
     return np.array(value, np.float64).reshape(-1, width)
 
 
@@ -579,16 +576,16 @@ def rows_named(args: Args, count: int) -> Rows:
     """Return up to MOST_ROWS rows of a bank with `count` rows."""
     rows: Any = args.get("rows")
     fits = isinstance(rows, np.ndarray | list) and len(rows) <= MOST_ROWS
-    if not fits or any(type(row) not in (int, np.uint32) or not 0 <= row < count for row in rows):
-        raise wrong("rows", f"a list of up to {MOST_ROWS:,} bank indices", rows)
+    fits = fits and all(type(row) in (int, np.uint32) and 0 <= row < count for row in rows)
+    check(fits, "rows", f"a list of up to {MOST_ROWS:,} bank indices", rows)
     return np.array(rows, np.uint32)
 
 
 def rows_of(args: Args, name: str, count: int) -> list[int]:
     """Return rows of a bank of so many, none or two of them."""
     value = args.get(name, [])
-    if not isinstance(value, list) or len(value) not in (0, 2):
-        raise wrong(name, "a list of two rows, or an empty one", value)
+    fits = isinstance(value, list) and len(value) in (0, 2)
+    check(fits, name, "a list of two rows, or an empty one", value)
     return [whole(each, name, 0, count - 1) for each in value]
 
 
@@ -602,8 +599,8 @@ def play(link: PageLink, speed: float | None) -> None:
 
 
 def advance(link: PageLink, count: int, unit: Unit, direction: int = 1) -> None:
-    if unit not in WHOLE and count > MOST_WITHIN:
-        raise wrong("count", f"a whole number from 0 to {MOST_WITHIN:,}", count)
+    fits = unit in WHOLE or count <= MOST_WITHIN
+    check(fits, "count", f"a whole number from 0 to {MOST_WITHIN:,}", count)
     if count:
         link.controller.played_by.go(direction, count, unit)
 

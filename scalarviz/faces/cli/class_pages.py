@@ -34,7 +34,7 @@ from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request
 
-from scalarviz.base.checks import shorten
+from scalarviz.base.checks import require, shorten
 from scalarviz.base.interrupt import INTERRUPTED
 from scalarviz.base.messages import say, shortened
 from scalarviz.base.package_files import top_folder
@@ -143,11 +143,11 @@ def paths_of(scenes: Sequence[str]) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for each in all_named(scenes):
         path = path_of_lesson(each) or find(each)
-        if path.stem in found or f"{path.stem}.html" == INDEX:
-            raise InputError(
-                f"the page of {shorten(each)} would have the name of another one, "
-                f"{path.stem}.html: rename the file"
-            )
+        require(
+            path.stem not in found and f"{path.stem}.html" != INDEX,
+            f"the page of {shorten(each)} would have the name of another one, "
+            f"{path.stem}.html: rename the file",
+        )
         found[path.stem] = path
     return found
 
@@ -219,8 +219,7 @@ def write_lessons(
     elif without:
         chosen = [*map(without_solutions, chosen)]
     for name, count in Counter(each.name for each in chosen).items():
-        if count > 1:
-            raise InputError(f"{count} lessons would be written to {name}.html: rename a file")
+        require(count == 1, f"{count} lessons would be written to {name}.html: rename a file")
     for lesson in chosen:
         page = page_of_lesson(lesson)
         folder.mkdir(parents=True, exist_ok=True)
@@ -312,8 +311,10 @@ def collect_answers(place: str, out: str | None = None) -> None:
     Raises InputError or FileError for a place without answers, or a file that cannot be written.
     """
     if out is not None:
-        if as_path(out).suffix.lower() != ".csv":
-            raise InputError(f"the table is written as .csv, not as {shorten(out)}")
+        require(
+            as_path(out).suffix.lower() == ".csv",
+            f"the table is written as .csv, not as {shorten(out)}",
+        )
         check_place(out)
     table, console = table_in(as_path(place)), Console()
     if out is not None:  # first: what reads the printed table may end before it is whole
@@ -383,8 +384,10 @@ class Collecting:
 
     def __init__(self, path: str, *, is_open: bool, now: Callable[[], float] = monotonic) -> None:
         self.path = as_path(path)
-        if self.path.suffix != KIND:
-            raise InputError(f"answers are kept in a file {KIND}, not in {shown(self.path)}")
+        require(
+            self.path.suffix == KIND,
+            f"answers are kept in a file {KIND}, not in {shown(self.path)}",
+        )
         check_place(self.path)
         try:
             with self._opened() as file:
@@ -463,8 +466,10 @@ class Collecting:
         record = record_of(found.get("record"))
         line = record.line()
         count = ceil(len(line) / USUAL)
-        if self._kept[who] + count > MOST_OF_ONE:
-            raise InputError("no more answers are kept from here: say that to your teacher")
+        require(
+            self._kept[who] + count <= MOST_OF_ONE,
+            "no more answers are kept from here: say that to your teacher",
+        )
         self._charge(who, -1)  # one was charged when it came
         self._charge(who, count)
         self._add(line)
@@ -476,8 +481,10 @@ class Collecting:
         try:
             with self._opened() as file:
                 size = file.seek(0, os.SEEK_END)
-                if self._count >= MOST_RECORDS or size + len(line) > FILES[KIND][0]:
-                    raise InputError("the file of your teacher is full: say that, and send again")
+                require(
+                    self._count < MOST_RECORDS and size + len(line) <= FILES[KIND][0],
+                    "the file of your teacher is full: say that, and send again",
+                )
                 if file.write(line) != len(line):
                     file.truncate(size)
                     raise OSError("the disk is full")

@@ -17,12 +17,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from scalarviz.base import processes
+from scalarviz.base.checks import require
 from scalarviz.base.kernel_files import cache_folder, is_compiled
 from scalarviz.base.messages import say
 from scalarviz.base.texts import text
 from scalarviz.engines.every_kernel import compile_all, compile_files
 from scalarviz.engines.registry import ENGINES, choose
-from scalarviz.errors import InputError, ScalarvizError
+from scalarviz.errors import ScalarvizError
 from scalarviz.faces.controller import precompile
 from scalarviz.faces.scene_file import find, load, scenes
 from scalarviz.faces.scene_options import played
@@ -41,8 +42,9 @@ def warm(engine: str = "cpu") -> None:
     for an engine that has no kernels.
     """
     row = choose(engine)
-    if row.kernels is None:
-        raise InputError(f"the engine {row.name!r} has no kernels: choose cpu, cuda or auto")
+    require(
+        row.kernels is not None, f"the engine {row.name!r} has no kernels: choose cpu, cuda or auto"
+    )
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     compiled = 0
     console = Console(file=sys.stderr)
@@ -58,8 +60,7 @@ def warm(engine: str = "cpu") -> None:
 
 def compile_for_scenes() -> Iterator[tuple[int, int]]:
     """Compile what is lacking for the scenes on a GPU; iterate as `compile_all` does."""
-    kinds = dict.fromkeys(kinds_of_scenes())
-    lacking = [kind for kind in kinds if not precompile.is_ready(kind)]
+    lacking = [kind for kind in dict.fromkeys(kinds_of_scenes()) if not precompile.is_ready(kind)]
     paths = dict.fromkeys(path for kind in lacking for path in precompile.paths_of(kind))
     yield from compile_files([path for path in paths if not is_compiled(path)], start_child)
 

@@ -8,7 +8,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from scalarviz.base.checks import shorten
+from scalarviz.base.checks import require, shorten
 from scalarviz.base.interrupt import INTERRUPTED
 from scalarviz.base.messages import say
 from scalarviz.base.texts import plural, text
@@ -89,13 +89,17 @@ def sweep_scene(
     path = find(name)
     values = grid_of(grid, options_of(scene_of(path)))
     if out is not None:
-        if as_path(out).suffix not in (CSV, PARQUET):
-            raise InputError(f"a sweep is written as .csv or .parquet, not as {shorten(out)}")
+        require(
+            as_path(out).suffix in (CSV, PARQUET),
+            f"a sweep is written as .csv or .parquet, not as {shorten(out)}",
+        )
         check_place(as_path(out))
         folder = folder or str(as_path(out).with_suffix(".runs"))
     if picture is not None:
-        if as_path(picture).suffix.lower() != ".png":
-            raise InputError(f"a picture is kept as .png, not as {shorten(picture)}")
+        require(
+            as_path(picture).suffix.lower() == ".png",
+            f"a picture is kept as .png, not as {shorten(picture)}",
+        )
         check_place(as_path(picture))
     if not executor.startswith(ADDRESSES):
         executor = pick(EXECUTORS, executor, "executor")  # type: ignore[assignment]  # None: here
@@ -123,9 +127,7 @@ def sweep_scene(
     report(runs, out, folder, stopped)
     if picture is not None and not stopped:
         draw(runs, picture, **seen)
-    if stopped:
-        return INTERRUPTED
-    return 1 if runs.errors else 0
+    return INTERRUPTED if stopped else int(bool(runs.errors))
 
 
 def report(runs: Sweep, out: str | None, folder: str | None, stopped: bool) -> None:
@@ -143,13 +145,12 @@ def grid_of(texts: Sequence[str], known: Mapping[str, Option]) -> dict[str, list
     found: dict[str, list[Any]] = {}
     for each in texts:
         name, sign, values = each.partition("=")
-        if not sign or not values:
-            raise InputError(
-                f"--grid takes NAME=VALUE,VALUE, not {shorten(each)}: write --grid lr=0.1,0.3"
-            )
+        require(
+            sign and values,
+            f"--grid takes NAME=VALUE,VALUE, not {shorten(each)}: write --grid lr=0.1,0.3",
+        )
         option = pick(known, name, "option of the scene")
-        if name in found:
-            raise InputError(f"--grid has {name} twice: write all its values at one place")
+        require(name not in found, f"--grid has {name} twice: write all its values at one place")
         parts = values.split(";" if ";" in values else ",")
         found[name] = [as_kind(part.strip(), kind_of(option), name) for part in parts]
         for value in found[name]:
