@@ -22,7 +22,7 @@ from scalarviz.base.messages import LONGEST_LINE, lossy_streams, say, visible
 from scalarviz.base.progress import opening
 from scalarviz.base.shell_commands import pasted, program
 from scalarviz.base.texts import choose, file_of, languages
-from scalarviz.errors import InputError, UnknownNameError
+from scalarviz.errors import UnknownNameError
 from scalarviz.faces.scene_file import Scene, about, answer, find, load, print_scenes, scenes
 
 if TYPE_CHECKING:
@@ -418,22 +418,19 @@ def train_scene(scene: Scene, name: str, given: Mapping[str, Any], typed: Collec
         return train(show, given["steps"], keep)
 
 
-def render_scene(scene: Scene, name: str, given: Mapping[str, Any], typed: Collection[str]) -> int:
-    """Draw a scene into a file; return the exit code."""
+def write_scene(
+    verb: str, scene: Scene, name: str, given: Mapping[str, Any], typed: Collection[str]
+) -> int:
+    """Draw a scene into a file, or write it as a page that trains; return the exit code."""
     with opening(window=False):
-        from scalarviz.faces.cli.render_scene import render
+        from scalarviz.faces.cli.render_scene import render, write_page
+        from scalarviz.faces.scene_options import own_options
 
+        write, own = {"render": render, "page": write_page}[verb], own_options(scene)
         show, keep = shown_and_kept(scene, given, typed)
-        return render(show, not_own(scene, given), name, keep)
-
-
-def page_scene(scene: Scene, name: str, given: Mapping[str, Any], typed: Collection[str]) -> int:
-    """Write a scene as a web page that trains; return the exit code."""
-    with opening(window=False):
-        from scalarviz.faces.cli.render_scene import write_page
-
-        show, keep = shown_and_kept(scene, given, typed)
-        return write_page(show, not_own(scene, given), name, keep)
+        # Without the options of the scene alone.
+        general = {k: v for k, v in given.items() if k not in own or k == "steps"}
+        return write(show, general, name, keep)
 
 
 def shown_and_kept(
@@ -449,15 +446,11 @@ def shown_and_kept(
     return show, keep
 
 
-def not_own(scene: Scene, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that are not those of a scene alone."""
-    from scalarviz.faces.scene_options import own_options
-
-    own = own_options(scene)
-    return {each: value for each, value in given.items() if each not in own or each == "steps"}
-
-
-DEEDS = {"watch": watch_scene, "train": train_scene, "render": render_scene, "page": page_scene}
+DEEDS: Mapping[str, Callable[..., int]] = {
+    "watch": watch_scene,
+    "train": train_scene,
+    **{verb: partial(write_scene, verb) for verb in ("render", "page")},
+}
 
 
 def with_examples(what: str, *examples: str) -> str:
@@ -483,15 +476,15 @@ def help_of_several(verb: str, words: Sequence[str]) -> str:
 def replay(path: str, theme: str, limit: int | None, *, branches: bool = False) -> None:
     """Open a saved training, or its newest branches; see `Session.load` for --limit."""
     with opening():
+        from scalarviz.base.checks import require
         from scalarviz.faces.cli.watch_scene import watch_anywhere
         from scalarviz.stage.show import Show
         from scalarviz.training.session.session import Session
 
-        if path.endswith(".py"):
-            raise InputError(
-                f"{path!r} is a scene, not a training that was kept: write `{program()} watch "
-                f"{path}`"
-            )
+        require(
+            not path.endswith(".py"),
+            f"{path!r} is a scene, not a training that was kept: write `{program()} watch {path}`",
+        )
         session = Session.load(path, limit=limit)
         is_one = not branches or len(session.branches) == 1
         show = Show(session, title=os.path.basename(path)) if is_one else branches_of(session)
@@ -532,18 +525,18 @@ def scenes_in(words: Sequence[str]) -> list[str]:
 
 def named_scenes(words: Sequence[str]) -> list[NamedScene]:
     """Return the scenes that some words name; raise InputError for what is none."""
-    from scalarviz.base.checks import shorten
+    from scalarviz.base.checks import require, shorten
     from scalarviz.faces.links import pairs_of
     from scalarviz.faces.scene_file import find
 
     found = []
     for word in words:
         name, _, query = word.partition("?")
-        if "#" in word:
-            raise InputError(
-                f"scenes side by side begin at their start, and {shorten(word)} names a moment: "
-                "leave out what follows its #"
-            )
+        require(
+            "#" not in word,
+            f"scenes side by side begin at their start, and {shorten(word)} names a moment: "
+            "leave out what follows its #",
+        )
         found.append(NamedScene(find(name), dict(pairs_of(query))))
     return found
 
