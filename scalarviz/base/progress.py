@@ -282,9 +282,9 @@ _timer: Timer | None = None  # that of the command that runs
 
 def has_display() -> bool:
     """Return whether there is a screen to open a window on."""
-    if sys.platform != "linux":
-        return True
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    return sys.platform != "linux" or any(
+        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")
+    )
 
 
 @contextmanager

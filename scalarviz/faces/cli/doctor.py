@@ -35,6 +35,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scalarviz.base.messages import LONGEST_LINE, visible
+from scalarviz.base.progress import has_display
 from scalarviz.base.shell_commands import (
     called,
     joined,
@@ -252,8 +253,7 @@ def as_table(findings: list[Finding]) -> Table:
     for finding in findings:
         is_fault = finding.works is False and finding.check.needed
         color = "green" if finding.works else "red" if is_fault else "yellow"
-        works = text(f"doctor.sign.{SIGNS[finding.works]}")
-        sign = f"[{color}]{works}[/]"
+        sign = f"[{color}]{text(f'doctor.sign.{SIGNS[finding.works]}')}[/]"
         said = Text(visible(finding.said, LONGEST_LINE))
         table.add_row(sign, finding.check.name, text(f"doctor.use.{finding.check.use}"), said)
     return table
@@ -284,6 +284,12 @@ class Lack(Exception):
         self.debian = debian
 
 
+def expect(holds: object, why: str, mend: str = SYSTEM, *, works: bool = False) -> None:
+    """Raise Lack, with the reason, unless a condition holds."""
+    if not holds:
+        raise Lack(why, mend, works=works)
+
+
 def need(*modules: str) -> str:
     """Return names and versions of modules; raise Lack if one is not installed."""
     missing = [module for module in modules if find_spec(module) is None]
@@ -303,8 +309,7 @@ def version_of(module: str) -> str:
 
 
 def python() -> str:
-    if sys.maxsize < 2**32:
-        raise Lack("a Python of 32 bits, for which there is no numba")
+    expect(sys.maxsize >= 2**32, "a Python of 32 bits, for which there is no numba")
     machine = {"system": platform.system(), "processor": platform.machine()}
     return text("doctor.found.python", version=platform.python_version(), **machine)
 
@@ -329,11 +334,12 @@ def numba() -> str:
             result += numbers[i]
         return result
 
-    if compiler.njit(parallel=True)(total)(np.ones(1000)) != 1000.0:
-        raise Lack("a compiled loop gave a wrong sum")
+    expect(
+        compiler.njit(parallel=True)(total)(np.ones(1000)) == 1000.0,
+        "a compiled loop gave a wrong sum",
+    )
     layer = compiler.threading_layer()
-    if layer == "workqueue":
-        raise Lack(f"{found}, slowly: it finds no OpenMP", works=True)
+    expect(layer != "workqueue", f"{found}, slowly: it finds no OpenMP", works=True)
     return text("doctor.found.numba", found=found, count=compiler.get_num_threads(), layer=layer)
 
 
@@ -341,8 +347,7 @@ def cuda() -> str:
     from scalarviz.engines.registry import ENGINES
 
     lack = ENGINES["cuda"].lack()
-    if lack:
-        raise Lack(lack, PIP if "pip install" in lack else SYSTEM)
+    expect(not lack, lack, PIP if "pip install" in lack else SYSTEM)
     if os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0"):
         return text("doctor.found.simulator")
     name = import_module("numba.cuda").get_current_device().name
@@ -365,8 +370,7 @@ def opengl() -> str:
             maker = gloo.gl.glGetParameter(gloo.gl.GL_RENDERER)
     except Exception as error:  # drivers raise errors of any class
         raise Lack(f"no OpenGL context: {first_line(error)}") from error
-    if tuple(pixel[:3]) != (255, 0, 0):
-        raise Lack("a red frame did not come back red")
+    expect(tuple(pixel[:3]) == (255, 0, 0), "a red frame did not come back red")
     return f"{found}, {maker}"
 
 
@@ -380,8 +384,7 @@ def shader() -> str:
     points = sv.data.pixel_centres(48, 48)
     made = sv.shader(net)
     made(points)
-    if made.why:
-        raise Lack(made.why, SYSTEM if sys.platform == "linux" else NOTHING)
+    expect(not made.why, made.why, SYSTEM if sys.platform == "linux" else NOTHING)
     by_shader, by_cpu = (
         min(repeat(partial(evaluate, points), number=1, repeat=4))
         for evaluate in (made, net.to("cpu"))
@@ -400,18 +403,18 @@ def window() -> str:
     found = need("PySide6")
     if sys.platform == "linux" and not os.environ.get("WAYLAND_DISPLAY"):
         check_libraries()
-    if sys.platform == "linux" and not (
-        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-    ):
-        raise Lack("there is no display: sit at the machine, or connect with ssh -X", NOTHING)
+    expect(
+        has_display(),
+        "there is no display: sit at the machine, or connect with ssh -X",
+        NOTHING,
+    )
     try:
         toolkit = import_module("PySide6.QtGui")
     except ImportError as error:
         raise Lack(f"Qt cannot be loaded: {first_line(error)}") from error
     os.environ.setdefault("QT_XCB_GL_INTEGRATION", "xcb_egl")  # as a window does
     application = toolkit.QGuiApplication([])  # aborts if libraries are missing
-    if not toolkit.QOpenGLContext().create():
-        raise Lack("Qt finds no OpenGL on this display")
+    expect(toolkit.QOpenGLContext().create(), "Qt finds no OpenGL on this display")
     return text("doctor.found.window", found=found, platform=application.platformName())
 
 
@@ -421,8 +424,7 @@ def check_libraries() -> None:
     absent = display_check.missing(why) if why else []
     if absent:
         raise Lack(display_check.told(absent), debian=display_check.packages_of(absent))
-    if why:
-        raise Lack(f"Qt cannot be loaded: {why}")
+    expect(not why, f"Qt cannot be loaded: {why}")
 
 
 def notebook() -> str:
@@ -496,31 +498,41 @@ def pictures() -> str:
         canvas.frame(seen.draw)
         count += 1
     rate = count / (perf_counter() - began)
-    if rate < SMOOTH:
-        raise Lack(f"only {rate:.0f} pictures a second: close other programs", NOTHING, works=True)
+    expect(
+        rate >= SMOOTH,
+        f"only {rate:.0f} pictures a second: close other programs",
+        NOTHING,
+        works=True,
+    )
     return text("doctor.found.pictures", rate=rate)
 
 
 def kernels() -> str:
     """Whether the kernels are compiled on this machine."""
     lacking = len(import_module("scalarviz.engines.every_kernel").lacking_kernels())
-    if lacking:
-        raise Lack(
-            f"{lacking} are not compiled: a lesson waits some seconds where it needs them first",
-            COMMAND,
-            works=True,
-        )
+    expect(
+        not lacking,
+        f"{lacking} are not compiled: a lesson waits some seconds where it needs them first",
+        COMMAND,
+        works=True,
+    )
     return text("doctor.found.kernels")
 
 
 def room() -> str:
     """Disk, memory and processors."""
     free = shutil.disk_usage(Path.home()).free / 2**30
-    if free < GIGABYTES:
-        raise Lack(f"{free:.1f} GB of disk are free, and {GIGABYTES:g} are needed", NOTHING)
+    expect(
+        free >= GIGABYTES,
+        f"{free:.1f} GB of disk are free, and {GIGABYTES:g} are needed",
+        NOTHING,
+    )
     memory = import_module("scalarviz.base.limits").memory_size() / 2**30
-    if 0.0 < memory < GIGABYTES:
-        raise Lack(f"{memory:.1f} GB of memory, and {GIGABYTES:g} are needed", NOTHING)
+    expect(
+        not 0.0 < memory < GIGABYTES,  # 0: not known
+        f"{memory:.1f} GB of memory, and {GIGABYTES:g} are needed",
+        NOTHING,
+    )
     processors = text("doctor.found.processors", count=os.cpu_count())
     if memory:
         processors = text("doctor.found.memory", processors=processors, memory=memory)
