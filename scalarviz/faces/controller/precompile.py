@@ -23,6 +23,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import wraps
+from itertools import pairwise
 from pathlib import Path
 from subprocess import PIPE
 from threading import Thread
@@ -97,7 +98,11 @@ class Compiling:
 
     def lacking(self, kinds: Iterable[str]) -> set[str]:
         """Return the kinds that are not compiled, and start compiling them."""
-        found = {kind for kind in kinds if kind and not self._is_there(kind)}
+        found = {
+            kind
+            for kind in filter(None, kinds)
+            if kind in self._going or not (kind in self._done_here or is_ready(kind))
+        }
         for kind in set() if self._over else found - set(self._going):
             try:
                 worker: Any = processes.start([*COMMAND, words_for(kind)], stdin=PIPE)
@@ -105,9 +110,6 @@ class Compiling:
                 worker = CompilingThread(kind)
             self._going[kind] = worker, monotonic()
         return found
-
-    def _is_there(self, kind: str) -> bool:
-        return kind not in self._going and (kind in self._done_here or is_ready(kind))
 
     def attend(self) -> bool:
         """Return whether a compilation has just ended."""
@@ -276,15 +278,12 @@ def kinds_of(session: Session) -> set[str]:
 
 def engines_at_work(timeline: Timeline) -> set[str]:
     """Return the engines that computed something, which going back would need again."""
-    found = set()
+    found: set[str] = set()
     for branch in timeline.branches:
-        engine, place = first_engine(timeline), (0, 0)
-        for change in changes(branch.journal):
-            if min(change.place, branch.end.place) > place:
-                found.add(engine)
-            engine, place = change.details["name"], change.place
-        if branch.end.place > place:
-            found.add(engine)
+        chosen = [(each.place, each.details["name"]) for each in changes(branch.journal)]
+        last = branch.end.place
+        spans = pairwise([((0, 0), first_engine(timeline)), *chosen, (last, "")])
+        found |= {engine for (place, engine), (end, _) in spans if min(end, last) > place}
     return found
 
 
