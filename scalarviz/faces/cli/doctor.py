@@ -284,7 +284,7 @@ class Lack(Exception):
         self.debian = debian
 
 
-def expect(holds: object, why: str, mend: str = SYSTEM, *, works: bool = False) -> None:
+def require(holds: object, why: str, mend: str = SYSTEM, *, works: bool = False) -> None:
     """Raise Lack, with the reason, unless a condition holds."""
     if not holds:
         raise Lack(why, mend, works=works)
@@ -309,7 +309,7 @@ def version_of(module: str) -> str:
 
 
 def python() -> str:
-    expect(sys.maxsize >= 2**32, "a Python of 32 bits, for which there is no numba")
+    require(sys.maxsize >= 2**32, "a Python of 32 bits, for which there is no numba")
     machine = {"system": platform.system(), "processor": platform.machine()}
     return text("doctor.found.python", version=platform.python_version(), **machine)
 
@@ -334,12 +334,12 @@ def numba() -> str:
             result += numbers[i]
         return result
 
-    expect(
+    require(
         compiler.njit(parallel=True)(total)(np.ones(1000)) == 1000.0,
         "a compiled loop gave a wrong sum",
     )
     layer = compiler.threading_layer()
-    expect(layer != "workqueue", f"{found}, slowly: it finds no OpenMP", works=True)
+    require(layer != "workqueue", f"{found}, slowly: it finds no OpenMP", works=True)
     return text("doctor.found.numba", found=found, count=compiler.get_num_threads(), layer=layer)
 
 
@@ -347,7 +347,7 @@ def cuda() -> str:
     from scalarviz.engines.registry import ENGINES
 
     lack = ENGINES["cuda"].lack()
-    expect(not lack, lack, PIP if "pip install" in lack else SYSTEM)
+    require(not lack, lack, PIP if "pip install" in lack else SYSTEM)
     if os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0"):
         return text("doctor.found.simulator")
     name = import_module("numba.cuda").get_current_device().name
@@ -370,7 +370,7 @@ def opengl() -> str:
             maker = gloo.gl.glGetParameter(gloo.gl.GL_RENDERER)
     except Exception as error:  # drivers raise errors of any class
         raise Lack(f"no OpenGL context: {first_line(error)}") from error
-    expect(tuple(pixel[:3]) == (255, 0, 0), "a red frame did not come back red")
+    require(tuple(pixel[:3]) == (255, 0, 0), "a red frame did not come back red")
     return f"{found}, {maker}"
 
 
@@ -384,7 +384,7 @@ def shader() -> str:
     points = sv.data.pixel_centres(48, 48)
     made = sv.shader(net)
     made(points)
-    expect(not made.why, made.why, SYSTEM if sys.platform == "linux" else NOTHING)
+    require(not made.why, made.why, SYSTEM if sys.platform == "linux" else NOTHING)
     by_shader, by_cpu = (
         min(repeat(partial(evaluate, points), number=1, repeat=4))
         for evaluate in (made, net.to("cpu"))
@@ -403,7 +403,7 @@ def window() -> str:
     found = need("PySide6")
     if sys.platform == "linux" and not os.environ.get("WAYLAND_DISPLAY"):
         check_libraries()
-    expect(
+    require(
         has_display(),
         "there is no display: sit at the machine, or connect with ssh -X",
         NOTHING,
@@ -414,7 +414,7 @@ def window() -> str:
         raise Lack(f"Qt cannot be loaded: {first_line(error)}") from error
     os.environ.setdefault("QT_XCB_GL_INTEGRATION", "xcb_egl")  # as a window does
     application = toolkit.QGuiApplication([])  # aborts if libraries are missing
-    expect(toolkit.QOpenGLContext().create(), "Qt finds no OpenGL on this display")
+    require(toolkit.QOpenGLContext().create(), "Qt finds no OpenGL on this display")
     return text("doctor.found.window", found=found, platform=application.platformName())
 
 
@@ -424,7 +424,7 @@ def check_libraries() -> None:
     absent = display_check.missing(why) if why else []
     if absent:
         raise Lack(display_check.told(absent), debian=display_check.packages_of(absent))
-    expect(not why, f"Qt cannot be loaded: {why}")
+    require(not why, f"Qt cannot be loaded: {why}")
 
 
 def notebook() -> str:
@@ -498,7 +498,7 @@ def pictures() -> str:
         canvas.frame(seen.draw)
         count += 1
     rate = count / (perf_counter() - began)
-    expect(
+    require(
         rate >= SMOOTH,
         f"only {rate:.0f} pictures a second: close other programs",
         NOTHING,
@@ -510,7 +510,7 @@ def pictures() -> str:
 def kernels() -> str:
     """Whether the kernels are compiled on this machine."""
     lacking = len(import_module("scalarviz.engines.every_kernel").lacking_kernels())
-    expect(
+    require(
         not lacking,
         f"{lacking} are not compiled: a lesson waits some seconds where it needs them first",
         COMMAND,
@@ -522,13 +522,13 @@ def kernels() -> str:
 def room() -> str:
     """Disk, memory and processors."""
     free = shutil.disk_usage(Path.home()).free / 2**30
-    expect(
+    require(
         free >= GIGABYTES,
         f"{free:.1f} GB of disk are free, and {GIGABYTES:g} are needed",
         NOTHING,
     )
     memory = import_module("scalarviz.base.limits").memory_size() / 2**30
-    expect(
+    require(
         not 0.0 < memory < GIGABYTES,  # 0: not known
         f"{memory:.1f} GB of memory, and {GIGABYTES:g} are needed",
         NOTHING,
