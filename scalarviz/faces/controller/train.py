@@ -19,14 +19,14 @@ from typing import Any, final
 import numpy as np
 from rich.console import Console
 
-from scalarviz.base.checks import number, size
+from scalarviz.base.checks import number, require, size
 from scalarviz.base.interrupt import INTERRUPTED, Stop
 from scalarviz.base.limits import check_losses, in_units
 from scalarviz.base.messages import say
 from scalarviz.base.progress import Bar, Progress, is_seen, words
 from scalarviz.base.shell_commands import pasted
 from scalarviz.base.texts import plural, text
-from scalarviz.errors import FileError, GradientError, InputError, ScalarvizError
+from scalarviz.errors import FileError, GradientError, ScalarvizError
 from scalarviz.faces.controller.precompile import load_kernels
 from scalarviz.files.atomic import check_place
 from scalarviz.files.checked_safetensors import as_own_path
@@ -238,14 +238,14 @@ class Autosave:
         keyframes: int | None = None,
         weights: bool = False,
     ) -> None:
-        if weights and path is None:
-            raise InputError("--weights needs a file: add --save net.safetensors")
-        if weights and keyframes is not None:
-            raise InputError("--weights saves no keyframes: leave out --keyframes or --weights")
+        require(path or not weights, "--weights needs a file: add --save net.safetensors")
+        require(
+            keyframes is None or not weights,
+            "--weights saves no keyframes: leave out --keyframes or --weights",
+        )
         if seconds is not None:
             number(seconds, "the seconds of --autosave", 0.0, open_low=True)
-            if path is None:
-                raise InputError("--autosave needs a file: add --save run.safetensors")
+            require(path, "--autosave needs a file: add --save run.safetensors")
         if path is not None:
             check_place(path)
         self.path = None if path is None else as_own_path(path, "run")
@@ -351,7 +351,8 @@ class Autosave:
         path = self._place(session, stopped)
         try:
             if lost_since(session) is not None:
-                return self._save_before(session, step_of_smallest_loss(session))
+                losses = np.where(np.isfinite(session.losses), session.losses, np.inf)
+                return self._save_before(session, int(losses.argmin()))  # 0 if none is finite
             if path is not None:
                 return self._saved(session, path)
         except ScalarvizError as error:
@@ -359,8 +360,7 @@ class Autosave:
                 error.args = (*error.lines, *self._saved_elsewhere(session))
                 raise
             return text("saving.nothing", why=error)
-        is_kept = session.trainer.recorded is not None
-        return text("saving.how") if stopped and not is_kept else ""
+        return text("saving.how") if stopped and session.trainer.recorded is None else ""
 
     def _saved_elsewhere(self, session: Session) -> list[str]:
         """Save a session that its path does not take elsewhere; return how to resume, if at all.
@@ -393,12 +393,6 @@ def lost_since(session: Session) -> int | None:
         return None
     finite = np.isfinite(session.losses)
     return int(np.flatnonzero(finite)[-1]) + 1 if finite.any() else 0
-
-
-def step_of_smallest_loss(session: Session) -> int:
-    """Return the step, from 0, with the smallest loss; 0 if none was finite."""
-    losses = session.losses
-    return int(np.argmin(np.where(np.isfinite(losses), losses, np.inf)))
 
 
 def unused(stem: str | Path) -> Path:

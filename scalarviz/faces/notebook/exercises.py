@@ -16,12 +16,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, final
 
-from scalarviz.base.checks import answered, shorten
+from scalarviz.base.checks import answered, require, shorten
 from scalarviz.base.leaf_calls import value_html
 from scalarviz.base.processes import shell
 from scalarviz.base.texts import text
 from scalarviz.core.value_graph import all_values
-from scalarviz.errors import InputError, ScalarvizError
+from scalarviz.errors import ScalarvizError
 from scalarviz.faces.notebook.notebook_cells import CellOutput, run_of
 from scalarviz.pages.lessons.answers import MIME, Given, records_in
 from scalarviz.pages.lessons.questions import NEAR, Question
@@ -79,10 +79,14 @@ def predict(
         made = _asked.get(place_of(asked)) or Prediction(asked)  # its cell may have run before
     else:
         choices = tuple(choices)
-        if not all(isinstance(each, str) for each in choices):
-            raise InputError(f"choices are texts, such as '1', not {shorten(choices)}")
-        if not isinstance(replies, Mapping | None):
-            raise InputError(f"replies are a dict, such as {{-8: 'why'}}, not {shorten(replies)}")
+        require(
+            all(isinstance(each, str) for each in choices),
+            f"choices are texts, such as '1', not {shorten(choices)}",
+        )
+        require(
+            isinstance(replies, Mapping | None),
+            f"replies are a dict, such as {{-8: 'why'}}, not {shorten(replies)}",
+        )
         known = answer if not callable(answer) else choices[0] if choices else 0.0
         said = {str(wrong): words for wrong, words in (replies or {}).items()}
         asked = Question(question, known, near, choices, hint, why, said)
