@@ -204,10 +204,10 @@ class Options:
         names = {*found, *settings.data.choices}
         for change, live in LIVE.items():
             part = live.part(settings)
-            known = next((m.values for m in self._made if m.parts[change] == part), {})
-            known = known or live.known(settings)
-            of_it = {n for n in names if self.changes(n) == change}
-            of_it |= {*settings.data.choices} if change == "data" else set()
+            made = (m.values for m in self._made if m.parts[change] == part)
+            known = next(made, {}) or live.known(settings)
+            own = settings.data.choices if change == "data" else ()
+            of_it = {n for n in names if n in own or self.changes(n) == change}
             found |= {n: known[n] for n in of_it if n in known}
         return found
 
@@ -337,12 +337,11 @@ def parts_of(settings: Settings) -> dict[str, Any]:
 def alike(session: Session, made: Session) -> bool:
     """Return whether two trainings differ only in settings that a running training can adopt."""
     now, then = session.trainer, made.trainer
-    layers = len(now.settings.activations), len(then.settings.activations)
     return (
         now.settings.batch == then.settings.batch
         and repr(now.loss) == repr(then.loss)
         and len(now.bank) == len(then.bank)
-        and layers[0] == layers[1]
+        and len(now.settings.activations) == len(then.settings.activations)
     )
 
 
@@ -371,10 +370,6 @@ class TrainingOption:
 # ---- values --------------------------------------------------------------------------------------
 
 
-def batch_now(session: Session, settings: Settings) -> str:
-    return text("training.all") if settings.batch is None else str(settings.batch)
-
-
 def activation_now(session: Session, settings: Settings) -> str | None:
     """Return the activation of the hidden layers; None without any."""
     names = {settings.activations[place] for place in hidden_places(session.network)}
@@ -387,20 +382,12 @@ def precision_now(session: Session, settings: Settings) -> str | None:
     return "mixed" if settings.precision.mixed else "full"
 
 
-def init_now(session: Session, settings: Settings) -> str | None:
-    return str(session.network.init.row.name) if session.network.layers else None
-
-
 def bias_now(session: Session, settings: Settings) -> bool | None:
     layers = session.network.layers
     return has_biases(session.network) if not any(each.layers for each in layers) else None
 
 
 # ---- choosing ------------------------------------------------------------------------------------
-
-
-def choose_optimizer(session: Session, name: str) -> None:
-    session.optimizer = another_optimizer(settings_now(session).optimizer, name)
 
 
 def choose_loss(session: Session, name: str) -> None:
@@ -426,20 +413,26 @@ def choose_penalty(name: str, session: Session, value: object) -> None:
     session.optimizer = with_penalty(settings_now(session).optimizer, name, as_number(value))
 
 
-def choose_precision(session: Session, name: str) -> None:
-    session.precision = name
-
-
-def choose_bias(session: Session, on: object) -> Session:
-    return set_biases(session, as_kind(str(on), bool, "bias"))
-
-
 TRAINING: Mapping[str, TrainingOption] = {
-    "precision": TrainingOption(str, precision_now, choose_precision, PRECISIONS),
-    "optimizer": TrainingOption(
-        str, lambda session, now: now.optimizer.name, choose_optimizer, OPTIMIZERS
+    "precision": TrainingOption(
+        str,
+        precision_now,
+        lambda session, name: setattr(session, "precision", name),
+        PRECISIONS,
     ),
-    "batch": TrainingOption(str, batch_now, choose_batch),
+    "optimizer": TrainingOption(
+        str,
+        lambda session, now: now.optimizer.name,
+        lambda session, name: setattr(
+            session, "optimizer", another_optimizer(settings_now(session).optimizer, name)
+        ),
+        OPTIMIZERS,
+    ),
+    "batch": TrainingOption(
+        str,
+        lambda session, now: text("training.all") if now.batch is None else str(now.batch),
+        choose_batch,
+    ),
     "loss": TrainingOption(
         str, lambda session, now: now.loss.name, choose_loss, ChainMap[str, Any](ROW_LOSSES, LOSSES)
     ),
@@ -450,8 +443,19 @@ TRAINING: Mapping[str, TrainingOption] = {
     "l2": TrainingOption(
         float, lambda session, now: now.optimizer.l2, partial(choose_penalty, "l2")
     ),
-    "init": TrainingOption(str, init_now, reinitialize, INITIALIZERS, anew=True),
-    "bias": TrainingOption(bool, bias_now, choose_bias, anew=True),
+    "init": TrainingOption(
+        str,
+        lambda session, now: session.network.init.row.name if session.network.layers else None,
+        reinitialize,
+        INITIALIZERS,
+        anew=True,
+    ),
+    "bias": TrainingOption(
+        bool,
+        bias_now,
+        lambda session, on: set_biases(session, as_kind(str(on), bool, "bias")),
+        anew=True,
+    ),
 }
 
 
