@@ -431,14 +431,16 @@ def is_due(reader: PageReader, now: float, busy: bool, mark: Any) -> bool:
 
 def looks_of(stage: Stage) -> dict[str, Any]:
     """Return how a page looks at first: what its cubes show, what is pinned, whether it is calm."""
-    pin: dict[str, Any] | None = None
-    if stage.pinned is not None:
-        pin = {"row": stage.pinned}
-    elif stage.pinned_neuron is not None:
-        pin = {"neuron": stage.pinned_neuron}
+    pin = (
+        {"row": stage.pinned}
+        if stage.pinned is not None
+        else {"neuron": stage.pinned_neuron}
+        if stage.pinned_neuron is not None
+        else None
+    )
     shown = {"color": stage.color, "cubes": stage.size, "numbers": stage.numbers}
-    shown |= {"every": stage.every_weight}
-    return {**shown, "pin": pin, "calm": stage.reduced_motion}
+    more = {"every": stage.every_weight, "pin": pin, "calm": stage.reduced_motion}
+    return shown | more
 
 
 # Offers: the controls that a page does not have by itself, options, and the large buttons.

@@ -177,12 +177,12 @@ def made(path: Path, *, collects: bool = False, without: bool = False, links: st
 
 def bound(address: str, port: int | None, collecting: Collecting | None = None) -> PageServer:
     """Return a server that says who comes; raise InputError if it cannot listen there."""
-
-    def came(who: str, page: str) -> None:
-        say(text("class.came", who=who, page=page))
-
     hooks = (collecting.gate, collecting.visit) if collecting else ()
-    return PageServer(listening(address, port), came, *hooks)
+    return PageServer(
+        listening(address, port),
+        lambda who, page: say(text("class.came", who=who, page=page)),
+        *hooks,
+    )
 
 
 def greeting(address: str, port: int, collecting: Collecting | None = None) -> list[str]:

@@ -65,9 +65,12 @@ class Edits:
         with session.doing():
             log = session.undo_log
             last = log.last
-            goes_on = dragged and last is not None and self._drag == (row, last)
-            if last is not None and last.after is not None:
-                goes_on = goes_on and last.after.branch is timeline.branch
+            goes_on = (
+                dragged
+                and last is not None
+                and self._drag == (row, last)
+                and (last.after is None or last.after.branch is timeline.branch)
+            )
             with timeline.step_again():
                 session.edit(row, value)
             if goes_on:

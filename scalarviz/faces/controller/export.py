@@ -308,8 +308,7 @@ class RunProcess:
         self._listener.join()
         self.child.stdout.close()
         self.folder.cleanup()
-        why = without_code(self._last_line) or text("exports.ended", code=code)
-        return why if code else ""
+        return (without_code(self._last_line) or text("exports.ended", code=code)) if code else ""
 
     def let_go(self) -> None:
         """Let it continue alone; its temporary files are removed when it ends."""
@@ -514,12 +513,11 @@ class Exports:
 
         These are sentences, and whether the export failed.
         """
-        told = {}
+        told: dict[str, bool] = {}
         for export in [*self._all]:
             if export.process is not None and not export.process.goes_on:
                 self._all.remove(export)
-                result = export.result(export.process)
-                told[result] = export.failed
+                told |= {export.result(export.process): export.failed}
         self.failures += sum(told.values())
         return told
 

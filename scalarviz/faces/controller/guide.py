@@ -292,13 +292,12 @@ class Guide:
         until = self.controller.time.until
         if unit == "step" and until is not None:
             count = max(0, min(count, until - now.step))
-        self._left = now
-        if count and unit == "step":
-            self._left = Clock(now.step + count)
-        elif count:
-            done = now.step * len(session.operations) + now.operation + count
-            self._left = Clock(*divmod(done, len(session.operations)))
-        tour = self.tour
+        self._left, tour = now, self.tour
+        if not count:
+            return
+        done = now.step * len(session.operations) + now.operation + count
+        place = (now.step + count, 0) if unit == "step" else divmod(done, len(session.operations))
+        self._left = Clock(*place)
 
         def advance() -> None:
             begin = perf_counter()
@@ -306,8 +305,7 @@ class Guide:
             if tour is not None and unit == "step":
                 tour.took(count, perf_counter() - begin)
 
-        if count:
-            self.controller.do(advance)
+        self.controller.do(advance)
 
 
 # Guessing: time stops before an operation, and the user says where a weight goes.

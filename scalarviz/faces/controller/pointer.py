@@ -305,12 +305,10 @@ def tell_dragged(controller: Controller, handle: Handle, up: float) -> None:
     name = sentence(name_of_row(facts_of(session), handle.row))
     old, new, _ = change_between(handle.value, handle.value_at(up))
     words = text("notices.dragged", name=name, old=old, new=new)
-    if not session.playing:
-        words = answer_words(controller, handle, old, new) or words
     if session.playing:
-        controller.tell(words)
-    else:
-        controller.tell(words, text("notices.repair"), controller.time.play)
+        return controller.tell(words)
+    words = answer_words(controller, handle, old, new) or words
+    return controller.tell(words, text("notices.repair"), controller.time.play)
 
 
 def answer_words(controller: Controller, handle: Handle, old: str, new: str) -> str:

@@ -23,7 +23,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import wraps
-from itertools import pairwise
+from itertools import filterfalse, pairwise
 from pathlib import Path
 from subprocess import PIPE
 from threading import Thread
@@ -460,9 +460,7 @@ def compile_kind(word: str) -> None:
             mark_of(kind).write_text("\n".join(map(str, compiled)), encoding="utf-8")
         return
     paths = [Path(name) for name in names.split(os.pathsep)] if names else paths_of(kind)
-    for path in paths:
-        if is_compiled(path):
-            continue
+    for path in filterfalse(is_compiled, paths):
         if kind.startswith("cuda"):
             cuda_file.compile_module(cuda_file.import_file(path))
         else:

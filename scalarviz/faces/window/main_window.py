@@ -125,8 +125,7 @@ class MainWindow(LoopWindow):
         self.controls = ControlBar(face)
         self.title = QMenuBar(nativeMenuBar=False)
         self.title.setStyleSheet(STYLE)
-        bars = self.title, self.controls.panel.bar
-        self.menus = Menus(self, bars)
+        self.menus = Menus(self, (self.title, self.controls.panel.bar))
         self.farewell = ExportsDialog(self, face, self.close)
         face.start_editing = self._start_editing
         face.fill_screen = lambda: self.setWindowState(
