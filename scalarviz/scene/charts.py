@@ -340,8 +340,8 @@ def draw_numbers_beside(
     size, row, x = LETTERS * scale, ROW * scale, right + 14.0 * scale
     is_read = curve.pointed is not None
     step = curve.at if curve.pointed is None else float(curve.pointed)
-    loss = curve.reads if is_read else curve.loss
-    name = f"{text('chart.title')} {said_loss(loss)}".strip()
+    said = said_loss(curve.reads if is_read else curve.loss)
+    name = f"{text('chart.title')} {said}".strip()
     lines = [
         (name, theme.accent if is_read else theme.ink),
         (text("chart.step", step=step), theme.accent if is_read else theme.quiet),

@@ -201,10 +201,9 @@ def smoothed_of(losses: FloatArray) -> FloatArray:
     is_linear = bool((losses < 0.0).any())
     with np.errstate(divide="ignore", invalid="ignore"):
         losses = losses if is_linear else np.log(losses)
-    window, good = np.ones(2 * around + 1), np.isfinite(losses)
-    counts = np.convolve(good.astype(np.float64), window, "same")
-    sums = np.convolve(np.where(good, losses, 0.0), window, "same")
-    with np.errstate(divide="ignore", invalid="ignore"):
+        window, good = np.ones(2 * around + 1), np.isfinite(losses)
+        counts = np.convolve(good.astype(np.float64), window, "same")
+        sums = np.convolve(np.where(good, losses, 0.0), window, "same")
         means: FloatArray = sums / counts
     return means if is_linear else np.exp(means)
 

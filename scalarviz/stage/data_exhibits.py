@@ -75,9 +75,7 @@ class PlanePoints:
 
     def at(self, inputs: FloatArray) -> FloatArray | None:
         """Return where inputs lie, as shares of the map; None for features."""
-        if not self.axes:
-            return None
-        return np.asarray((inputs[list(self.axes)] - self.low) / (self.high - self.low))
+        return self.placed(inputs[list(self.axes)]) if self.axes else None
 
     def about(self) -> dict[str, Any]:
         """Return the arguments of an exhibit that say where the plane is."""
@@ -212,8 +210,7 @@ def some_digits(data: Digits, count: int) -> tuple[FloatArray, Classes, FloatArr
     inputs, labels = inputs[:count], targets[:count].argmax(axis=1)
     kinds = np.unique(labels)
     each = SHOWN_DIGITS // len(kinds)
-    shown = np.concatenate([np.flatnonzero(labels == kind)[:each] for kind in kinds])
-    shown = np.sort(shown)
+    shown = np.sort(np.concatenate([np.flatnonzero(labels == kind)[:each] for kind in kinds]))
     _, height, width = data.shape
     pictures = inputs[shown].reshape(-1, height, width).astype(np.float64)
     smaller = [side // -(-side // DIGIT_PIXELS) for side in (height, width)]
@@ -323,7 +320,7 @@ def plane(ask: Ask, data: DataSet, where: PlanePoints) -> Plane:
     inputs, targets = where.samples
     others, _, goals = held_out_points(data, where, MOST_SAMPLES)
     sorts = is_one_hot(targets)
-    read = largest if sorts else first_of_each
+    read: Ask = largest if sorts else lambda rows: rows[:, 0]
     wanted = read(targets)
     middle, reach = (0.0, 1.0) if sorts else middle_and_reach(wanted)
     has_sides = targets.shape[1] == 1 and len(np.unique(wanted)) == 2
@@ -346,10 +343,6 @@ def middle_and_reach(targets: FloatArray) -> tuple[float, float]:
     """Return the middle of some targets, and how far they are from it at most, or 1."""
     least, most = float(targets.min()) / 2.0, float(targets.max()) / 2.0
     return least + most, most - least or 1.0
-
-
-def first_of_each(rows: FloatArray) -> FloatArray:
-    return rows[:, 0]
 
 
 def largest(rows: FloatArray) -> FloatArray:

@@ -69,7 +69,8 @@ class Panels:
     def __init__(self, sweep: Sweep, look: SweepLook) -> None:
         self.sweep = sweep
         self.look = look
-        self._maker = cache(self._make_maker)
+        first = sweep.seeds[0]
+        self._maker = cache(lambda i: Maker(session_of(sweep.make, sweep.settings[i], first)))
         self._kept: dict[tuple[int, SweepLook, bool], tuple[Outcome, SweepPanel]] = {}
         self._compared: dict[tuple[int, int], tuple[tuple[bytes, ...], Interval]] = {}
         self._scale = 0.0
@@ -124,10 +125,6 @@ class Panels:
             f"these networks have no {self.look.networks}: maps need data in a plane, swatches "
             f"targets of three numbers from 0 to 1; choose {' or '.join(self.kinds)}",
         )
-
-    def _make_maker(self, number: int) -> Maker:
-        sweep = self.sweep
-        return Maker(session_of(sweep.make, sweep.settings[number], sweep.seeds[0]))
 
     def panel(self, number: int, outcome: Outcome | None) -> SweepPanel:
         """Return the panel of a setting, its networks in the order of the look."""
@@ -387,13 +384,13 @@ def layers_side_by_side(program: Program) -> Cells:
     blocks = [block for block in map(block_of, program.operations) if block.size]
     if not blocks:
         return np.full((1, 1), NONE, np.int64)
-    height = max(len(block) for block in blocks)
-    columns: list[Cells] = []
-    for block in blocks:
-        above = (height - len(block)) // 2
-        around = (above, height - len(block) - above), (0, 1)  # a gap behind it
-        columns.append(np.pad(block, around, constant_values=NONE))
-    return np.hstack(columns)[:, :-1]
+    height = max(map(len, blocks))
+    free = [height - len(block) for block in blocks]
+    columns = [
+        np.pad(block, ((rows // 2, rows - rows // 2), (0, 1)), constant_values=NONE)
+        for block, rows in zip(blocks, free, strict=True)
+    ]
+    return np.hstack(columns)[:, :-1]  # there is a gap behind each but the last
 
 
 def block_of(operation: Any) -> Cells:

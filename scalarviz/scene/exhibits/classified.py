@@ -276,8 +276,7 @@ class ConfusionMatrix:
         base = 0.5 * high + 0.36 * size - 0.5
         ink = readable_on(colors)
         for i in range(count):
-            y = top + i * high + base
-            canvas.text(box.x, y, str(i), size=size, color=theme.quiet)
+            canvas.text(box.x, top + i * high + base, str(i), size=size, color=theme.quiet)
         for i in np.flatnonzero(self.counts.ravel()).tolist():
             words = str(self.counts.flat[i])
             if canvas.measure(words, size=size) <= wide - 3.0:
