@@ -69,9 +69,8 @@ def status_of_weights(past: PastWeights, theme: Theme) -> list[StatusWords]:
     """Return what is told of the weights over time, with its colors."""
     if past.order == "norms":
         return list(zip(past.names, line_colors(range(len(past.names)), theme), strict=True))
-    if past.says:
-        return [(past.says, theme.ink)]
-    return [(text("past.scale", most=rounded(past.scale, 3)), theme.quiet)]
+    scale = text("past.scale", most=rounded(past.scale, 3))
+    return [(past.says, theme.ink) if past.says else (scale, theme.quiet)]
 
 
 def write_below_tabs(canvas: Canvas2D, row: Box, words: str, theme: Theme, size: float) -> None:

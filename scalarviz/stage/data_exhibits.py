@@ -280,9 +280,8 @@ def exhibit_of(
 def answer_names(data: DataSet, targets: FloatArray) -> list[str]:
     """Return the names of the outputs or, if targets are one-hot, of the classes."""
     count = targets.shape[1]
-    if is_one_hot(targets):
-        return class_names(data, count)
-    return [*output_names(data)] or [""] * count
+    outputs = [*output_names(data)] or [""] * count
+    return class_names(data, count) if is_one_hot(targets) else outputs
 
 
 def with_predictions(ask: Ask, loss: Loss) -> Ask:

@@ -181,9 +181,11 @@ class Panels:
         good = [number for number in scores if number not in self.sweep.errors]
         if self.look.against is not None:
             return self.look.against if self.look.against in good else None
-        if len(good) < 2:
-            return None
-        return min(good, key=lambda number: float(interquartile_mean(scores[number])))
+        return (
+            min(good, key=lambda number: float(interquartile_mean(scores[number])))
+            if len(good) > 1
+            else None
+        )
 
     def _comparison(
         self, panel: SweepPanel, scores: Mapping[int, FloatArray], best: int | None

@@ -87,9 +87,11 @@ class Answers(Exhibit):
         if self.sorts:
             return [self.names[int(np.argmax(shown[row]))]]
         numbers = [decimal(float(each)) for each in shown[row]]
-        if len(numbers) == 1:
-            return numbers
-        return [" ".join(pair).strip() for pair in zip(self.names, numbers, strict=True)]
+        return (
+            [" ".join(pair).strip() for pair in zip(self.names, numbers, strict=True)]
+            if len(numbers) > 1
+            else numbers
+        )
 
 
 def paint_tile(canvas: Canvas2D, box: Box, lines: Sequence[str], theme: Theme) -> None:

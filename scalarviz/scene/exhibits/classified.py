@@ -78,9 +78,8 @@ class Sorting(Exhibit):
         counts = {"right": table.right, "count": table.all, "share": 100.0 * table.accuracy}
         said = text("exhibits.sorting.right", of=self.of, **counts)
         true, taken, times = table.worst()
-        if times <= 1:
-            return [said]
-        return [text("exhibits.sorting.worst", right=said, true=true, taken=taken, times=times)]
+        wrong = {"true": true, "taken": taken, "times": times}
+        return [text("exhibits.sorting.worst", right=said, **wrong) if times > 1 else said]
 
     def score(self) -> tuple[int, int]:
         return self.confusion.right, self.confusion.all

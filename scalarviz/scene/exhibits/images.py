@@ -154,9 +154,8 @@ class Swatches(Exhibit):
     @property
     def shown(self) -> FloatArray:
         """Input, output and target of the sample in use."""
-        if self.focus is not None:
-            return self.focus
-        return np.stack([self.inputs[0], self.outputs[0], self.targets[0]])
+        first = self.inputs[0], self.outputs[0], self.targets[0]
+        return np.stack(first) if self.focus is None else self.focus
 
     def places(self, box: Box, scale: float) -> Places:
         unit, column = self._column(box, scale)
