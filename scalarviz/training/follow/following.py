@@ -103,9 +103,8 @@ def follow(
         pick(SHOWN, show, "show")
     if path is None and show is None and (model is None or can_be_followed(model)):
         raise InputError("with show=None pass the path of a file, such as 'night.sv'")
-    made = Following(path_of(path), checked_size(size, "size"), show, probe_of(probe))
-    if path is None:
-        made.is_temporary = True
+    sample = None if probe is None else probe_of(probe)
+    made = Following(path_of(path), checked_size(size, "size"), show, sample, path is None)
     made.follow(model)
     return made
 
@@ -134,10 +133,8 @@ def path_of(path: object) -> str:
     return found
 
 
-def probe_of(probe: object) -> dict[str, Any] | None:
+def probe_of(probe: object) -> dict[str, Any]:
     """Return a sample as a record has it: its shape, and its numbers."""
-    if probe is None:
-        return None
     array = flat_arrays({"probe": probe}, "probe")["probe"]
     array = array[0] if array.ndim > 1 and len(array) == 1 else array
     if array.size > LARGEST_PROBE or not np.isfinite(array).all():
@@ -242,7 +239,9 @@ class Following:
     lack   why the recording ended early; "" if it did not
     """
 
-    def __init__(self, path: str, bound: int, show: str | None, probe: object) -> None:
+    def __init__(
+        self, path: str, bound: int, show: str | None, probe: object, is_temporary: bool
+    ) -> None:
         self.path, self.steps, self.lack, self.is_closed = path, 0, "", False
         self._bound, self._show, self._probe = bound, show, probe
         self._share = ALONE if show is None else WATCHED
@@ -250,7 +249,7 @@ class Following:
         self._keeper: Keeper | None = None
         self._handles: list[Any] = []
         self._viewer: Any = None  # its process
-        self.is_temporary = False  # whether the record goes when nobody needs it
+        self.is_temporary = is_temporary  # whether the record goes when nobody needs it
         self._network: Network | None = None
         self._known: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # parameters of optimizers
         self._process = os.getpid()
@@ -292,9 +291,9 @@ class Following:
                 f"PyTorch {torch.__version__} has no hooks around the steps of optimizers: install "
                 "PyTorch 2"
             )
-        group = getattr(torch, "distributed", None)
-        is_one_of = bool(group and group.is_available() and group.is_initialized())
-        if is_one_of and (rank := torch.distributed.get_rank()):
+        group: Any = getattr(torch, "distributed", None)
+        is_one_of = group and group.is_available() and group.is_initialized()
+        if is_one_of and (rank := group.get_rank()):
             inform(f"the training of process {rank} is not followed: that of process 0 is")
             self.is_closed = True
             return
@@ -335,10 +334,8 @@ class Following:
         if self.is_closed:
             return
         self._report(loss, within=self._within, taken=self.steps > 0)
-        if self.steps:
-            return
-        self._lonely += 1
-        if self._lonely == LONELY:
+        self._lonely += not self.steps
+        if self._lonely == LONELY and not self.steps:
             inform(
                 f"{LONELY} losses were reported, and no step: no optimizer that moves a parameter "
                 "of this model has taken one, so nothing is recorded; without an optimizer write "
@@ -380,6 +377,7 @@ class Following:
             source.take(flat_arrays(arrays, "arrays"), flat_arrays(grads or {}, "gradients"))
         if loss is not None:
             self._report(loss, within=True, taken=True)
+        self._losses.end_step()
         self._end_step(begun)
 
     def first(self, *conditions: Any) -> int | None:
@@ -427,8 +425,7 @@ class Following:
 
     def _look(self, do: Callable[[int, float | None], None]) -> None:
         """Look at the newest weights of the parameters that are there now."""
-        if self._source is not None:
-            self._look_at_model(self._source)
+        self._look_at_model(self._source)
         do(self.steps, math.nan if self._losses.is_bad else self._losses.newest)
 
     @harmless
@@ -494,31 +491,23 @@ class Following:
                 return
             self._newest = optimizer
         self._within = True
-        if now < self._next and not self._losses.is_bad:
-            return
         self._keeps = self._wants(now)
         if self._keeps:
-            begun = moment()
-            self._try(self._begin)
+            begun, keeper = moment(), self._begin()
+            self._known[optimizer] = self._look_at(optimizer)
             closes = any(map(callable, (*args[1:], *kwargs.values())))
-            self._try(self._read_before, optimizer, closes)
+            keeper.read_before(optimizer, closes=closes)
             self._spend(begun)
-
-    def _read_before(self, optimizer: Any, closes: bool) -> None:
-        assert self._keeper is not None
-        self._known[optimizer] = self._look_at(optimizer)
-        self._keeper.read_before(optimizer, closes=closes)
 
     @harmless
     def _after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """Called after the step of any optimizer."""
-        if not self._within:
-            return
-        if self._keeps or self._stepped > self._flushed + FLUSH:
-            self._end_step(moment())
-        else:
-            self.steps, self._within = self.steps + 1, False
+        if self._within:
             self._losses.end_step()
+            if self._keeps or self._stepped > self._flushed + FLUSH:
+                self._end_step(moment())
+            else:
+                self.steps, self._within = self.steps + 1, False
 
     @harmless
     def _network_stepped(self, losses: Numbers) -> None:
@@ -529,7 +518,7 @@ class Following:
             self._losses.end_step()
         self.steps += len(losses) - 1
         self._keeps = self._wants(begun[0])
-        self._end_step(begun, told=True)
+        self._end_step(begun)
 
     def _look_at(self, optimizer: Any) -> bool:
         """Return whether an optimizer moves this model; the first time say what it lacks."""
@@ -548,16 +537,14 @@ class Following:
                 self._try(self._keeper.begin, anew=False)
         return source.takes(optimizer)
 
-    def _look_at_model(self, source: Source) -> None:
+    def _look_at_model(self, source: Source | None) -> None:
         """Read anew which parameters there are, if others are there than at the last look."""
         if not isinstance(source, TorchSource):
             return
         arrays, names = source.arrays, source.look()
-        if self._keeper is None:
-            return
-        if arrays != source.arrays:
+        if self._keeper and arrays != source.arrays:
             self._try(self._keeper.begin, anew=True)
-        if names:
+        if self._keeper and names:
             words = (
                 f"parameters came, went or were exchanged: {', '.join(names[:3])}"
                 f"{', ...' * (len(names) > 3)}; from here on the record has those of now"
@@ -571,13 +558,12 @@ class Following:
 
     def _wants(self, now: float) -> bool:
         """Return whether the numbers of the step that begins are kept."""
-        if self._keeper is None or self.lack:
-            return not self.lack
-        if now < self._next and not self._losses.is_bad:
-            return False
-        is_bad = self._losses.is_bad and not self._keeper.has_seen_nan
-        is_due = is_bad or (self._keeper.is_due(self.steps + 1) and self._can_afford())
-        return is_due and os.getpid() == self._process  # and no fork of it
+        keeper, is_bad = self._keeper, self._losses.is_bad
+        if self.lack or (now < self._next and not is_bad) or os.getpid() != self._process:
+            return False  # the last one in a fork of it
+        if keeper is None or (is_bad and not keeper.signs.has_seen_nan):
+            return True
+        return keeper.is_due(self.steps + 1) and self._can_afford()
 
     def _can_afford(self) -> bool:
         """Return whether two more looks stay within the share of the time; else ask later again."""
@@ -591,49 +577,40 @@ class Following:
         self._next = now[0] + ASKED
         return False
 
-    def _begin(self) -> None:
+    def _begin(self) -> Keeper:
         """At the first step, open the file and the viewer."""
         if self._keeper is None:
             assert self._source is not None
             self._begun = moment()
             self._flushed = self._begun[0]
-            recorder = Recorder(self.path, self._bound)
-            self._keeper = Keeper(self._source, recorder, self._probe)
+            self._keeper = Keeper(self._source, Recorder(self.path, self._bound), self._probe)
             if self._show is not None:
                 self._viewer = show_record(
                     self.path, SHOWN[self._show], self._source.is_crowded, self.is_temporary
                 )
+        return self._keeper
 
     @harmless
-    def _end_step(self, begun: tuple[float, float], *, told: bool = False) -> None:
-        """Count a step; write its numbers if it is kept; `told`: its loss was counted."""
+    def _end_step(self, begun: tuple[float, float]) -> None:
+        """Count a step, whose loss was counted; write its numbers if it is kept."""
         self.steps += 1
-        self._within, keeps = False, self._keeps
-        if not told:
-            self._losses.end_step()
+        self._within, keeps, self._keeps = False, self._keeps, False
         if keeps:
-            self._keeps = False
-            self._try(self._begin)
-            self._try(self._keep)
-        elif begun[0] > self._flushed + FLUSH:
-            self._try(self._flush)
-        else:
-            return
-        cost = self._spend(begun)
-        if keeps and self._source is not None:
-            self._price = max(cost, 0.5 * self._price)
-            is_calm = self._show is not None and self._source.is_crowded
+            keeper = self._begin()
+            self._keep(keeper)
+            self._price = max(self._spend(begun), 0.5 * self._price)
+            is_calm = self._show is not None and keeper.source.is_crowded
             if self._spent + self._price >= GRACE:
                 self._next = time.perf_counter() + 1.0 / (FEW if is_calm else PICTURES)
+        elif begun[0] > self._flushed + FLUSH:
+            self._try(self._flush)
+            self._spend(begun)
 
-    def _keep(self) -> None:
-        keeper = self._keeper
-        assert keeper is not None
+    def _keep(self, keeper: Keeper) -> None:
         self._flush()
-        urgent = self._losses.is_bad and not keeper.has_seen_nan
+        urgent = self._losses.is_bad and not keeper.signs.has_seen_nan
         keeper.keep(self.steps, self._losses.newest, urgent=urgent)
-        if keeper.recorder.pages[b"FULL"].most:
-            keeper.keep_full(self.steps, self._share * self._alone(moment()) - self._spent)
+        keeper.keep_full(self.steps, self._share * self._alone(moment()) - self._spent)
 
     def _flush(self) -> None:
         self._flushed = time.perf_counter()
@@ -647,14 +624,11 @@ class Following:
                 f"scalarviz open {shorten(self.path)} shows it again"
             )
 
+    @harmless
     def _try(self, do: Callable[..., None], *given: Any, **more: Any) -> None:
-        """Do something; an error ends the recording with a sentence, and not the training."""
-        if self.lack or os.getpid() != self._process:  # a fork of it shares the file
-            return
-        try:
+        """Do something that writes, unless the recording has ended."""
+        if not self.lack and os.getpid() == self._process:  # a fork of it shares the file
             do(*given, **more)
-        except Exception as error:
-            self.give_up(error)
 
     def give_up(self, error: Exception) -> None:
         """End the recording, and say why; the training goes on."""

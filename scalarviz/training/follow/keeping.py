@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from math import inf
 from typing import Any, final
 
 import numpy as np
@@ -47,20 +48,17 @@ class Keeper:
     recorder  of its record
     probe     a sample, as a record has it; or None
     last      the last kept step; at first -1
+    signs     what was noticed
     """
 
     def __init__(self, source: Source, recorder: Recorder, probe: object) -> None:
         self.source, self.recorder, self.last = source, recorder, -1
-        self._probe, self._signs = probe, Signs()
+        self._probe, self.signs = probe, Signs()
         self._parts, self._looked = 0, 0
         self._closes: Any = None  # the optimizer, if it evaluates the gradients itself
         self.begin(anew=True)
         if source.used:  # else the weights at the start are not known
             self._write_values(0, full=recorder.pages[b"FULL"].most > 1)
-
-    @property
-    def has_seen_nan(self) -> bool:
-        return self._signs.has_seen_nan
 
     def is_due(self, step: int) -> bool:
         """Whether a step is far enough from the last kept one, or statistics have room."""
@@ -147,24 +145,21 @@ class Keeper:
             stats[np.isnan(self._rates[:, 2]), 2] = UNKNOWN  # another optimizer moves them
         recorder.append(b"STAT", STEP.pack(step), stats)
         self._looked += stats.nbytes + 2 * (ENTRY.size + STEP.size)  # of the STAT, and of a LOSS
-        for found in self._signs.noticed(step, self._arrays, stats, loss):
+        for found in self.signs.noticed(step, self._arrays, stats, loss):
             self.note(found)
             if found["kind"] == "nan":
-                self._keep_full(step)
+                self.keep_full(step)
 
     def note(self, found: Mapping[str, Any]) -> None:
         """Write what was noticed, and say it."""
         self.recorder.append(b"NOTE", json.dumps(found).encode())
         inform(found["text"])
 
-    def keep_full(self, step: int, room: float) -> None:
-        """Write all weights of a large model if that is due, and takes at most `room` seconds."""
-        if self.recorder.pages[b"FULL"].is_due(step) and 2.0 * self._full_price < room:
-            self._keep_full(step)
-
-    def _keep_full(self, step: int) -> None:
+    def keep_full(self, step: int, room: float = inf) -> None:
+        """Write all weights of a large model; within `room` seconds only those that are due."""
         pages = self.recorder.pages[b"FULL"]
-        if pages.most and step not in pages.places:
+        is_wanted = room == inf or (pages.is_due(step) and 2.0 * self._full_price < room)
+        if is_wanted and pages.most and step not in pages.places:
             begun, arrays = moment(), placed(self.source.arrays)
             numbers = np.zeros(numbers_in(arrays), self.source.dtype)
             read_into(numbers, self.source.values(), arrays)
@@ -177,7 +172,7 @@ class Keeper:
         self._marks[0], self._marks[1] = self._read(VALUE, self.source.values()), 0
         self.recorder.keep(b"PAGE", step, *self._page)
         if full:
-            self._keep_full(step)
+            self.keep_full(step)
 
     def look(self, step: int, loss: float | None) -> None:
         """Say whether the newest weights and the newest loss are finite."""
@@ -185,7 +180,7 @@ class Keeper:
         marks[0] = self._read(VALUE, self.source.values())
         self._numbers[BEFORE] = np.nan
         stats = statistics_of(self._numbers, self._arrays, marks)
-        for found in self._signs.lost(step, self._arrays, stats, loss):
+        for found in self.signs.lost(step, self._arrays, stats, loss):
             self.note(found)
 
     def end(self, step: int, loss: float | None) -> None:
@@ -193,7 +188,7 @@ class Keeper:
         if self.last != step:
             self._write_values(step)
         self.look(step, loss)
-        self._keep_full(step)
+        self.keep_full(step)
         self.recorder.append(b"DONE")
 
 
