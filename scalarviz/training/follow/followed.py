@@ -80,12 +80,15 @@ def probe_in(given: Any) -> dict[str, Any] | None:
 class Kept(NamedTuple):
     """The numbers of a kept step.
 
+    step   number of steps done
+    head   the arrays then
     parts  by name, flat
     marks  (2, arrays): whether there are values, and gradients
     rates  (arrays, 3): learning rate, steps taken by the optimizer before, and its number; NaN for
            an array that this step does not move
     """
 
+    step: int
     head: Head
     parts: dict[str, Numbers]
     marks: Numbers
@@ -107,7 +110,7 @@ class Followed:
         self.path = os.fsdecode(path)
         self.record = Record(self.path)
         self._heads: list[Head] = []
-        self._newest: tuple[int, Kept | None] = -1, None
+        self._newest: Kept | None = None
 
     def refresh(self) -> bool:
         """Read what was recorded since; return whether there was anything."""
@@ -149,10 +152,6 @@ class Followed:
         """
         if step in self.record.fulls:
             head, numbers = self._bytes(step, full=True)
-            if len(numbers) != head.total * head.dtype.itemsize:
-                raise FileError(
-                    f"{shorten(self.path)} is damaged: step {step:,} has another length"
-                )
             flat = numbers.view(head.dtype)
             wholes = placed([replace(each, pick=WHOLE) for each in head.arrays])
             return {each.name: flat[each.numbers].reshape(each.shape).copy() for each in wholes}
@@ -174,32 +173,29 @@ class Followed:
 
     def kept(self, step: int) -> Kept:
         """Return the numbers of a kept moment."""
-        if self._newest[0] != step or self._newest[1] is None:
+        if self._newest is None or self._newest.step != step:
             head, numbers = self._bytes(step)
-            count, size = len(head.arrays), head.count * head.dtype.itemsize * len(head.parts)
-            if len(numbers) != 26 * count + size:
-                raise FileError(
-                    f"{shorten(self.path)} is damaged: step {step:,} has another length"
-                )
-            rates, flat, marks = np.split(numbers, [24 * count, 24 * count + size])
+            count = len(head.arrays)
+            rates, flat, marks = np.split(numbers, [24 * count, len(numbers) - 2 * count])
             rows = flat.view(head.dtype).reshape(len(head.parts), head.count)
             parts = dict(zip(head.parts, rows, strict=True))
-            kept = Kept(head, parts, marks.reshape(2, count), rates.view("<f8").reshape(count, 3))
-            self._newest = step, kept
-        found = self._newest[1]
-        assert found is not None
-        return found
+            rates = rates.view("<f8").reshape(count, 3)
+            self._newest = Kept(step, head, parts, marks.reshape(2, count), rates)
+        return self._newest
 
     def _bytes(self, step: int, *, full: bool = False) -> tuple[Head, Numbers]:
         pages = self.record.fulls if full else self.record.pages
         if step not in pages:
             near = min(pages, key=lambda each: abs(each - step), default=0)
             raise InputError(f"step {step} was not kept: the nearest kept one is {near}")
-        number = pages[step][1]
         found = self.record.numbers(step, full=full)
         if found is None:
             raise FileError(f"{shorten(self.path)}: step {step:,} was dropped or is damaged")
-        return self.head(number), found
+        head = self.head(pages[step][1])
+        count, beside = (head.total, 0) if full else (head.count * len(head.parts), 26)
+        if len(found) != count * head.dtype.itemsize + beside * len(head.arrays):
+            raise FileError(f"{shorten(self.path)} is damaged: step {step:,} has another length")
+        return head, found
 
     def _part(self, step: int, part: str, mark: int) -> dict[str, Numbers]:
         kept = self.kept(step)

@@ -31,8 +31,10 @@ from scalarviz.training.follow.sources import (
     TorchSource,
     chosen,
     numbers_in,
+    optimizers_of,
     placed,
     read_into,
+    slots_of,
 )
 
 RATE = 2e8  # bytes a second that are written, before it was measured
@@ -73,7 +75,7 @@ class Keeper:
             numbers_in(self._arrays),
         )
         explains = source.explains and total <= MOST_EXPLAINED
-        parts = [*PARTS, *source.slots()] if explains else [*PARTS[:BEFORE]]
+        parts = [*PARTS, *slots_of(source.used)] if explains else [*PARTS[:BEFORE]]
         if anew or len(parts) != self._parts:
             self._parts = len(parts)
             self._numbers = np.zeros((max(BEFORE + 1, len(parts)), count), source.dtype)
@@ -86,7 +88,7 @@ class Keeper:
             "arrays": [asdict(each) for each in self._arrays],
             "modules": source.modules,
             "chain": source.is_chain,
-            "optimizers": source.optimizers(),
+            "optimizers": optimizers_of(source.used),
             "probe": self._probe,
         }
         full = total * self._numbers.itemsize if total > count else 0

@@ -217,20 +217,6 @@ class TorchSource:
         """Return whether an optimizer moves parameters of this model."""
         return any(id(each) in self.places for each in parameters_of(optimizer))
 
-    def optimizers(self) -> list[dict[str, Any]]:
-        """Return kind and settings of the optimizers that have moved it."""
-        return [
-            {
-                "kind": kind_of(each),
-                "settings": {
-                    name: each.param_groups[0][name]
-                    for name in SETTINGS
-                    if isinstance(each.param_groups[0].get(name), (int, float, tuple))
-                },
-            }
-            for each in self.used
-        ]
-
     def values(self) -> Sequence[Any]:
         """Return the numbers of each array."""
         return self.tensors
@@ -241,20 +227,11 @@ class TorchSource:
 
     def slots(self) -> Mapping[str, Sequence[Any]]:
         """Return the optimizer's numbers of each array by slot; None where there are none."""
-        states = [self._state(each) for each in self.tensors]
-        return {
-            slot: [state.get(name) for state in states]
-            for slot, name in SLOTS.items()
-            if any(self._keeps(each, slot) for each in self.used)
-        }
-
-    @staticmethod
-    def _keeps(optimizer: Any, slot: str) -> bool:
-        """Whether an optimizer has numbers for a slot, also before its first step."""
-        kind = kind_of(optimizer)
-        if slot == "velocity":
-            return kind == "SGD" and any(each["momentum"] for each in optimizer.param_groups)
-        return kind in ("Adam", "AdamW")
+        states = [
+            next(filter(None, (each.state.get(tensor) for each in self.used)), {})
+            for tensor in self.tensors
+        ]
+        return {slot: [each.get(SLOTS[slot]) for each in states] for slot in slots_of(self.used)}
 
     def rates(self, optimizer: Any) -> Numbers:
         """Return for each array its learning rate in the step of an optimizer; NaN if unknown.
@@ -269,10 +246,6 @@ class TorchSource:
                     count = optimizer.state.get(each, {}).get("step", 0.0)
                     found[place] = number_of(group.get("lr")), number_of(count), number
         return found
-
-    def _state(self, tensor: Any) -> Mapping[str, Any]:
-        states = (each.state.get(tensor) for each in self.used)
-        return next((state for state in states if state), {})
 
 
 def is_lazy(tensor: Any) -> bool:
@@ -294,6 +267,29 @@ def kind_of(optimizer: Any) -> str:
     name = type(optimizer).__name__
     is_known = type(optimizer) is getattr(sys.modules["torch"].optim, name, None)
     return name if is_known else f"custom {name}"
+
+
+def slots_of(used: Iterable[Any]) -> list[str]:
+    """Return the slots for which optimizers have numbers, also before their first step."""
+    kinds = {kind_of(each) for each in used}
+    groups = [group for each in used if kind_of(each) == "SGD" for group in each.param_groups]
+    has_velocity = any(each["momentum"] for each in groups)
+    return [*("m", "v") * bool(kinds & {"Adam", "AdamW"}), *("velocity",) * has_velocity]
+
+
+def optimizers_of(used: Iterable[Any]) -> list[dict[str, Any]]:
+    """Return kind and settings of optimizers."""
+    return [
+        {
+            "kind": kind_of(each),
+            "settings": {
+                name: each.param_groups[0][name]
+                for name in SETTINGS
+                if isinstance(each.param_groups[0].get(name), (int, float, tuple))
+            },
+        }
+        for each in used
+    ]
 
 
 def number_of(given: Any) -> float:
@@ -337,17 +333,11 @@ class ArraySource:
                 )
         self._given, self._gradients = arrays, gradients
 
-    def optimizers(self) -> list[dict[str, Any]]:
-        return []
-
     def values(self) -> Sequence[Any]:
         return [*self._given.values()]
 
     def gradients(self) -> Sequence[Any]:
         return [self._gradients.get(each.name) for each in self.arrays]
-
-    def slots(self) -> Mapping[str, Sequence[Any]]:
-        return {}
 
 
 Source = TorchSource | ArraySource
