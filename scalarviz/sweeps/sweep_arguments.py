@@ -7,6 +7,7 @@ import inspect
 import itertools
 import pickle
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, final
@@ -307,10 +308,8 @@ def goal_of(wanted: object, what: str) -> Goal | None:
 
 def code_of(function: Any) -> str:
     """Return a text that changes with the source of a function and of what it calls."""
-    try:
+    with suppress(InputError, TypeError, OSError, SyntaxError):  # source that formulas cannot have
         return digest(function)
-    except (InputError, TypeError, OSError, SyntaxError):  # source that formulas cannot have
-        pass
     code = getattr(function, "__code__", None)
     parts = [
         getattr(function, "__module__", ""),

@@ -170,9 +170,11 @@ def diagnose(shown: object) -> Diagnosis:
         found = Diagnosis(judge(m))
     count, moments = int(np.isfinite(m.losses).sum()), len(m.steps)
     weights = f"the weights at {moments} moment{'s' * (moments != 1)}"
-    losses = f"{count:,} loss{'es' * (count != 1)}, and in {weights}"
-    missing = f"{weights} of {len(m.losses):,} steps; no loss was reported"
-    found.looked_at = losses if count else missing
+    found.looked_at = (
+        f"{count:,} loss{'es' * (count != 1)}, and in {weights}"
+        if count
+        else f"{weights} of {len(m.losses):,} steps; no loss was reported"
+    )
     return found
 
 
@@ -538,9 +540,10 @@ def ends(activation: str) -> tuple[float, float]:
 def flat_share(activation: str, y: FloatArray) -> float:
     """Return the share of results near the ends of an activation that is flat there; else NaN."""
     (low, high), value = ends(activation), ACTIVATIONS[activation].value
-    if not low < value(0.0) < high == value(1000.0):
-        return np.nan
-    return float(np.mean(np.minimum(y - low, high - y) < FLAT * (high - low)))
+    is_flat = low < value(0.0) < high == value(1000.0)
+    return (
+        float(np.mean(np.minimum(y - low, high - y) < FLAT * (high - low))) if is_flat else np.nan
+    )
 
 
 def facts_of(trainer: Trainer) -> dict[str, Any]:
