@@ -55,8 +55,10 @@ class SweepTable:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The rows, each a mapping from column to cell."""
-        cells = zip(*self.columns.values(), strict=True)
-        return [dict(zip(self.columns, row, strict=True)) for row in cells]
+        return [
+            dict(zip(self.columns, row, strict=True))
+            for row in zip(*self.columns.values(), strict=True)
+        ]
 
     def sorted_by(self, column: str, falling: bool = False) -> SweepTable:
         """Return the table with its rows ordered by a column; empty cells come last."""
@@ -147,9 +149,7 @@ def in_words(cell: object, most: int = LONGEST_CELL) -> str:
         return "yes" if cell else "no"
     if isinstance(cell, float):
         return f"{cell:.4g}"
-    if isinstance(cell, int):
-        return f"{cell:,}"
-    return visible(str(cell), most)
+    return f"{cell:,}" if isinstance(cell, int) else visible(str(cell), most)
 
 
 # The two tables of a sweep: one row a setting, and one row a run.
@@ -239,9 +239,10 @@ def table_of_runs(sweep: Sweep) -> SweepTable:
             row: dict[str, Any] = {
                 "setting": number,
                 **{n: plain(v) for n, v in setting.items()},
+                "seed": seed,
+                "steps": int(outcome.lasted[i]),
+                "loss": float(outcome.scores()[i]),
             }
-            row |= {"seed": seed, "steps": int(outcome.lasted[i])}
-            row["loss"] = float(outcome.scores()[i])
             if sweep.success:
                 at = int(outcome.succeeded[i])
                 row |= {"success": at != NEVER, "steps to success": None if at == NEVER else at}
@@ -260,8 +261,7 @@ def spread(name: str, interval: Interval) -> dict[str, float]:
 
 def words_of(setting: Mapping[str, Any]) -> str:
     """Return a setting in words, such as "hidden 4, lr 1"."""
-    named = [f"{visible(name)} {in_words(plain(value))}" for name, value in setting.items()]
-    return ", ".join(named)
+    return ", ".join(f"{visible(name)} {in_words(plain(value))}" for name, value in setting.items())
 
 
 def plain(value: object) -> object:

@@ -597,8 +597,7 @@ def joined(parts: list[Outcome]) -> Outcome:
     width = len(longest.checks)
 
     def wide(table: FloatArray) -> FloatArray:
-        missing = width - table.shape[1]
-        return np.pad(table, ((0, 0), (0, missing)), constant_values=np.nan)
+        return np.pad(table, ((0, 0), (0, width - table.shape[1])), constant_values=np.nan)
 
     def whole(name: str) -> Any:
         return np.concatenate([getattr(part, name) for part in parts])

@@ -84,9 +84,11 @@ class Comparison:
 
     def __str__(self) -> str:
         if self.expected is None:
-            if self.got is ...:
-                return text("check.dots", place=self.place)
-            return text("check.raised", place=self.place, error=self.got)
+            return (
+                text("check.dots", place=self.place)
+                if self.got is ...
+                else text("check.raised", place=self.place, error=self.got)
+            )
         numbers = {"got": shown(self.got), "expected": shown(self.expected)}
         return text("check.wrong", place=self.place, why=self.why, **numbers)
 

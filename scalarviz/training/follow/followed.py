@@ -216,8 +216,7 @@ class Followed:
         """Return the first kept step at which a condition held, as `Session.first` does."""
         session: Session = session_of_record(self)
         session.seek(len(self.record.losses))  # the last one may still get its loss
-        found: int | None = session.first(*conditions, progress=False)
-        return found
+        return session.first(*conditions, progress=False)
 
     def _spoiled(self) -> tuple[int, set[str]]:
         """Return the step at which numbers that are not finite were seen, and names of arrays."""

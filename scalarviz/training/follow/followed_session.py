@@ -52,26 +52,21 @@ REPORTED = LossRow("loss", itself, nothing, error="p", slope="0")
 def optimizer_of(given: Mapping[str, Any], rate: float) -> Optimizer | None:
     """Return an optimizer of ours that does the same arithmetic as one of PyTorch; else None."""
     with suppress(ScalarvizError, ValueError, TypeError, LookupError):  # it takes no such settings
-        return same_arithmetic(given, rate)
+        settings = {name: each for name, each in given["settings"].items() if each is not False}
+        decay, kind = settings.pop("weight_decay", 0.0), given["kind"]
+        if kind == "SGD":
+            momentum, is_nesterov = settings.pop("momentum", 0.0), settings.pop("nesterov", False)
+            if settings.pop("dampening", 0.0) or settings:
+                return None
+            if not momentum:
+                return SGD(rate, l2=decay)
+            return (Nesterov if is_nesterov else Momentum)(rate, momentum, l2=decay)
+        if kind in ("Adam", "AdamW") and {*settings} == {"betas", "eps"}:
+            beta1, beta2 = settings["betas"]
+            if kind == "Adam":
+                return Adam(rate, beta1, beta2, settings["eps"], l2=decay)
+            return AdamW(rate, beta1, beta2, settings["eps"], decay)
     return None
-
-
-def same_arithmetic(given: Mapping[str, Any], rate: float) -> Optimizer | None:
-    settings = {name: each for name, each in given["settings"].items() if each is not False}
-    decay, kind = settings.pop("weight_decay", 0.0), given["kind"]
-    if kind == "SGD":
-        momentum, is_nesterov = settings.pop("momentum", 0.0), settings.pop("nesterov", False)
-        if settings.pop("dampening", 0.0) or settings:
-            return None
-        if not momentum:
-            return SGD(rate, l2=decay)
-        return (Nesterov if is_nesterov else Momentum)(rate, momentum, l2=decay)
-    if kind not in ("Adam", "AdamW") or {*settings} != {"betas", "eps"}:
-        return None
-    beta1, beta2 = settings["betas"]
-    if kind == "Adam":
-        return Adam(rate, beta1, beta2, settings["eps"], l2=decay)
-    return AdamW(rate, beta1, beta2, settings["eps"], decay)
 
 
 @final

@@ -432,8 +432,8 @@ class Following:
     def _end(self) -> None:
         """Close it at the end of the program; remove a temporary record that no viewer shows."""
         self.close()
-        is_shown = self._viewer is not None and self._viewer.poll() is None
-        if self.is_temporary and not is_shown and os.getpid() == self._process:
+        is_unseen = self._viewer is None or self._viewer.poll() is not None
+        if self.is_temporary and is_unseen and os.getpid() == self._process:
             shutil.rmtree(os.path.dirname(self.path), ignore_errors=True)
 
     def __enter__(self) -> Self:
@@ -635,8 +635,11 @@ class Following:
         self._keeps = False
         if self.lack:
             return
-        why = getattr(error, "strerror", None) or format_exception_only(error)[-1].strip()
-        why = str(error) if isinstance(error, ScalarvizError) else why
+        why = (
+            str(error)
+            if isinstance(error, ScalarvizError)
+            else getattr(error, "strerror", None) or format_exception_only(error)[-1].strip()
+        )
         self.lack = f"recording ended at step {self.steps:,}: {why}"
         with suppress(Exception):  # of a handler of the program
             inform(f"{shorten(self.path)}: {self.lack}; the training goes on")

@@ -163,8 +163,8 @@ class Recorder:
         return place
 
     def _write(self, place: int, kind: bytes, parts: Sequence[Content]) -> None:
-        head = ENTRY.pack(kind, checksum(kind, parts), sum(map(bytes_in, parts)))
-        self._put(place, head, *parts)
+        length = sum(map(bytes_in, parts))
+        self._put(place, ENTRY.pack(kind, checksum(kind, parts), length), *parts)
 
     def _put(self, place: int, *parts: Content) -> None:
         self._file.seek(place)

@@ -158,12 +158,10 @@ class TorchSource:
 
     def read(self) -> None:
         """Read which parameters and buffers there are; lazy ones count once they have a shape."""
-        first: dict[int, str] = {}
-        also: dict[str, tuple[str, ...]] = {}
+        names: dict[int, list[str]] = {}  # of each parameter
         self._forms = forms_of(self.model.named_parameters(remove_duplicate=False))
         for name, (number, _) in self._forms.items():
-            known = first.setdefault(number, name)
-            also[known] = (*also.get(known, ()), *([name] if name != known else []))
+            names.setdefault(number, []).append(name)
         self.is_lazy = any(shape is None for _, shape in self._forms.values())
         parameters = {
             name: each for name, each in self.model.named_parameters() if not is_lazy(each)
@@ -186,7 +184,7 @@ class TorchSource:
                 type(modules[home]).__name__,
                 name in buffers,
                 not each.requires_grad,
-                also.get(name, ()),
+                tuple(names.get(id(each), [])[1:]),
             )
             for name, each in {**parameters, **buffers}.items()
         ]
@@ -197,10 +195,12 @@ class TorchSource:
             for name, each in modules.items()
             if name in holders
         ]
-        others = [each for name, each in modules.items() if name not in leaves]
-        self.is_chain = all(type(each).__name__ == "Sequential" for each in others)
-        wide = any("float64" in str(each.dtype) for each in self.tensors)
-        self.dtype = "float64" if wide else "float32"
+        self.is_chain = all(
+            type(each).__name__ == "Sequential"
+            for name, each in modules.items()
+            if name not in leaves
+        )
+        self.dtype = dtype_of(self.tensors)
 
     def look(self) -> list[str]:
         """Read anew what there is if it is not what was read; return names of other parameters.
@@ -227,7 +227,7 @@ class TorchSource:
 
     def slots(self) -> Mapping[str, Sequence[Any]]:
         """Return the optimizer's numbers of each array by slot; None where there are none."""
-        states = [
+        states: list[Mapping[str, Any]] = [
             next(filter(None, (each.state.get(tensor) for each in self.used)), {})
             for tensor in self.tensors
         ]
@@ -246,6 +246,11 @@ class TorchSource:
                     count = optimizer.state.get(each, {}).get("step", 0.0)
                     found[place] = number_of(group.get("lr")), number_of(count), number
         return found
+
+
+def dtype_of(tensors: Iterable[Any]) -> str:
+    """Return the type of a page that has the numbers of arrays or tensors."""
+    return "float64" if any("float64" in str(each.dtype) for each in tensors) else "float32"
 
 
 def is_lazy(tensor: Any) -> bool:
@@ -319,8 +324,7 @@ class ArraySource:
         self.arrays = [Array(name, each.shape, homes[name]) for name, each in arrays.items()]
         names = dict.fromkeys(homes.values())
         self.modules = [{"name": name, "kind": "", "settings": {}} for name in names]
-        is_wide = any(each.dtype == np.float64 for each in arrays.values())
-        self.dtype = "float64" if is_wide else "float32"
+        self.dtype = dtype_of(arrays.values())
 
     def take(self, arrays: Mapping[str, Numbers], gradients: Mapping[str, Numbers]) -> None:
         """Take the numbers of a step; raise InputError if names or shapes are others."""

@@ -124,9 +124,8 @@ def gradcheck(target: Any, x: Any, *, tolerance: float = TOLERANCE, seed: int = 
 
 def relative(gradient: float, estimate: float, floor: float) -> float:
     """Return the relative error: 0 for two zeros, NaN for a NaN."""
-    if gradient == estimate:
-        return 0.0
-    return abs(gradient - estimate) / max(abs(gradient), abs(estimate), floor)
+    size = max(abs(gradient), abs(estimate), floor)
+    return 0.0 if gradient == estimate else abs(gradient - estimate) / size
 
 
 def difference(problem: Problem, i: int, tolerance: float) -> float | None:

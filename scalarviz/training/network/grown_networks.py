@@ -319,7 +319,7 @@ def redrawn(net: Network, init: Init, seed: int) -> GrownNetwork:
     kept = [
         (old, old)  # the new one has its state in the same place
         for old in dict.fromkeys(net.layers)
-        if old.size and frozen[old.first_row : old.first_row + old.size].all()
+        if old.size and frozen[old.rows].all()
     ]
     return with_numbers(network, net, np.arange(len(net.bank)), kept, ~frozen)
 

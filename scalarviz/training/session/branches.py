@@ -156,9 +156,7 @@ class Branch:
 
     def loss_at(self, step: int) -> float:
         """Return the loss of one step; NaN for a negative one."""
-        if step < 0:
-            return np.nan
-        return float(self.losses_between(step, step + 1)[0])
+        return np.nan if step < 0 else float(self.losses_between(step, step + 1)[0])
 
     def is_exact(self, step: int) -> bool:
         """Whether the loss of a step is known as it was, and not only that of its block."""
@@ -185,21 +183,13 @@ class Branch:
 
     def actions_at(self, place: tuple[int, int]) -> list[Action]:
         """Return the actions at a place, in order."""
-        if not self._has_actions_from(place):
-            return []
         first = bisect_left(self.journal, place, key=place_of)
         return self.journal[first : bisect_right(self.journal, place, key=place_of)]
 
     def next_place(self, place: tuple[int, int]) -> tuple[int, int] | None:
         """Return the first place with an action after this one, or None."""
-        if not self._has_actions_from(place):
-            return None
         later = bisect_right(self.journal, place, key=place_of)
         return self.journal[later].place if later < len(self.journal) else None
-
-    def _has_actions_from(self, place: tuple[int, int]) -> bool:
-        """Whether there is an action at a place or after it; mostly the journal ends before."""
-        return bool(self.journal) and self.journal[-1].place >= place
 
     def waiting_at(self, now: Clock) -> list[Action]:
         """Return actions that were asked before a moment, and take effect at the next step."""

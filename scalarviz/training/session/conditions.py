@@ -289,9 +289,8 @@ class Condition:
     def number_at(self, trainer: Trainer, step: int, loss: float) -> float:
         """Return the number that is read on arrival at a step, whose step had a loss."""
         is_lost = self.is_not_finite and not math.isfinite(loss)
-        if is_lost or step < self.quantity.of_step:
-            return math.nan
-        return float(self.quantity.read(trainer, step, self.row or 0))
+        is_known = not is_lost and step >= self.quantity.of_step
+        return float(self.quantity.read(trainer, step, self.row or 0)) if is_known else math.nan
 
     def source_with(self, settings: Settings) -> str:
         """Return where it is read with these settings."""

@@ -162,11 +162,10 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
         total = grad  # of a compiled function, or a formula: no sum of products
     optimizer, kept = trainer.settings.optimizer, kept_by(trainer, row)
     mixed = trainer.network.precision.mixed
-    is_known = total is not None and not frozen and is_ready(trainer, row, done)
-    is_known = is_known and trainer.explains
+    is_moved = total is not None and not frozen and trainer.explains
     lines = (
         optimizer_lines(optimizer_facts(optimizer, mixed=mixed), moving(trainer, row, kept))
-        if is_known
+        if is_moved and is_ready(trainer, row, done)
         else []
     )
     return Explanation(
@@ -190,9 +189,8 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
 
 def is_final(trainer: Trainer, row: int, done: int) -> bool:
     """Return whether the gradient of a weight is final that is no sum of products."""
-    if trainer.network.program.is_graph:
-        return all(each.kind == "step" for each in trainer.moments[done:])
-    return is_ready(trainer, row, done)
+    left = {each.kind for each in trainer.moments[done:]}
+    return left <= {"step"} if trainer.network.program.is_graph else is_ready(trainer, row, done)
 
 
 def is_ready(trainer: Trainer, row: int, done: int) -> bool:
@@ -240,9 +238,8 @@ def factors_of(
     x = np.ones(samples * len(written))
     if read is not None and numbers.inputs is not None:
         x = numbers.inputs[:, read].astype(np.float64).ravel()
-    if numbers.upstream is None:
-        return x, None
-    return x, numbers.upstream[:, written].astype(np.float64).ravel()
+    g = numbers.upstream
+    return x, None if g is None else g[:, written].astype(np.float64).ravel()
 
 
 # What a user has changed since the last step, and the numbers before.

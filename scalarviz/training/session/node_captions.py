@@ -71,9 +71,8 @@ def numbers_of(ctx: TracedWeight, read: Callable[[Buffer], FloatArray]) -> dict[
 
 def node_name(program: TraceProgram, name: str) -> str:
     """Return the name of a node of a compiled function, by the name of its buffer."""
-    if name == program.outputs.name:
-        return text("captions.end.output.only")
-    return named(program, program.place_of[name])
+    is_end = name == program.outputs.name
+    return text("captions.end.output.only") if is_end else named(program, program.place_of[name])
 
 
 def named(program: TraceProgram, place: int, most: int = LONGEST_FORMULA) -> str:
@@ -279,9 +278,8 @@ def batch_line(ctx: TracedWeight, name: str, row: int, gradients: FloatArray) ->
 
 def of_sample(ctx: TracedWeight, line: CaptionLine) -> CaptionLine:
     """Return a line that says which sample has these numbers, if there are several."""
-    if len(ctx.state.run.targets()) < 2:
-        return line
-    return Piece(text("captions.sample", sample=sample_of(ctx.state)) + ": "), *line
+    sample = Piece(text("captions.sample", sample=sample_of(ctx.state)) + ": ")
+    return line if len(ctx.state.run.targets()) < 2 else (sample, *line)
 
 
 def subject_of(program: TraceProgram, place: int) -> tuple[int, Neuron | None]:

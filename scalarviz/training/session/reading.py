@@ -128,10 +128,9 @@ def output_names(data: DataSet) -> Sequence[str]:
 
 def class_names(data: DataSet, count: int) -> list[str]:
     """Return the names of so many classes, numbered ones where the outputs have no names."""
-    names = output_names(data)
-    if len(names) == count:
-        return [*names]
-    return [text("exhibits.plane.class", number=i) for i in range(count)]
+    names = [*output_names(data)]
+    numbered = [text("exhibits.plane.class", number=i) for i in range(count)]
+    return names if len(names) == count else numbered
 
 
 def side_names(data: DataSet) -> list[str]:

@@ -340,8 +340,11 @@ def samples_that_moved(
 
 def data_set_at(timeline: Timeline) -> int:
     """Return the step from which on the present data set is used."""
-    journal = timeline.branch.journal
-    places = [a.step for a in journal if a.kind == "data" and a.place <= timeline.clock.place]
+    places = [
+        action.step
+        for action in timeline.branch.journal
+        if action.kind == "data" and action.place <= timeline.clock.place
+    ]
     return places[-1] if places and places[-1] < timeline.clock.step else 0
 
 

@@ -487,8 +487,7 @@ class Session:
         film = true_or_false(film, "film")
         self._rests = film or (speed is not None and speed * EVERY < 1.0)
         end = None if until is None else size(until, "until", least=0)
-        begin = self.step_index if film else None
-        self._player.play(self._portion, speed, unit, end, film=begin)
+        self._player.play(self._portion, speed, unit, end, film=self.step_index if film else None)
         if self._rests:
             self.network.bank.fetch()
 
@@ -640,9 +639,10 @@ class Session:
         rate = None if rate is None else checked_rate(rate)
         with self.doing():
             if rate is not None and self.network.bank.frozen[rows].all():
-                many = isinstance(part, Sequence)
-                name = f"each of {len(rows)} weights" if many else shorten(part)
-                name = self.network.name_of(rows[0]) if len(rows) == 1 else name
+                several = (
+                    f"each of {len(rows)} weights" if isinstance(part, Sequence) else shorten(part)
+                )
+                name = self.network.name_of(rows[0]) if len(rows) == 1 else several
                 raise InputError(
                     f"{name} is frozen, so that no rate moves it: write s.freeze(part, False) first"
                 )
@@ -815,8 +815,10 @@ class Session:
     @property
     def stop_conditions(self) -> list[str]:
         """The conditions at which it stops by itself, as texts; `stop_when` sets them."""
-        stops = self.trainer.settings.stops
-        return [each.text + " (lost with its file)" * each.is_lost for each in stops]
+        return [
+            each.text + " (lost with its file)" * each.is_lost
+            for each in self.trainer.settings.stops
+        ]
 
     # The numbers of the current batch.
 

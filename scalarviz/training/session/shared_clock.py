@@ -86,8 +86,11 @@ class SharedClock:
         moments = [session.timeline.here.moments for session in self.sessions]
         found: list[str] = []
         for phase in PHASES:
-            names = [[each.name for each in parts if each.phase == phase] for parts in moments]
-            found += max(names, key=len)
+            names: list[list[str]] = [
+                [each.name for each in parts if each.phase == phase] for parts in moments
+            ]
+            most: list[str] = max(names, key=len)
+            found += most
         return found
 
     @property

@@ -79,8 +79,10 @@ class Stops:
     def marks_of(self, branch: Branch) -> list[Mark]:
         """Return the marks on the way of a branch, in order."""
         last = dict(branch.way())
-        found = [mark for mark in self.marks if mark.step <= last.get(mark.branch, -1)]
-        return sorted(found, key=lambda mark: mark.step)
+        return sorted(
+            (mark for mark in self.marks if mark.step <= last.get(mark.branch, -1)),
+            key=lambda mark: mark.step,
+        )
 
     def most_steps(self, timeline: Timeline, first: int, most: int) -> int:
         """Return how many of some steps from `first` on can be taken at once."""

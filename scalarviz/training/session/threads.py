@@ -147,8 +147,7 @@ class Background:
 
     def raise_error(self) -> None:
         """Raise the error that ended a job and forget it, if there is one."""
-        error = self.take_error()
-        if error is not None:
+        if (error := self.take_error()) is not None:
             raise error
 
     def _work(self) -> None:
@@ -472,10 +471,7 @@ class Player:
             speed = number(speed, "the speed", 0.0, open_low=True)
         self._thread.raise_error()
         weak, begins = WeakMethod(portion), not self._thread.busy
-        if speed is None:
-            job = flat_out(weak, unit, until)
-        else:
-            job = at_speed(weak, unit, until, speed, begins)
+        job = at_speed(weak, unit, until, speed, begins) if speed else flat_out(weak, unit, until)
         if film is not None:
             job = film_first(weak, until, job, film)
         self._thread.start(resting(job, self._session_lock))

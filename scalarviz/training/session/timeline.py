@@ -213,17 +213,15 @@ class Timeline:
     def _steps_until(self, target: Clock) -> int:
         """Return the number of whole steps before the target and before the next action."""
         place = self.branch.next_place(self.clock.place)
-        stop = target.step if place is None else min(target.step, place[0])
-        return stop - self.clock.step
+        return (target.step if place is None else min(target.step, place[0])) - self.clock.step
 
     def _stops_after(self, moment: Clock) -> bool:
         """Whether conditions are looked at on arrival at a moment, the branch's end not yet moved.
 
         They are in steps that are taken for the first time, and in others if `advance` takes them.
         """
-        if not self.trainer.settings.stops or self.asking or self.stops.are_ignored:
-            return False
-        return self.stops.everywhere or moment > self.branch.end
+        can_stop = self.trainer.settings.stops and not (self.asking or self.stops.are_ignored)
+        return bool(can_stop) and (self.stops.everywhere or moment > self.branch.end)
 
     def repair(self) -> None:
         """After an interrupted portion, recompute the numbers that belong to the clock."""
@@ -481,8 +479,7 @@ class Timeline:
 
     def switch(self, branch: Branch) -> None:
         """Switch to another branch: to the same step if the branch reaches it, else to its end."""
-        at_end = branch.end.step <= self.clock.step
-        target = branch.end if at_end else Clock(self.clock.step)
+        target = branch.end if branch.end.step <= self.clock.step else Clock(self.clock.step)
         self.restore(target.step, branch)
         self.forward(target)
 
@@ -654,8 +651,11 @@ def back(timeline: Timeline, count: int, unit: str) -> None:
 def beginnings(timeline: Timeline, unit: str) -> list[int]:
     """Return the operations of the present step at which an operation, or a phase, begins."""
     phases = ["", *(moment.phase for moment in timeline.trainer.moments)]
-    pairs = enumerate(pairwise(phases))
-    return [i for i, (before, phase) in pairs if unit == "operation" or before != phase]
+    return [
+        i
+        for i, (before, phase) in enumerate(pairwise(phases))
+        if unit == "operation" or before != phase
+    ]
 
 
 def after_phase(timeline: Timeline) -> Clock:

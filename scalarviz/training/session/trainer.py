@@ -77,12 +77,9 @@ class Trainer:
         self.run = self._make_run()
 
     def _make_run(self) -> Run:
-        settings = self.settings
-        self.batches = settings.data.batches(settings.batch, self.seed)
-        remark(self.network, settings.data, self.batches)
-        if self.recorded is not None:
-            return self.recorded(self)
-        return self.network.run(self.batches, settings.loss)
+        self.batches = self.settings.data.batches(self.settings.batch, self.seed)
+        remark(self.network, self.settings.data, self.batches)
+        return self.recorded(self) if self.recorded else self.network.run(self.batches, self.loss)
 
     @property
     def loss(self) -> Loss:

@@ -323,5 +323,4 @@ def changed_at(here: Position) -> int:
     place, branch = here.clock.place, here.branch
     coming = branch.actions_at(place)[here.clock.actions :]
     done = (each for each in reversed(branch.journal) if each.place <= place and each not in coming)
-    changes = (each for each in done if each.kind in OF_THE_LOSS)
-    return next((each.step + (each.operation > 0) for each in changes), 0)
+    return next((each.step + (each.operation > 0) for each in done if each.kind in OF_THE_LOSS), 0)

@@ -158,9 +158,8 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
 
     def _seed(self) -> int:
         given = self.random_state
-        if isinstance(given, Integral):
-            return int(given)
-        return int(check_random_state(given).randint(2**31 - 1))
+        is_seed = isinstance(given, Integral)
+        return int(given if is_seed else check_random_state(given).randint(2**31 - 1))
 
     def _begun(self, data: Arrays, seed: int, network: Network | None = None) -> Session:
         """Return a session at its start, of a `network` or a new one."""
