@@ -18,6 +18,7 @@ import pytest
 import scalarviz as sv
 from benchmarks import microgpt as benchmark
 from scalarviz import data
+from scalarviz.base.texts import texts
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.initializers import BIASES, INITIALIZERS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
@@ -180,7 +181,7 @@ TEXTS |= {path.name: path.read_text(encoding="utf-8") for path in (README, *PAGE
 
 
 @pytest.fixture
-def files_of_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def files_of_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The files that commands name, and an end of each command before what takes long."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SCALARVIZ_LANGUAGE", "english")
@@ -196,6 +197,8 @@ def files_of_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"scalarviz.faces.{place}", Mock(side_effect=SystemExit(0)))
     for owner, name in ((watch_scene, "take_steps"), (Session, "advance")):
         monkeypatch.setattr(owner, name, Mock())
+    yield
+    texts.cache_clear()  # of another language, which a command has chosen
 
 
 @pytest.mark.usefixtures("files_of_commands")

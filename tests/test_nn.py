@@ -125,9 +125,8 @@ def test_logits_of_both_signs_are_no_mistake(output: str) -> None:
 
 
 def test_a_batch_larger_than_the_data() -> None:
-    with pytest.warns(UserWarning, match="5 .* 4: .*batch=None") as found:
-        s = sv.Session(network(), (INPUTS, ROWS), batch=5)
-    assert found[0].filename == __file__ and s.trainer.batches.size == 4
+    with pytest.raises(InputError, match="4 samples .* not 5: None"):
+        sv.Session(network(), (INPUTS, ROWS), batch=5)
     sv.Session(network(), (INPUTS, ROWS), batch=4)
 
 

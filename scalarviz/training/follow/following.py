@@ -620,7 +620,7 @@ class Following:
             self._viewer = None
             ended = f"was killed by signal {-code}" if code < 0 else f"ended with the code {code}"
             inform(
-                f"the viewer {ended}; the training goes on and is recorded: "
+                f"the viewer {ended}; the training continues and is recorded: "
                 f"scalarviz open {shorten(self.path)} shows it again"
             )
 
@@ -631,7 +631,7 @@ class Following:
             do(*given, **more)
 
     def give_up(self, error: Exception) -> None:
-        """End the recording, and say why; the training goes on."""
+        """End the recording, and say why; the training continues."""
         self._keeps = False
         if self.lack:
             return
@@ -642,7 +642,7 @@ class Following:
         )
         self.lack = f"recording ended at step {self.steps:,}: {why}"
         with suppress(Exception):  # of a handler of the program
-            inform(f"{shorten(self.path)}: {self.lack}; the training goes on")
+            inform(f"{shorten(self.path)}: {self.lack}; the training continues")
 
 
 def show_record(path: str, in_browser: bool | None, calm: bool, is_temporary: bool) -> Any:

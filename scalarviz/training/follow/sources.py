@@ -203,7 +203,7 @@ class TorchSource:
         self.dtype = dtype_of(self.tensors)
 
     def look(self) -> list[str]:
-        """Read anew what there is if it is not what was read; return names of other parameters.
+        """Read anew if it has other tensors than were read; return names of other parameters.
 
         These are new or gone, or are other tensors, or have another shape.
         """

@@ -28,7 +28,7 @@ from scalarviz.core.precision import Precision
 from scalarviz.core.program import NONE, Operation, Program, columns
 from scalarviz.data import DataSet
 from scalarviz.data.batches import Batches
-from scalarviz.data.data_set import Arrays, TableSet
+from scalarviz.data.data_set import TableSet
 from scalarviz.errors import EngineError, InputError, ShapeError
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def check_fits(data: DataSet, network: Model) -> None:
     pairs = {"inputs": (data.inputs, network.inputs), "outputs": (data.outputs, network.outputs)}
     if differ := [name for name, (has, takes) in pairs.items() if has != takes]:
         hint = ""
-        if isinstance(data, Arrays) and differ == ["outputs"] and data.outputs == 1:
+        if isinstance(data, TableSet) and differ == ["outputs"] and data.outputs == 1:
             labels = data.training[1]
             hint = labels_as_rows(labels, len(labels), network.outputs)
         raise ShapeError(

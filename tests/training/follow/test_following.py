@@ -222,7 +222,7 @@ def test_a_full_disk_ends_the_recording_and_not_the_training(
     with sv.follow(net, path, show=None) as run:
         witness = train(torch, net, 30, torch.optim.SGD(net.parameters(), 0.1), run=run)
     assert run.steps == 30 and "No space left on device" in run.lack and run.lack in repr(run)
-    assert sum("the training goes on" in each for each in caplog.messages) == 1
+    assert sum("the training continues" in each for each in caplog.messages) == 1
     followed = sv.load(path)
     last = len(followed.losses)
     assert 0 < last < 30 and not followed.record.is_done
@@ -261,7 +261,7 @@ def test_any_error_ends_the_recording_and_not_the_training(
         train(torch, net, 4, torch.optim.Adam(net.parameters(), 0.1), run=run)
     assert bits(train(torch, net, 0).copies(), "<f4") == wanted
     assert [each for each in caplog.messages if "goes on" in each] == [
-        f"{sources.shorten(str(path))}: {run.lack}; the training goes on"
+        f"{sources.shorten(str(path))}: {run.lack}; the training continues"
     ]
     assert "MemoryError" in run.lack
 
