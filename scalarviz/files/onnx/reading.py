@@ -14,6 +14,7 @@ from scalarviz.base.messages import inform
 from scalarviz.core.bank import DTYPES
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.layers import Slice
+from scalarviz.core.layers.parameters import own_parameters
 from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.onnx.flows import (
@@ -325,9 +326,9 @@ def build(
     numbers = net.program.workspace
     Budget(budget.limit).take(8 * numbers, f"one sample on its way through {numbers:,} numbers")
     for each in once.values():
-        row = each.layer.first_row
+        arrays = own_parameters(each.layer)
         for parameter in each.parameters:
-            rows = slice(row, row + parameter.values.size)
+            rows = arrays[parameter.role].rows
             with np.errstate(over="ignore"):
                 net.bank.value[rows] = parameter.values.ravel()
             require(
@@ -335,7 +336,6 @@ def build(
                 f"the numbers {shorten(parameter.name)} do not fit into {dtype}",
             )
             net.bank.frozen[rows] = parameter.held or parameter.name in frozen
-            row = rows.stop
         for name, values in each.state.items():
             getattr(each.layer, name)[:] = values
     name_parts(net, graph, target, made, shapes)

@@ -56,17 +56,17 @@ CALLS = {
     "div": "Div", "cat": "Concat", "concat": "Concat", "view": "Reshape", "reshape": "Reshape",
     "mean": "ReduceMean", "sum": "ReduceSum", "amax": "ReduceMax", "squeeze": "Squeeze",
     "unsqueeze": "Unsqueeze", "getitem": "Slice", "chunk": "Split", "sin": "Sin", "cos": "Cos",
-    "exp": "Exp",
+    "exp": "Exp", "expand": "Expand",
 }  # fmt: skip
-SHAPES = {"Identity": "Identity"}
-# Modules that are several operators, each with its inputs and outputs: from x to y.
+# Modules that are operators, one or several, each with its inputs and outputs: from x to y.
 WRITTEN_OUT = {
+    "Identity": (("Identity", "x", "y"),),
     "Tanhshrink": (("Tanh", "x", "tanh"), ("Sub", "x tanh", "y")),
     "GLU": (("Split", "x", "a b"), ("Sigmoid", "b", "gate"), ("Mul", "a gate", "y")),
 }
 OF_ONE = "Add of a parameter", "Mul of a parameter"
 # Modules by names of functions that do the same: "leakyrelu" of leaky_relu.
-MODULES = {kind.lower(): kind for kind in (*ACTIVATIONS, *LAYERS, *SHAPES, *WRITTEN_OUT)}
+MODULES = {kind.lower(): kind for kind in (*ACTIVATIONS, *LAYERS, *WRITTEN_OUT)}
 BATCH_NORMS = {"BatchNorm1d", "BatchNorm2d"}
 LEFT_OUT = {"inplace", "training", "dtype", "_stacklevel"}  # arguments that modules have not
 
@@ -179,7 +179,7 @@ def module_step(
     upstream  gradient with respect to the outputs
     learning  whether batch norms that are not frozen use the batch; nothing is dropped
     """
-    before = [(each, each.training, getattr(each, "eps", 0.0)) for each in model.modules()]
+    before = [(each, {**vars(each)}) for each in model.modules()]
     parameters = {id(each): name for name, each in model.named_parameters()}
     copies: dict[int, Any] = {}
     arrays = {}
@@ -192,21 +192,19 @@ def module_step(
                 arrays[name] = copies.setdefault(id(each), copy)
                 arrays[name].requires_grad_(id(each) in parameters)
         try:
-            for each, _, eps in before:
+            for each, _ in before:
                 of_each = [p.requires_grad for p in each.parameters(recurse=False)]
                 moves = type(each).__name__ in BATCH_NORMS and (any(of_each) or not of_each)
                 each.training = learning and moves
-                if eps is None:
+                if getattr(each, "eps", 0.0) is None:
                     each.eps = described(each)["eps"]  # float64 would choose another one
             tensors = tuple(map(torch.from_numpy, given))
             found = torch.func.functional_call(model, arrays, tensors, tie_weights=False).reshape(
                 SAMPLES, -1
             )
         finally:
-            for each, mode, eps in before:
-                each.training = mode
-                if eps is None:
-                    each.eps = None
+            for each, attributes in before:
+                vars(each).update(attributes)
         shape = tuple(found.shape)
         require(
             shape == upstream.shape,
@@ -224,14 +222,12 @@ def module_step(
 
 def rows_of(made: Sequence[LayerStep]) -> dict[str, slice]:
     """Return the rows of each trained parameter in the bank by name."""
-    found: dict[str, slice] = {}
-    for step in flat(made):
-        row = step.layer.first_row
-        for each in step.parameters:
-            rows = slice(row, row + each.values.size)
-            found |= {} if each.held else {each.name: rows}
-            row = rows.stop
-    return found
+    return {
+        each.name: own_parameters(step.layer)[each.role].rows
+        for step in flat(made)
+        for each in step.parameters
+        if not each.held
+    }
 
 
 @final
@@ -258,11 +254,10 @@ class Traced:
 
     def graph(self) -> ModelGraph:
         (end,) = [node.args[0] for node in self.traced.graph.nodes if node.op == "output"]
-        given = len(self.shapes)
         require(
-            len(self.inputs) == given,
-            f"its forward takes {len(self.inputs)} inputs, and the example has {given}: pass a "
-            "tuple with a batch of each",
+            len(self.inputs) == len(self.shapes),
+            f"its forward takes {len(self.inputs)} inputs, and the example has "
+            f"{len(self.shapes)}: pass a tuple with a batch of each",
         )
         ports = zip(self.inputs, self.shapes, strict=True)
         require(isinstance(end, self.torch.fx.Node), "its forward returns several values")
@@ -289,20 +284,16 @@ class Traced:
 
     def attribute(self, node: Any) -> None:
         """Keep a parameter or buffer that forward uses without a module."""
-        home, _, name = node.target.rpartition(".")
-        found = getattr(self.modules[home], name)
+        found = operator.attrgetter(node.target)(self.traced)
         self.constant(node.name, found)
         if id(found) in self.names:
             self.trained[node.name] = self.names[id(found)]
-            self.constants[node.name] = replace(
-                self.constants[node.name], name=self.names[id(found)]
-            )
 
     def constant(self, name: str, numbers: Any) -> str:
-        """Keep numbers under a name; return it."""
+        """Keep numbers under a name; return it. A parameter also has the name in its module."""
         tensor = self.torch.as_tensor(numbers).detach().cpu()
         tensor = tensor.float() if tensor.element_size() < 4 else tensor  # numpy has no bfloat16
-        self.constants[name] = Constant(name, Given(tensor.numpy()))
+        self.constants[name] = Constant(self.names.get(id(numbers), name), Given(tensor.numpy()))
         return name
 
     def add(self, kind: str, node: Any, inputs: Sequence[str], name: str, **more: Any) -> None:
@@ -317,9 +308,6 @@ class Traced:
             "affine=True",
         )
         value = node.args[0].name if node.args else next(iter(node.kwargs.values())).name
-        if kind in SHAPES:
-            self.add(kind, node, [value], name)
-            return
         if kind == "Flatten" and settings["end_dim"] == -1:
             sizes = self.constant(f"{node.name}.sizes", [0] * settings["start_dim"] + [-1])
             self.add("Reshape", node, [value, sizes], name)
@@ -327,14 +315,11 @@ class Traced:
         if kind in WRITTEN_OUT:
             self.write_out(kind, name, value, node.name, settings.get("dim"))
             return
-        arrays = {**dict(module.named_parameters()), **dict(module.named_buffers())}
         roles = {
-            role: self.names.get(id(each), f"{name}.{role}")
-            for role, each in arrays.items()
+            role: self.constant(self.names.get(id(each), f"{name}.{role}"), each)
+            for role, each in (*module.named_parameters(), *module.named_buffers())
             if each.ndim
         }
-        for role, whole in roles.items():
-            self.constant(whole, arrays[role])
         self.add(kind, node, [value, *roles.values()], name, settings=settings, roles=[*roles])
 
     def write_out(self, kind: str, name: str, x: str, y: str, dim: int | None) -> None:
@@ -362,12 +347,10 @@ class Traced:
         if word == "Concat":
             dim = rest[0] if rest else node.kwargs.get("dim", 0)
             self.add(word, node, [each.name for each in first], node.name, axis=dim)
-        elif word == "expand":
-            given = self.constant(f"{node.name}.sizes", [1, *rest[1:]])
-            self.add("Expand", node, [first.name, given], node.name)
-        elif word == "Reshape":
+        elif word in ("Reshape", "Expand"):
             sizes = rest[0] if rest and isinstance(rest[0], (tuple, list)) else rest
-            whole = [0 if not i and not isinstance(n, int) else n for i, n in enumerate(sizes)]
+            batch = [1 if word == "Expand" else n if isinstance(n, int) else 0 for n in sizes[:1]]
+            whole = [*batch, *sizes[1:]]
             given = self.constant(f"{node.name}.sizes", whole)
             self.add(word, node, [first.name, given], node.name)
         elif word == "Slice" and name_of(first) == "chunk":
@@ -588,8 +571,10 @@ class Writer:
         if isinstance(layer, TwoBranches):
             self.branches(layer, names.get("layers", []), f"{usual}.")
             return
-        if type(layer).__name__ not in (*BACK, "Activation", "Affine", "Slice", "Spread"):
-            raise InputError(f"PyTorch has no {type(layer).__name__}: save the network as .onnx")
+        require(
+            type(layer).__name__ in (*BACK, "Activation", "Affine", "Slice", "Spread"),
+            f"PyTorch has no {type(layer).__name__}: save the network as .onnx",
+        )
         name = self.named(layer, self.name_of(layer, names) or usual)
         if isinstance(layer, Affine):
             self.scale(layer, name, names)
@@ -668,8 +653,7 @@ class Writer:
         )
         if kind == "gelu_tanh":
             module, more = "GELU", {"approximate": "tanh"}
-        if module is None:
-            raise InputError(f"PyTorch has no {layer.activation}: choose another activation")
+        require(module, f"PyTorch has no {layer.activation}: choose another activation")
         self.call(self.named(layer, f"{name}_{kind}"), getattr(self.torch.nn, module)(**more))
 
     def see(self, shape: Shape) -> None:

@@ -44,6 +44,7 @@ from scalarviz.core.layers import (
 )
 from scalarviz.core.layers.dense import PerceptronLayer
 from scalarviz.core.layers.nested import TwoBranches
+from scalarviz.core.layers.parameters import own_parameters
 from scalarviz.core.program import Windows
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, replace_file
@@ -163,11 +164,9 @@ class LayerContext(Generic[LayerT]):
         """Store an array of the layer; return its name."""
         return self.writer.store_once(self.layer, role, self.called(role, f".{role}"), array)
 
-    def rows(self, role: str, first: int, shape: Shape) -> str:
-        """Store parameters of the layer, from its bank index `first` on; return their name."""
-        begin = self.layer.first_row + first
-        values = self.writer.net.bank.value[begin : begin + int(np.prod(shape))]
-        return self.numbers(role, values.reshape(shape))
+    def rows(self, role: str, shape: Shape) -> str:
+        """Store the parameters of a role in a shape; return their name."""
+        return self.numbers(role, own_parameters(self.layer)[role].value.reshape(shape))
 
     def activate(self, role: str, ending: str) -> None:
         """Write the layer's activation, if it has one."""
@@ -222,7 +221,7 @@ def dense(at: LayerContext[Dense]) -> None:
     matrix = layer.kernel
     form = at.names.get("form", "Gemm")
     weight = at.numbers("weight", matrix if form == "Gemm" else matrix.T)
-    bias = [at.rows("bias", matrix.size, (layer.outputs,))] if layer.has_bias else []
+    bias = [at.rows("bias", (layer.outputs,))] if layer.has_bias else []
     out: Shape = (layer.outputs,)
     if form == "MatMul":
         writer.node("MatMul", at.name, writer.current, weight, shape=out)
@@ -238,9 +237,9 @@ def convolution(at: LayerContext[Conv1d | Conv2d]) -> None:
     layer, shape = at.layer, at.layer.kernel.shape
     sides = len(shape) - 2
     at.writer.see((layer.shape[0], *layer.shape[-sides:]), at.name)
-    inputs = [at.writer.current, at.rows("weight", 0, shape)]
+    inputs = [at.writer.current, at.rows("weight", shape)]
     if layer.has_bias:
-        inputs.append(at.rows("bias", int(np.prod(shape)), (layer.channels,)))
+        inputs.append(at.rows("bias", (layer.channels,)))
     made, more = (layer.channels, *layer.output_shape[-sides:]), windows(layer.windows, sides)
     at.writer.node("Conv", at.name, *inputs, shape=made, group=layer.groups, **more)
     at.activate("activation", at.ending)
@@ -281,8 +280,8 @@ def batch_norm(at: LayerContext[BatchNorm]) -> None:
     of_each = (layer.features,)
     inputs = (
         at.writer.current,
-        at.rows("weight", 0, of_each),
-        at.rows("bias", layer.features, of_each),
+        at.rows("weight", of_each),
+        at.rows("bias", of_each),
         at.numbers("mean", layer.running_mean),
         at.numbers("variance", layer.running_variance),
     )
@@ -295,8 +294,8 @@ def affine(at: LayerContext[Affine | GroupNorm]) -> None:
     if not layer.input_shape:
         writer.flat(at.name)
     of_each: Shape = (layer.features, 1, 1) if layer.input_shape else (layer.features,)
-    writer.node("Mul", at.name, writer.current, at.rows("weight", 0, of_each))
-    shift = at.rows("bias", layer.features, of_each)
+    writer.node("Mul", at.name, writer.current, at.rows("weight", of_each))
+    shift = at.rows("bias", of_each)
     writer.node("Add", at.called("add", ".add"), writer.current, shift)
 
 
@@ -305,8 +304,8 @@ def layer_norm(at: LayerContext[LayerNorm]) -> None:
     shape = writer.shape
     inputs = (
         writer.current,
-        at.rows("weight", 0, shape),
-        at.rows("bias", layer.inputs, shape),
+        at.rows("weight", shape),
+        at.rows("bias", shape),
     )
     writer.node("LayerNormalization", at.name, *inputs, axis=-len(shape), epsilon=layer.eps)
 
@@ -334,7 +333,7 @@ def rms_norm(at: LayerContext[RMSNorm]) -> None:
     writer.node("Add", at.called("sum", ".sum"), writer.current, eps)
     root = writer.node("Sqrt", at.called("root", ".root"))
     writer.node("Div", at.called("quotient", ".quotient"), x, root, shape=row)
-    writer.node("Mul", at.name, writer.current, at.rows("weight", 0, row))
+    writer.node("Mul", at.name, writer.current, at.rows("weight", row))
 
 
 def of_row(operator: str, at: LayerContext[Layer]) -> None:
@@ -374,19 +373,17 @@ def prelu(at: LayerContext[PReLU]) -> None:
             f"{layer} has {layer.counts[0]} slopes, and ONNX has one, or one for each of "
             f"{shape[0]} channels or features: make PReLU with one of these"
         )
-    slopes = at.rows("weight", 0, (layer.counts[0], *[1] * (len(shape) - 1)))
+    slopes = at.rows("weight", (layer.counts[0], *[1] * (len(shape) - 1)))
     at.writer.node("PRelu", at.name, at.writer.current, slopes)
 
 
 def elementwise(at: LayerContext[Elementwise]) -> None:
     """Write a formula with parameters by its source, with a number for each feature."""
-    layer, writer, row = at.layer, at.writer, at.layer.first_row
-    given = []
-    for key, count in zip(layer.formula.parameters, layer.counts, strict=True):
-        numbers = layer.bank.value[row : row + count]
-        row += count
-        wide = np.repeat(numbers, layer.inputs // count).reshape(writer.shape)
-        given.append(at.numbers(key, wide if count > 1 else numbers[0]))
+    layer, writer, given = at.layer, at.writer, []
+    for key, each in own_parameters(layer).items():
+        numbers = each.value.ravel()
+        wide = np.repeat(numbers, layer.inputs // numbers.size).reshape(writer.shape)
+        given.append(at.numbers(key, wide if numbers.size > 1 else numbers[0]))
     writer.place = at.name
     writer.current = writer.formula(layer.formula.value, writer.current, *given)
 
