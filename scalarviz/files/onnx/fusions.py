@@ -144,14 +144,11 @@ def written_out(node: GraphNode, uses: Uses) -> Fused | None:
         inputs = [named.pop(name) for name in pattern.inputs.split() if name in named]
         numbers = [uses.number(name) for name in named.values()]
         times = Counter(each.outputs[0] for each in inner)
-        if any(uses.counts[name] != count for name, count in times.items()):
+        is_alone = all(uses.counts[name] == count for name, count in times.items())
+        if not is_alone or not uses.constants.keys() >= set(inputs):
             continue
-        if not uses.constants.keys() >= set(inputs):
-            continue
-        attributes: dict[str, Any] = {}
-        for each in nodes:
-            attributes |= each.attributes
-        attributes |= pattern.attributes
+        given = *[each.attributes for each in nodes], pattern.attributes
+        attributes = {name: value for each in given for name, value in each.items()}
         if numbers:
             first = numbers[0]
             if first is None or not all(
@@ -162,15 +159,10 @@ def written_out(node: GraphNode, uses: Uses) -> Fused | None:
             attributes["beta"] = shortest(first)
         roles = zip(pattern.roles.split(), nodes, strict=False)
         parts = {role: each.name for role, each in roles if role != "-"}
-        made = GraphNode(
-            pattern.operator,
-            parts.pop("node"),
-            (x, *inputs),
-            node.outputs,
-            attributes,
-            parts | named,
-        )
-        return made, inner
+        name = parts.pop("node")
+        return GraphNode(
+            pattern.operator, name, (x, *inputs), node.outputs, attributes, parts | named
+        ), inner
     return None
 
 
@@ -303,8 +295,7 @@ def followed_alike(steps: Sequence[LayerStep]) -> dict[str, bool]:
 
 def nested(step: LayerStep, depth: int) -> LayerStep:
     """Return the layer of inner steps; raise InputError if they are nested too deep."""
-    if depth > MOST_DEPTH:
-        raise InputError(f"{step.kind.__name__}s are nested more than {MOST_DEPTH} deep")
+    require(depth <= MOST_DEPTH, f"{step.kind.__name__}s are nested more than {MOST_DEPTH} deep")
     first = as_made(step.inner[: step.first], depth) if step.first else []
     inner = (*first, *as_made(step.inner[step.first :], depth))
     try:

@@ -162,8 +162,7 @@ def a_text(name: Any) -> str:
 
 def a_name(name: Any) -> str:
     """Return a name, or raise InputError if it is too long."""
-    if len(a_text(name)) > LONGEST:
-        raise InputError(f"it is damaged: {shorten(name)} is no name")
+    require(len(a_text(name)) <= LONGEST, f"it is damaged: {shorten(name)} is no name")
     return str(name)
 
 
@@ -439,7 +438,9 @@ def weigh(data: bytes, limit: int) -> None:
     waiting = [(0, len(data), the_package().ModelProto.DESCRIPTOR)]
     while waiting:
         place, end, message = waiting.pop()
-        fields = known.setdefault(message.full_name, fields_of(message))
+        fields = known.setdefault(
+            message.full_name, {field.number: field.message_type for field in message.fields}
+        )
         while place < end:
             key, place = number_at(data, place, end)
             how = key & 7
@@ -461,10 +462,6 @@ def weigh(data: bytes, limit: int) -> None:
                 Budget(limit).allow(parts, "parts or more", PART)
         if place != end:
             raise broken()
-
-
-def fields_of(message: Any) -> Fields:
-    return {field.number: field.message_type for field in message.fields}
 
 
 def number_at(data: bytes, place: int, end: int) -> tuple[int, int]:

@@ -475,17 +475,15 @@ def linear(at: NodeContext, coefficients: list[float], intercepts: list[float]) 
     inputs, outputs = flow.shape[0], len(intercepts)
     numbers = [np.array(each, np.float64) for each in (coefficients, intercepts)]
     require(
-        outputs and numbers[0].size == inputs * outputs and all(map(is_finite, numbers)),
+        outputs
+        and numbers[0].size == inputs * outputs
+        and all(np.isfinite(each).all() for each in numbers),
         f"its coefficients are not {outputs} rows of {inputs}",
     )
     names = {**at.names, "form": "Gemm"}
     roles = (("weight", numbers[0], True), ("bias", numbers[1], False))
     parameters = [Parameter(role, f"{at.node.name}.{role}", v, m) for role, v, m in roles]
     return flow.then(Dense(inputs, outputs), names, *parameters, shape=(outputs,))
-
-
-def is_finite(numbers: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> bool:
-    return bool(np.isfinite(numbers).all())
 
 
 def normalizer(at: NodeContext) -> Flow:

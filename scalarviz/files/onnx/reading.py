@@ -118,8 +118,7 @@ def end(graph: ModelGraph, output: str | None) -> str:
     ]
     if len(outputs) == 1:
         return outputs[0]
-    if outputs:
-        raise InputError(f"it has several outputs, {shorten(outputs)}: choose one with output=")
+    require(not outputs, f"it has several outputs, {shorten(outputs)}: choose one with output=")
     odd = [(node, unknown(node)) for node in graph.nodes if reader(node.operator) is None]
     raise InputError("it has no output of numbers", *list_of(odd))
 

@@ -647,7 +647,7 @@ class Writer:
         if kind in FUNCTIONS:
             self.value = self.graph.call_function(getattr(self.torch, kind), (self.value,))
             return
-        module = next((each for each, ours in ACTIVATIONS.items() if ours == kind), None)
+        module: Any = next((each for each, ours in ACTIVATIONS.items() if ours == kind), None)
         more: dict[str, Any] = dict(
             zip(GIVEN.get(kind, ()), map(float, numbers.split(",")), strict=True) if numbers else ()
         )

@@ -15,13 +15,13 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, shorten
+from scalarviz.base.checks import require, shorten
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.formula_trees import UnwritableError
 from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.losses import Loss, LossRow, by_nothing
 from scalarviz.core.formulas.optimizers import clip, regularize
-from scalarviz.core.layers.parameters import ParameterArray, named_layers, state_arrays
+from scalarviz.core.layers.parameters import named_layers, state_arrays
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.program import NONE, Buffer, Operation, Windows, parametric_counts
 from scalarviz.errors import InputError
@@ -186,21 +186,18 @@ class StepWriter:
         step = made.put("Add", taken, made.number(1.0, "float64"))
         made.result(f"{NEW}steps", step, (), "float64")
         rest: list[str | float] = [lr, *optimizer.settings.values(), *self._constants(step)]
+        kept = bank.slot_block(optimizer.row.slots)  # by the optimizer, for all parameters
         for first, array in self.arrays.items():
-            made.place = f"step/{array.name}"
-            slots = []
-            for slot, numbers in zip(optimizer.row.slots, self._slots(array), strict=True):
-                slots.append(made.given(f"{array.name} {slot}", array.shape, numbers))
+            made.place, shape = f"step/{array.name}", array.shape
+            slots = [
+                made.given(f"{array.name} {slot}", shape, each[array.rows].reshape(shape).copy())
+                for slot, each in zip(optimizer.row.slots, kept, strict=True)
+            ]
             names = [self.parameters[first], *slots]
             g = None if array.frozen else self.gradients.get(first)
             moved = names if g is None else self._moved(names, g, rest)
             for name, now in zip(names, moved, strict=True):
                 made.result(f"{NEW}{name}", now, array.shape)
-
-    def _slots(self, array: ParameterArray) -> list[FloatArray]:
-        """Return what the optimizer has kept for an array of parameters."""
-        block = self.net.bank.slot_block(self.optimizer.row.slots)
-        return [each[array.rows].reshape(array.shape).copy() for each in block]
 
     def _constants(self, step: str) -> list[str]:
         """Return the constants of a step, which are computed in float64."""
@@ -254,8 +251,7 @@ def check_step(session: Session) -> None:
         arrays = [array for _, array in net.named_parameters()]
         some = [each for each in arrays if net.bank.frozen[each.rows].any() and not each.frozen]
         why = f"only a part of {some[0].name} is frozen" if some else ""
-    if why:
-        raise InputError(f"this training cannot be saved as a step of plain operators: {why}")
+    require(not why, f"this training cannot be saved as a step of plain operators: {why}")
 
 
 @final

@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar, final
 
 import numpy as np
 
-from scalarviz.base.checks import Shape, shorten
+from scalarviz.base.checks import Shape, require, shorten
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.elementary import pi
 from scalarviz.core.formulas.formula_trees import Tree, UnwritableError, function_tree
@@ -91,11 +91,11 @@ def write_model(onnx: Any, graph: Any, path: Path) -> None:
 def check_layers(layers: Iterable[Layer]) -> None:
     """Raise InputError for layers or activations that ONNX lacks; it lists all of them."""
     odd = list(dict.fromkeys(odd_parts(layers)))
-    if odd:
-        raise InputError(
-            f"ONNX has no operator for {', '.join(odd)}: choose other layers and activations to "
-            "save it there"
-        )
+    require(
+        not odd,
+        f"ONNX has no operator for {', '.join(odd)}: choose other layers and activations to "
+        "save it there",
+    )
 
 
 def check_places(layers: Sequence[Layer]) -> None:
@@ -104,11 +104,11 @@ def check_places(layers: Sequence[Layer]) -> None:
     A reader recognizes a shared layer by its matrix, because equal vectors are often merged.
     """
     for layer, places in Counter(layers).items():
-        if places > 1 and layer.size and not has_matrix(layer):
-            raise InputError(
-                f"{layer} is used in more than one place, which an ONNX file cannot express: "
-                "give each place a layer of its own to save it there"
-            )
+        require(
+            places == 1 or not layer.size or has_matrix(layer),
+            f"{layer} is used in more than one place, which an ONNX file cannot express: "
+            "give each place a layer of its own to save it there",
+        )
 
 
 def has_matrix(layer: Layer) -> bool:
@@ -368,11 +368,11 @@ def activation(at: LayerContext[Layer]) -> None:
 def prelu(at: LayerContext[PReLU]) -> None:
     """Write the slopes of PReLU: one, or one for each channel or feature."""
     layer, shape = at.layer, at.writer.shape
-    if layer.counts[0] not in (1, shape[0]):
-        raise InputError(
-            f"{layer} has {layer.counts[0]} slopes, and ONNX has one, or one for each of "
-            f"{shape[0]} channels or features: make PReLU with one of these"
-        )
+    require(
+        layer.counts[0] in (1, shape[0]),
+        f"{layer} has {layer.counts[0]} slopes, and ONNX has one, or one for each of "
+        f"{shape[0]} channels or features: make PReLU with one of these",
+    )
     slopes = at.rows("weight", (layer.counts[0], *[1] * (len(shape) - 1)))
     at.writer.node("PRelu", at.name, at.writer.current, slopes)
 
