@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import shorten
+from scalarviz.base.checks import require, shorten
 from scalarviz.base.messages import visible
 from scalarviz.core.bank import Bank, Dtype
 from scalarviz.core.bank_arrays import number_on
@@ -125,11 +125,11 @@ def move_to_bank(leaves: Sequence[Value], dtype: Dtype) -> tuple[Bank, BankRows]
     if first is None:
         return new_bank(leaves, dtype), np.arange(len(leaves))
     bank = first[0]
-    if bank.dtype != dtype:
-        raise InputError(
-            f"the parameters of a compiled function are {bank.dtype} already, since they are in "
-            f"a bank: pass dtype={bank.dtype!r}"
-        )
+    require(
+        bank.dtype == dtype,
+        f"the parameters of a compiled function are {bank.dtype} already, since they are in "
+        f"a bank: pass dtype={bank.dtype!r}",
+    )
     return bank, np.array([place[1] for place in places if place])
 
 

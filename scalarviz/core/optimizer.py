@@ -23,7 +23,7 @@ from typing import (
 import numpy as np
 
 from scalarviz.base.attributes import set_known, unknown
-from scalarviz.base.checks import FloatArray, answered, number, shorten
+from scalarviz.base.checks import FloatArray, answered, number, require, shorten
 from scalarviz.base.near_names import PARAMETERS, meaning, plain, text_of
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, OptimizerRow, Schedule, clip, regularize
@@ -194,10 +194,11 @@ class Optimizer:
             for key, value in (known | (settings or {})).items()
         }
         for key, value in self.settings.items():
-            if key in BELOW_1 and value >= 1.0:
-                raise InputError(f"{key} must be below 1, not {value:g}")
-            if key == "eps" and value == 0.0:
-                raise InputError("eps must be above 0, so that nothing is divided by 0")
+            require(key not in BELOW_1 or value < 1.0, f"{key} must be below 1, not {value:g}")
+            require(
+                key != "eps" or value != 0.0,
+                "eps must be above 0, so that nothing is divided by 0",
+            )
         self._lr = number(lr, "the learning rate", 0.0)
         self.schedule = schedule
         self.l1 = number(l1, "l1", 0.0)

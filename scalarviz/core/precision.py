@@ -7,9 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from scalarviz.base.checks import answers, number, size, true_or_false
+from scalarviz.base.checks import answers, number, require, size, true_or_false
 from scalarviz.core.formulas.formula import pick
-from scalarviz.errors import InputError
 
 PRECISIONS: dict[str, str] = {"full": "full", "mixed": "mixed"}
 
@@ -42,8 +41,10 @@ class Precision:
 
     def __post_init__(self) -> None:
         pick(PRECISIONS, self.name, "precision")
-        if isinstance(self.loss_scale, (bool, np.bool_)):  # probably meant as `dynamic`
-            raise InputError(f"the loss scale must be a number, not {self.loss_scale}")
+        require(
+            not isinstance(self.loss_scale, (bool, np.bool_)),
+            f"the loss scale must be a number, not {self.loss_scale}",
+        )
         # Files store these, so numpy scalars become Python numbers.
         for name, checked in (
             ("loss_scale", number(self.loss_scale, "the loss scale", 0.0, open_low=True)),

@@ -28,10 +28,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from scalarviz.base.checks import require
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.formula import pick, table
 from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ROW_FORMULAS
-from scalarviz.errors import InputError
 
 NONE = -1  # first row of parameters that an operation lacks
 OVERFLOW = -2  # in place of the row of a bad gradient: an update is not finite
@@ -511,11 +511,11 @@ class Program:
             pick(formulas, formula, f"formula of the kind {kind}")
         label = f"{self.layer}{self.part}"
         target = self.buffer(f"{formula or kind} {label}", size, shape)
-        if target.name in [each.target.name for each in self.operations]:
-            raise InputError(
-                f"layer {label} has two operations named {target.name!r}: write "
-                'program.part += ".1" before the second one, or give its formula another name'
-            )
+        require(
+            target.name not in [each.target.name for each in self.operations],
+            f"layer {label} has two operations named {target.name!r}: write "
+            'program.part += ".1" before the second one, or give its formula another name',
+        )
         ours = weights, biases, settings, self.layer, label, state, held_by, own
         self.operations.append(Operation(kind, formula, sources or (self.outputs,), target, *ours))
         self.outputs = target

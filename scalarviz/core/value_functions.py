@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from scalarviz.base.checks import answered, shorten
+from scalarviz.base.checks import answered, require, shorten
 from scalarviz.core import value_graph
 from scalarviz.core.value import Operand, Value
 from scalarviz.errors import InputError
@@ -41,8 +41,7 @@ def lookup(rows: Sequence[Any], index: Operand) -> Any:
     Raises InputError for any other index, and for lists of different lengths.
     """
     widths = {len(row) if isinstance(row, (list, tuple)) else 0 for row in rows}
-    if len(widths) != 1:
-        raise InputError(f"lookup takes rows of one length, and here are {sorted(widths)}")
+    require(len(widths) == 1, f"lookup takes rows of one length, and here are {sorted(widths)}")
     if not isinstance(index, Value) or not index._is_recorded:
         number = index.data if isinstance(index, Value) else index
         if number not in range(len(rows)):

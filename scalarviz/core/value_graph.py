@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, final
 
 import numpy as np
 
-from scalarviz.base.checks import shorten
+from scalarviz.base.checks import require, shorten
 from scalarviz.base.messages import caution
 from scalarviz.core.formulas.arithmetic import COMPARISONS, OPERATIONS, no_gradient, one
 from scalarviz.core.formulas.formula import Formula, Target
@@ -234,16 +234,16 @@ def total(gradient: Any, more: Value) -> Value:
 def refuse_own(made: list[Value]) -> None:
     """Raise InputError if a derivative cannot be an expression, before any gradient is changed."""
     for value in made:
-        if not all(x._takes_values for x in value._inputs):
-            raise InputError(
-                "the gradient of a Weight is a number in its bank and cannot be an expression: "
-                "leave out create_graph, or use Value(w.value) in its place"
-            )
-        if not value._formula.partials:
-            raise InputError(
-                f"the derivative of your own operation {value._op!r} is not known as an expression:"
-                " leave out create_graph, or make it of the operations that Value has"
-            )
+        require(
+            all(x._takes_values for x in value._inputs),
+            "the gradient of a Weight is a number in its bank and cannot be an expression: "
+            "leave out create_graph, or use Value(w.value) in its place",
+        )
+        require(
+            value._formula.partials,
+            f"the derivative of your own operation {value._op!r} is not known as an expression:"
+            " leave out create_graph, or make it of the operations that Value has",
+        )
 
 
 # Copies and pickles of Values, without recursion, since graphs are deeper than Python's stack. A
@@ -351,11 +351,11 @@ class Ancestors:
 
     def __reduce__(self) -> tuple[Any, ...]:
         made = made_values(self.value, self.written.known)
-        if len(made) > MOST_EXPRESSIONS and any(is_expression(value.grad) for value in made):
-            raise InputError(
-                f"the gradients of these {len(made):,} Values are expressions, which refer to each "
-                "other: call zero_grad() before they are pickled"
-            )
+        require(
+            not (len(made) > MOST_EXPRESSIONS and any(is_expression(value.grad) for value in made)),
+            f"the gradients of these {len(made):,} Values are expressions, which refer to each "
+            "other: call zero_grad() before they are pickled",
+        )
         self.written.due.update(made)
         return last, tuple(made)
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import answered, as_floats, check_signature, number
+from scalarviz.base.checks import answered, as_floats, check_signature, number, require
 from scalarviz.core.formulas.elementary import sqrt
 from scalarviz.core.formulas.formula import Target, given, pick, table
 from scalarviz.core.formulas.randomness import (
@@ -26,7 +26,6 @@ from scalarviz.core.formulas.randomness import (
     unit,
     unit_pairs,
 )
-from scalarviz.errors import InputError
 
 # Rows drawn at once. Larger arrays leave a core's cache, and the system gives and takes back their
 # memory at every operation, which takes two or three times as long.
@@ -155,10 +154,14 @@ class Init:
         self._check()
 
     def _check(self) -> None:
-        if self.settings.get("low", 0.0) > self.settings.get("high", 0.0):
-            raise InputError(f"low must not be above high in {self!r}")
-        if self.settings.get("deviation", 0.0) < 0.0:
-            raise InputError(f"the deviation must not be negative in {self!r}")
+        require(
+            not (self.settings.get("low", 0.0) > self.settings.get("high", 0.0)),
+            f"low must not be above high in {self!r}",
+        )
+        require(
+            not (self.settings.get("deviation", 0.0) < 0.0),
+            f"the deviation must not be negative in {self!r}",
+        )
 
     @staticmethod
     def of(init: str | Init | Callable[..., Any]) -> Init:
@@ -205,11 +208,11 @@ class Init:
                 law.function(np.random.default_rng([seed, first]), sides),
                 f"what the initializer {law.name} returned",
             )
-            if found.shape != sides or not np.isfinite(found).all():
-                raise InputError(
-                    f"the initializer {law.name} returned an array of shape {found.shape} for the "
-                    f"shape {sides}, or numbers that are not finite: return one for each weight"
-                )
+            require(
+                found.shape == sides and np.isfinite(found).all(),
+                f"the initializer {law.name} returned an array of shape {found.shape} for the "
+                f"shape {sides}, or numbers that are not finite: return one for each weight",
+            )
             rows[:] = found.ravel()
             return
         for start in range(0, len(rows), PORTION):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, check_signature, number, shorten
+from scalarviz.base.checks import FloatArray, check_signature, number, require, shorten
 from scalarviz.core.formulas.formula import pick, table
 from scalarviz.core.formulas.losses import Loss, Weights
 from scalarviz.errors import InputError
@@ -210,8 +210,10 @@ def rows_of_metrics(metrics: object) -> dict[str, MetricRow]:
         if each == LOSS:
             continue
         row = own_metric(each) if callable(each) else pick(METRICS, each, "metric")
-        if row.name in found:
-            raise InputError(f"two metrics are called {row.name!r}: give one another name")
+        require(
+            row.name not in found,
+            f"two metrics are called {row.name!r}: give one another name",
+        )
         found[row.name] = row
     return found
 
@@ -219,11 +221,13 @@ def rows_of_metrics(metrics: object) -> dict[str, MetricRow]:
 def own_metric(function: Callable[[FloatArray, FloatArray], float]) -> MetricRow:
     """Return the row of a function of the user; raise InputError if it cannot be one."""
     name = str(getattr(function, "__name__", type(function).__name__))
-    if not name.isidentifier() or name in (LOSS, "step", *METRICS) or name.startswith(HELD_OUT):
-        raise InputError(
-            f"a metric of your own cannot be called {shorten(name)}: write it as a function with a "
-            "name of its own, def share_above(predictions, targets): ..."
-        )
+    require(
+        name.isidentifier()
+        and name not in (LOSS, "step", *METRICS)
+        and not name.startswith(HELD_OUT),
+        f"a metric of your own cannot be called {shorten(name)}: write it as a function with a "
+        "name of its own, def share_above(predictions, targets): ...",
+    )
     arguments = ["predictions", "targets"]
     check_signature(function, arguments, f"the metric {name}", f"def {name}(predictions, targets)")
     return MetricRow(name, function, is_own=True)

@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, number, shorten, size
+from scalarviz.base.checks import FloatArray, number, require, shorten, size
 from scalarviz.core.formulas.activations import activation_row
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.initializers import Init
@@ -165,11 +165,11 @@ def counts_of(row: ParametricFormula, features: int, parameters: object) -> tupl
         )
     counts = tuple([size(given.get(key, 1), f"the numbers of {key}") for key in names])
     for key, count in zip(names, counts, strict=True):
-        if features % count:
-            raise InputError(
-                f"{features} numbers cannot share {count} of {key} evenly: give 1, {features}, or "
-                f"another number that divides {features}"
-            )
+        require(
+            features % count == 0,
+            f"{features} numbers cannot share {count} of {key} evenly: give 1, {features}, or "
+            f"another number that divides {features}",
+        )
     return counts
 
 
@@ -221,8 +221,10 @@ class Dropout(Layer):
     def check_states(self, states: FloatArray) -> None:
         super().check_states(states)
         halves = own_states(self, states)
-        if not ((halves == np.floor(halves)) & (halves >= 0) & (halves <= MASK)).all():
-            raise InputError(f"the seed of {self} must be two integers from 0 to 2**32 - 1")
+        require(
+            ((halves == np.floor(halves)) & (halves >= 0) & (halves <= MASK)).all(),
+            f"the seed of {self} must be two integers from 0 to 2**32 - 1",
+        )
 
     def settings(self) -> dict[str, Any]:
         return {"shape": shape_setting(self), "rate": self.rate}

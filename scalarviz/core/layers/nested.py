@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar, final
 
-from scalarviz.base.checks import shorten, size
+from scalarviz.base.checks import require, shorten, size
 from scalarviz.core.formulas.activations import activation_row
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.layers.dense import Dense
@@ -93,10 +93,11 @@ class NestedLayer(Layer):
 
 def check_layers(found: Sequence[Layer], kind: str, example: str) -> None:
     """Raise InputError unless these are layers, at least one, and each once."""
-    if not found or not all(isinstance(layer, Layer) for layer in found):
-        raise InputError(f"{kind} is made of {example}")
-    if len(set(found)) < len(found):
-        raise InputError(f"a layer is used twice in a {kind}: make a second one")
+    require(
+        found and all(isinstance(layer, Layer) for layer in found),
+        f"{kind} is made of {example}",
+    )
+    require(len(set(found)) == len(found), f"a layer is used twice in a {kind}: make a second one")
 
 
 def depth_of(layers: Sequence[Layer]) -> int:
@@ -380,22 +381,24 @@ def as_layers(
             "write Network([3, 8, 3]) or Network([Dense(3, 8), Dense(8, 3)])"
         )
     if all(isinstance(layer, Layer) for layer in layers):
-        if activation is not None or output is not None:
-            raise InputError(
-                "activation= and output= go with a list of sizes: give each layer its own "
-                "activation, such as Dense(3, 8, 'tanh')"
-            )
+        require(
+            activation is None and output is None,
+            "activation= and output= go with a list of sizes: give each layer its own "
+            "activation, such as Dense(3, 8, 'tanh')",
+        )
         return check_chain(tuple(layer for layer in layers if isinstance(layer, Layer)))
     first = layers[0]
     leads = isinstance(first, Layer)  # then sizes after it are Dense layers
-    if not leads and any(isinstance(layer, Layer) for layer in layers):
-        raise InputError(
-            "a network of layers and sizes begins with a layer, which tells the number of inputs: "
-            "write Network([Affine(3), 8, 3]) or Network([Dense(3, 8), Dense(8, 3)])"
-        )
+    require(
+        leads or not any(isinstance(layer, Layer) for layer in layers),
+        "a network of layers and sizes begins with a layer, which tells the number of inputs: "
+        "write Network([Affine(3), 8, 3]) or Network([Dense(3, 8), Dense(8, 3)])",
+    )
     sizes = [size(n, "each size of a network") for n in layers if not isinstance(n, Layer)]
-    if len(sizes) + leads < 2:
-        raise InputError(f"a network needs at least two sizes, inputs and outputs, not {sizes}")
+    require(
+        len(sizes) + leads >= 2,
+        f"a network needs at least two sizes, inputs and outputs, not {sizes}",
+    )
     inner, last = ("linear" if name is None else name for name in (activation, output))
     for name in (inner, last):
         activation_row(name)

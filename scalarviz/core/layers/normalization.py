@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, as_batch, as_floats, number, size
+from scalarviz.base.checks import FloatArray, as_batch, as_floats, number, require, size
 from scalarviz.base.messages import inform
 from scalarviz.core.bank_arrays import number_on
 from scalarviz.core.formulas.elementary import sqrt
@@ -275,8 +275,10 @@ class BatchNorm(ScaledLayer):
 
     def check_states(self, states: FloatArray) -> None:
         super().check_states(states)
-        if (own_states(self, states)[:, self.features :] < 0.0).any():
-            raise InputError(f"a running variance of {self} is below 0")
+        require(
+            not (own_states(self, states)[:, self.features :] < 0.0).any(),
+            f"a running variance of {self} is below 0",
+        )
 
     def lower(self, program: Program) -> None:
         program.set_shape(self.input_shape)
