@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from scalarviz.base.checks import require
 from scalarviz.base.limits import Budget
 from scalarviz.core.formulas.formula import make, pick, table
 from scalarviz.data.data_set import Arrays as Arrays
@@ -26,7 +27,6 @@ from scalarviz.data.texture import TRANSFORMS as TRANSFORMS
 from scalarviz.data.texture import Texture as Texture
 from scalarviz.data.texture import pixel_centres as pixel_centres
 from scalarviz.data.texture import psnr as psnr
-from scalarviz.errors import InputError
 
 __all__ = """
     DATA_SETS MAPS PALETTE TRANSFORMS Arrays Circle DataSet Digits Gaussians Generated Moons
@@ -62,10 +62,10 @@ def remake(name: str, settings: dict[str, Any], budget: Budget | None = None) ->
     Raises InputError if it takes more, or for settings that a file cannot hold.
     """
     kind = pick(DATA_SETS, name, "data set")
-    if isinstance(settings.get("picture"), str) or settings.get("folder") is not None:
-        raise InputError(
-            f"a saved data set {name} must have its pictures in an array, not a path: save it again"
-        )
+    require(
+        not (isinstance(settings.get("picture"), str) or settings.get("folder") is not None),
+        f"a saved data set {name} must have its pictures in an array, not a path: save it again",
+    )
     if budget is not None:
         budget.take(kind.cost(settings), f"its data set {name}")
     return make(kind, settings, f"data set {name!r}")

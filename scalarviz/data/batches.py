@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray, as_floats, shorten, size
+from scalarviz.base.checks import FloatArray, as_floats, require, shorten, size
 from scalarviz.core.formulas.randomness import (
     LARGEST_TABLE,
     STREAM_PICKS,
@@ -141,8 +141,10 @@ class Shuffled(TableBatches):
     def __init__(
         self, inputs: FloatArray, targets: FloatArray, batch: int | None, seed: int = 0
     ) -> None:
-        if len(inputs) > LARGEST_TABLE:
-            raise InputError(f"a table has at most {LARGEST_TABLE:,} samples, not {len(inputs):,}")
+        require(
+            len(inputs) <= LARGEST_TABLE,
+            f"a table has at most {LARGEST_TABLE:,} samples, not {len(inputs):,}",
+        )
         super().__init__(inputs, targets, batch, seed)
 
     def chosen(self, step: int) -> Order:

@@ -21,6 +21,7 @@ from scalarviz.base.checks import (
     check_binary,
     check_labels,
     check_signature,
+    require,
     shorten,
     size,
     true_or_false,
@@ -345,11 +346,11 @@ class TableSet(DataSet):
         )
         self.check_sample(*pair)
         count = len(pair[0]) + (0 if self.added is None else len(self.added[0]))
-        if count > MOST_ADDED:
-            raise InputError(
-                f"at most {MOST_ADDED:,} samples can be added to a data set, not {count:,}: make "
-                "one of all of them, sv.data.Arrays(inputs, targets)"
-            )
+        require(
+            count <= MOST_ADDED,
+            f"at most {MOST_ADDED:,} samples can be added to a data set, not {count:,}: make "
+            "one of all of them, sv.data.Arrays(inputs, targets)",
+        )
         return pair
 
     @final
@@ -474,8 +475,10 @@ class Arrays(TableSet):
             rows_of_labels(whole[1], classes, len(whole[0]) - (tests or 0))
         if weights is not None:  # those of held-out samples that were given by themselves are 1
             weights = np.append(weights, np.ones(len(whole[0]) - len(weights)))
-        if groups is not None and share == 1.0:
-            raise InputError("groups say which samples are held out together: pass share=0.8, say")
+        require(
+            groups is None or share != 1.0,
+            "groups say which samples are held out together: pass share=0.8, say",
+        )
         if share < 1.0:  # samples are kept once: those held out at the end
             count = len(whole[0])
             mixed = shuffled(seed, NEVER_TRAINED, np.arange(count), count)
@@ -648,10 +651,10 @@ class Generated(DataSet):
         samples: int = 1024,
         standardize: bool = False,
     ) -> None:
-        if not callable(make):
-            raise InputError(
-                f"make must be a function of step, batch and seed, not {shorten(make)}"
-            )
+        require(
+            callable(make),
+            f"make must be a function of step, batch and seed, not {shorten(make)}",
+        )
         arguments = ["step", "batch", "seed"]
         check_signature(make, arguments, "what makes batches", "def make(step, batch, seed): ...")
         self.make = make

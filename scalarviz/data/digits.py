@@ -22,7 +22,7 @@ from typing import IO, Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray, number, refuse_mask, shorten
+from scalarviz.base.checks import FloatArray, number, refuse_mask, require, shorten
 from scalarviz.base.limits import Budget
 from scalarviz.core.formulas.randomness import check_seed, shuffled
 from scalarviz.data.batches import Pair
@@ -77,8 +77,10 @@ class Digits(TableSet):
         wanted, seed = as_digits(digits), check_seed(seed)
         own, highest = pictures is not None or labels is not None or folder is not None, 255
         if folder is not None:
-            if pictures is not None or labels is not None:
-                raise InputError("digits come from a folder or from pictures and labels, not both")
+            require(
+                pictures is None and labels is None,
+                "digits come from a folder or from pictures and labels, not both",
+            )
             found, named, tests = read_folder(folder, limit)
             kept = tests or kept
         elif own:
@@ -96,14 +98,18 @@ class Digits(TableSet):
         self.shape = (1, *found.shape[1:])
         parts = [rows[np.isin(named[rows], wanted)] for rows in divided(len(named), kept, seed)]
         training, held = [table(found[rows], named[rows], highest) for rows in parts]
-        if not len(training[0]):
-            raise InputError(f"no digit of {settings['digits']} is left to train on: hold out less")
+        require(
+            len(training[0]),
+            f"no digit of {settings['digits']} is left to train on: hold out less",
+        )
         super().__init__(training, settings, held if len(held[0]) else None, order)
 
     def check_sample(self, inputs: FloatArray, targets: FloatArray) -> None:
         check_within(inputs, 0.0, 1.0, "pixels of a digit")
-        if not inputs.any(axis=1).all():
-            raise InputError("a digit to add has nothing drawn, all of its pixels are 0: draw it")
+        require(
+            inputs.any(axis=1).all(),
+            "a digit to add has nothing drawn, all of its pixels are 0: draw it",
+        )
 
     @classmethod
     def cost(cls, settings: Mapping[str, Any]) -> int:
@@ -171,8 +177,7 @@ def check_own(pictures: Bytes, labels: Bytes) -> None:
         raise ShapeError(
             f"there are {len(pictures):,} pictures and {len(labels):,} labels: pass one for each"
         )
-    if labels.max() > 9:
-        raise InputError(f"labels are digits from 0 to 9, not {labels.max()}")
+    require(labels.max() <= 9, f"labels are digits from 0 to 9, not {labels.max()}")
 
 
 @cache
@@ -231,10 +236,10 @@ def as_folder(folder: object) -> Path:
         there = False
     except (TypeError, ValueError):
         raise InputError(f"a folder must be a str or a Path, not {shorten(folder)}") from None
-    if not there:
-        raise InputError(
-            f"{shorten(str(place))} is no folder: pass the one that holds the files of MNIST"
-        )
+    require(
+        there,
+        f"{shorten(str(place))} is no folder: pass the one that holds the files of MNIST",
+    )
     return place
 
 
@@ -303,8 +308,7 @@ def read_numbers(
         raise damaged(path, "it ends within its header")
     shape = struct.unpack(f">{dimensions}I", header)
     length = math.prod(shape)
-    if not length:
-        raise InputError(f"{called(path)} is empty, of shape {shape}: use another copy of it")
+    require(length, f"{called(path)} is empty, of shape {shape}: use another copy of it")
     data = b""
     if length <= most:  # else it is cut short: raise that error, not one of memory
         budget.take(length * BECOMES[dimensions], called(path))

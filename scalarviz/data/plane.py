@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, number, shorten, true_or_false
+from scalarviz.base.checks import FloatArray, number, require, shorten, true_or_false
 from scalarviz.core.formulas.elementary import sin
 from scalarviz.core.formulas.formula import Target, pick
 from scalarviz.core.formulas.randomness import check_seed, unit_pairs
@@ -370,8 +370,10 @@ def features_in(names: object) -> list[str]:
         )
     for name in given:
         pick(FEATURES, name, "feature")
-    if len(set(given)) < len(given):
-        raise InputError(f"each feature can be an input once, not {shorten(names)}: leave one out")
+    require(
+        len(set(given)) == len(given),
+        f"each feature can be an input once, not {shorten(names)}: leave one out",
+    )
     return [] if tuple(given) == PLANE else list(given)
 
 

@@ -268,15 +268,14 @@ def with_tests(
     `held_out` is a pair of arrays, or the number of samples at the end of `whole`; `names` are
     those of the classes, `shape` that of a picture, or ().
     """
-    if share != 1.0:
-        raise InputError(f"pass share={shorten(share)} or held_out, not both")
+    require(share == 1.0, f"pass share={shorten(share)} or held_out, not both")
     if not isinstance(held_out, (tuple, list)):
         return whole, count_of(held_out, "held_out", high=len(whole[0]) - 1)
-    if len(held_out) != 2:
-        raise InputError(
-            f"held_out is a pair of arrays (inputs, targets) or a number of samples, not "
-            f"{len(held_out)} arrays"
-        )
+    require(
+        len(held_out) == 2,
+        f"held_out is a pair of arrays (inputs, targets) or a number of samples, not "
+        f"{len(held_out)} arrays",
+    )
     tests, other = as_table(held_out[0], as_labels(held_out[1], names)[0], copy=False)
     widths = [tuple(table.shape[1] for table in pair) for pair in (whole, tests)]
     if widths[0] != widths[1]:
@@ -296,8 +295,7 @@ def with_tests(
 def share_of(share: object) -> float:
     """Return a share above 0 and at most 1; raise InputError for anything else."""
     result = number(share, "share", 0.0, open_low=True)
-    if result > 1.0:
-        raise InputError(f"share must be at most 1, all samples, not {shorten(share)}")
+    require(result <= 1.0, f"share must be at most 1, all samples, not {shorten(share)}")
     return result
 
 
@@ -380,8 +378,7 @@ def as_samples(
             f"{count:,} samples, not {shorten(targets)}"
         )
     as_batch(y, widths[1], "the target of a sample to add")
-    if not count:
-        raise InputError("there is no sample to add: pass at least one")
+    require(count, "there is no sample to add: pass at least one")
     return x, y
 
 

@@ -100,10 +100,7 @@ def from_csv(
         if dropping:
             rows = whole_rows(rows, columns, path)
         table, classes = read_numbers(rows, columns, len(answers), width, path, budget)
-    if not len(table):
-        raise InputError(
-            f"{called(path)} has names in line 1, and no samples: add lines of numbers"
-        )
+    require(len(table), f"{called(path)} has names in line 1, and no samples: add lines of numbers")
     count = len(wanted)
     speak_of_columns(
         [
@@ -353,10 +350,10 @@ def column_numbers(columns: Columns, names: list[str], width: int, path: Path) -
     found = []
     for column in columns:
         if isinstance(column, (int, np.integer)) and not isinstance(column, bool):
-            if not -width <= column < width:
-                raise InputError(
-                    f"{called(path)} has the columns 0 to {width - 1}, and no column {column}"
-                )
+            require(
+                -width <= column < width,
+                f"{called(path)} has the columns 0 to {width - 1}, and no column {column}",
+            )
             found.append(int(column) % width)
         else:
             if not names:
@@ -366,10 +363,10 @@ def column_numbers(columns: Columns, names: list[str], width: int, path: Path) -
                     "names"
                 )
             found.append(pick(numbers, column, f"column of {called(path)}:"))
-            if counts[str(column)] > 1:
-                raise InputError(
-                    f"{called(path)} has several columns {shorten(column)}: give the number of one"
-                )
+            require(
+                counts[str(column)] <= 1,
+                f"{called(path)} has several columns {shorten(column)}: give the number of one",
+            )
     return found
 
 
@@ -460,18 +457,18 @@ class Member:
         self._archive = archive
         self._item = item
         self._name = f"{visible(item.filename)} in {called(path)}"
-        if item.compress_type not in ZIPPED:
-            raise InputError(
-                f"{self._name} is compressed by a method that numpy does not use: save it again "
-                "with np.savez"
-            )
+        require(
+            item.compress_type in ZIPPED,
+            f"{self._name} is compressed by a method that numpy does not use: save it again "
+            "with np.savez",
+        )
         with archive.open(item) as file:
             shape, _, dtype = read_header(file)
             start = file.tell()
-        if dtype.kind not in "biuf":
-            raise InputError(
-                f"{self._name} holds {visible(str(dtype))}: a data set is made of real numbers"
-            )
+        require(
+            dtype.kind in "biuf",
+            f"{self._name} holds {visible(str(dtype))}: a data set is made of real numbers",
+        )
         self._count = math.prod(shape)
         if start + self._count * dtype.itemsize != item.file_size:
             raise self._damaged()

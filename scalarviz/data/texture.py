@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray, answered, as_floats, shorten
+from scalarviz.base.checks import FloatArray, answered, as_floats, require, shorten
 from scalarviz.base.checks import size as whole_size
 from scalarviz.base.limits import MOST_SCANS, Budget
 from scalarviz.base.shell_commands import needed
@@ -187,11 +187,11 @@ def check_picture(colors: FloatArray) -> None:
         )
     if not np.isfinite(colors).all():
         raise NotFiniteError("the picture has NaN or infinity in it: replace what is not finite")
-    if colors.min() < 0.0 or colors.max() > 1.0:
-        raise InputError(
-            f"a picture of floats has numbers from 0 to 1, not from {colors.min():g} to "
-            f"{colors.max():g}: divide it by its largest, or pass 8-bit integers (numpy.uint8)"
-        )
+    require(
+        not (colors.min() < 0.0 or colors.max() > 1.0),
+        f"a picture of floats has numbers from 0 to 1, not from {colors.min():g} to "
+        f"{colors.max():g}: divide it by its largest, or pass 8-bit integers (numpy.uint8)",
+    )
 
 
 def read_picture(
@@ -238,8 +238,7 @@ def check_cost(width: int, height: int, size: int | None, name: str, budget: Bud
 def check_scans(file: Path) -> None:
     """Raise InputError for a progressive JPEG with so many scans that it takes long."""
     scans = file.read_bytes().count(b"\xff\xda")
-    if scans > MOST_SCANS:
-        raise InputError(f"{called(file)} has {scans:,} passes: save it again with a few")
+    require(scans <= MOST_SCANS, f"{called(file)} has {scans:,} passes: save it again with a few")
 
 
 def colors_of(image: Image, linear: bool, size: int | None) -> FloatArray:
