@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
-from scalarviz.base.checks import answered, check_signature, shorten, size, true_or_false
+from scalarviz.base.checks import answered, check_signature, require, shorten, size, true_or_false
 from scalarviz.base.checks import number as as_number
 from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
 from scalarviz.core.formulas.formula import Formula
@@ -175,11 +175,11 @@ def loss(
     value, derivative = map(freezing(), (value, derivative))
     outputs = 0 if outputs is None else size(outputs, "outputs")
     targets = outputs if targets is None else size(targets, "targets")
-    if targets > outputs:
-        raise InputError(
-            f"the loss takes {targets} targets and {outputs or 'any number of'} outputs: pass "
-            "outputs= with targets=, as many or more; a formula can pass over some of them"
-        )
+    require(
+        targets <= outputs,
+        f"the loss takes {targets} targets and {outputs or 'any number of'} outputs: pass "
+        "outputs= with targets=, as many or more; a formula can pass over some of them",
+    )
     name = checked_name(name, value, "a loss", BUILT_IN_LOSSES)
     about: dict[str, Any] = {
         "digest": digest(value, derivative),
@@ -397,11 +397,11 @@ def layer(
     starts = starts_of(function)
     counts = {key: count_of(key, each) for key, each in given_shapes(parameters).items()}
     picture = max(counts.values(), default=1) if shape is None else shape
-    if shape is None and picture == 1:
-        raise InputError(
-            "the layer has no number of features: pass shape=8, say, or a parameter with one for "
-            "each, as in parameters={'" + starts[0][0] + "': (8,)}"
-        )
+    require(
+        shape is not None or picture != 1,
+        "the layer has no number of features: pass shape=8, say, or a parameter with one for "
+        "each, as in parameters={'" + starts[0][0] + "': (8,)}",
+    )
     _, features = numbers_of(picture, "the numbers of a layer")
     row = row_of(freezing()(function), starts, name)
     counts_of(row, features, counts)
@@ -414,11 +414,11 @@ def starts_of(function: Any) -> tuple[tuple[str, float], ...]:
     if not isinstance(function, FunctionType):
         raise InputError(f"a layer is a function, {HOW}, not {shorten(function)}")
     found = [*inspect.signature(function).parameters.values()][1:]
-    if not 1 <= len(found) <= MOST:
-        raise InputError(
-            f"the function of a layer takes a number and 1 to {MOST} parameters, as in {HOW}, and "
-            f"this one {len(found)}: for none, write sv.activation"
-        )
+    require(
+        1 <= len(found) <= MOST,
+        f"the function of a layer takes a number and 1 to {MOST} parameters, as in {HOW}, and "
+        f"this one {len(found)}: for none, write sv.activation",
+    )
     starts = [1.0 if each.default is each.empty else each.default for each in found]
     return tuple(
         [
@@ -444,11 +444,11 @@ def count_of(key: str, shape: Any) -> Any:
     """Return the number of numbers of a parameter with a shape of at most one side."""
     if not isinstance(shape, tuple | list):
         return shape
-    if len(shape) > 1:
-        raise InputError(
-            f"the parameter {key} has the shape (n,) or (), not {shorten(shape)}: a layer of more "
-            "sides is a class of your own"
-        )
+    require(
+        len(shape) <= 1,
+        f"the parameter {key} has the shape (n,) or (), not {shorten(shape)}: a layer of more "
+        "sides is a class of your own",
+    )
     return shape[0] if shape else 1
 
 

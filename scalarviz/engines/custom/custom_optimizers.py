@@ -10,7 +10,7 @@ from dataclasses import replace
 from inspect import Parameter
 from typing import Any
 
-from scalarviz.base.checks import answered, check_signature, number, shorten
+from scalarviz.base.checks import answered, check_signature, number, require, shorten
 from scalarviz.base.near_names import plain
 from scalarviz.core.formulas.optimizers import (
     OPTIMIZERS,
@@ -89,8 +89,10 @@ def optimizer(
     """
     check_callable(update, constants, "an optimizer is a function", f": write {HOW}")
     name = checked_name(name, update, "an optimizer", BUILT_IN)
-    if plain(name) in BUILT_IN:
-        raise InputError(f"{name!r} is too much like {plain(name)!r}: choose another name")
+    require(
+        plain(name) not in BUILT_IN,
+        f"{name!r} is too much like {plain(name)!r}: choose another name",
+    )
     names = checked_slots(slots)
     settings, rate = settings_of(name, update, len(names), constants)
     update, constants = map(freezing(), (update, constants))
@@ -155,10 +157,10 @@ def checked_slots(slots: object) -> tuple[str, ...]:
     """Return the names of slots; raise InputError."""
     names = tuple(slots) if isinstance(slots, Sequence) and not isinstance(slots, str) else (None,)
     words = [name for name in names if isinstance(name, str) and name.isidentifier()]
-    if len({*words}) < len(names) or {*words} & {*RESERVED}:
-        raise InputError(
-            f"slots are different names of numbers, such as slots=('m', 'v'), not {shorten(slots)}"
-        )
+    require(
+        len({*words}) == len(names) and not {*words} & {*RESERVED},
+        f"slots are different names of numbers, such as slots=('m', 'v'), not {shorten(slots)}",
+    )
     return tuple(words)
 
 
@@ -189,28 +191,30 @@ def settings_of(
         settings = [by_name.get(p.name, p) if p.default is p.empty else p for p in settings]
     found = {}
     for parameter in settings:
-        if parameter.default is parameter.empty:
-            raise InputError(
-                f"{parameter.name} of {name!r} has no default: write {parameter.name}=0.9, say, "
-                "after lr; constants of a step come from constants="
-            )
-        if parameter.name in RESERVED:
-            raise InputError(f"{parameter.name} cannot be a setting of {name!r}: it has a meaning")
+        require(
+            parameter.default is not parameter.empty,
+            f"{parameter.name} of {name!r} has no default: write {parameter.name}=0.9, say, "
+            "after lr; constants of a step come from constants=",
+        )
+        require(
+            parameter.name not in RESERVED,
+            f"{parameter.name} cannot be a setting of {name!r}: it has a meaning",
+        )
         found[parameter.name] = number(parameter.default, parameter.name)
     given = 0
     if constants is not None:
         values = computed(constants, name, 1.0, found)
         given = len(values)
-    if len(rest) != len(found) + given:
-        raise InputError(
-            f"the update of {name!r} takes {len(rest)} numbers after lr, and there are "
-            f"{len(found)} settings and {given} constants"
-        )
-    if len(found) > MOST_SETTINGS or 1 + len(rest) > MOST_ARGUMENTS:
-        raise InputError(
-            f"an optimizer has at most {MOST_SETTINGS} settings, and {MOST_ARGUMENTS - 1} settings "
-            f"and constants, not {len(found)} and {len(rest)}"
-        )
+    require(
+        len(rest) == len(found) + given,
+        f"the update of {name!r} takes {len(rest)} numbers after lr, and there are "
+        f"{len(found)} settings and {given} constants",
+    )
+    require(
+        len(found) <= MOST_SETTINGS and 1 + len(rest) <= MOST_ARGUMENTS,
+        f"an optimizer has at most {MOST_SETTINGS} settings, and {MOST_ARGUMENTS - 1} settings "
+        f"and constants, not {len(found)} and {len(rest)}",
+    )
     return found, rate[0].default
 
 
@@ -221,8 +225,10 @@ def parameters_of(function: Callable[..., Any]) -> list[Parameter]:
     except (TypeError, ValueError):
         found = []
     for parameter in found:
-        if parameter.kind not in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.POSITIONAL_ONLY):
-            raise InputError(f"{parameter} cannot be an argument of an optimizer: write {HOW}")
+        require(
+            parameter.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.POSITIONAL_ONLY),
+            f"{parameter} cannot be an argument of an optimizer: write {HOW}",
+        )
     return found
 
 

@@ -32,7 +32,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks import shorten
+from scalarviz.base.checks import require, shorten
 from scalarviz.core import value_functions
 from scalarviz.core.formulas import arithmetic, elementary
 from scalarviz.core.formulas.arithmetic import COMPARISONS
@@ -88,15 +88,15 @@ def check_plain(function: Function) -> None:
             f"the formula {name} is nested too deep: give parts of it names, on lines of their own"
         ) from error
     takes = syntax.args
-    if takes.vararg or takes.kwarg or takes.kwonlyargs:
-        raise InputError(
-            f"the formula {name} takes {ast.unparse(takes)}: name each argument, without * and **"
-        )
-    if found:
-        raise InputError(
-            f"the formula {name} has {shorten(text)}, which kernels cannot have: use assignments "
-            "of names and return"
-        )
+    require(
+        not (takes.vararg or takes.kwarg or takes.kwonlyargs),
+        f"the formula {name} takes {ast.unparse(takes)}: name each argument, without * and **",
+    )
+    require(
+        not found,
+        f"the formula {name} has {shorten(text)}, which kernels cannot have: use assignments "
+        "of names and return",
+    )
 
 
 def check_source(*functions: Function) -> None:
@@ -355,8 +355,10 @@ def recorded_derivative(
     name = getattr(function, "__name__", what)
     try:
         trace = record_function(on_recorded().retarget(function), given)
-        if trace.parameters or len(trace.outputs) != 1:
-            raise InputError("it uses a Value from outside, or returns several")
+        require(
+            not trace.parameters and len(trace.outputs) == 1,
+            "it uses a Value from outside, or returns several",
+        )
     except Exception as error:  # whatever a function of the user does with a Value
         compares = isinstance(error, InputError) and "has no number" in str(error)
         why = "it compares or converts a number" if compares else f"{shorten(str(error))}"
