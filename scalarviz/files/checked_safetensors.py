@@ -21,10 +21,10 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import shorten
+from scalarviz.base.checks import require, shorten
 from scalarviz.base.limits import LARGEST_HEADER, MOST_PARTS, memory_size
 from scalarviz.core.formulas.formula import pick
-from scalarviz.errors import FileError, InputError
+from scalarviz.errors import FileError
 from scalarviz.files.atomic import as_path, bytes_of, replace_file, shown
 
 Array = npt.NDArray[Any]
@@ -73,11 +73,11 @@ def as_own_path(path: object, kind: str) -> Path:
     """Return the path of a file to write; raise InputError if it is named like another format."""
     found = as_path(path)
     ending = found.suffix.strip().lower()
-    if ending in WITH_DIGITS or (ending[1:].isalpha() and ending != ".safetensors"):
-        raise InputError(
-            f"{shown(found)} ends in {found.suffix!r}: a {kind} is saved as "
-            f"{WRITTEN_AS.get(kind, '.safetensors')}"
-        )
+    require(
+        not (ending in WITH_DIGITS or (ending[1:].isalpha() and ending != ".safetensors")),
+        f"{shown(found)} ends in {found.suffix!r}: a {kind} is saved as "
+        f"{WRITTEN_AS.get(kind, '.safetensors')}",
+    )
     return found
 
 
@@ -129,12 +129,13 @@ def parts_of(kind: str, description: Description, arrays: Arrays) -> list[Array]
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [start, end]}
     letters = json.dumps(header, separators=(",", ":"))
     letters += " " * (-len(letters) % LENGTH_BYTES)
-    if len(letters) > LARGEST_HEADER or max(count_parts(letters), count_parts(text)) > MOST_PARTS:
-        raise InputError(
-            f"the description takes {len(text):,} bytes and has {len(arrays):,} arrays, more than "
-            f"a file may have, which is {LARGEST_HEADER:,} bytes in {MOST_PARTS:,} parts: put long "
-            "values into an array"
-        )
+    require(
+        len(letters) <= LARGEST_HEADER
+        and max(count_parts(letters), count_parts(text)) <= MOST_PARTS,
+        f"the description takes {len(text):,} bytes and has {len(arrays):,} arrays, more than "
+        f"a file may have, which is {LARGEST_HEADER:,} bytes in {MOST_PARTS:,} parts: put long "
+        "values into an array",
+    )
     head = bytearray(len(letters).to_bytes(LENGTH_BYTES, "little") + letters.encode())
     whole, numbers = hashlib.sha256(head), [part for _, (_, parts) in stored for part in parts]
     for part in map(bytes_of, numbers):
@@ -147,10 +148,10 @@ def as_stored(name: str, array: Array | InParts) -> InParts:
     """Return an array as it is written: in the byte order of files."""
     shape, parts = array if isinstance(array, tuple) else (array.shape, [array])
     dtype = parts[0].dtype
-    if dtype.name not in DTYPES.values():
-        raise InputError(
-            f"the array {name!r} holds {dtype}: a file holds {', '.join(DTYPES.values())}"
-        )
+    require(
+        dtype.name in DTYPES.values(),
+        f"the array {name!r} holds {dtype}: a file holds {', '.join(DTYPES.values())}",
+    )
     return shape, [part.astype(dtype.newbyteorder("<"), copy=False) for part in parts]
 
 

@@ -212,8 +212,7 @@ def if_any(**entries: Any) -> Description:
 
 def field(description: Description, name: str, kind: type) -> Any:
     """Return an entry of a description; raise InputError if missing or of another type."""
-    if name not in description:
-        raise InputError(f"{name} is missing")
+    require(name in description, f"{name} is missing")
     value = description[name]
     if type(value) is not kind:
         raise InputError(f"{name} is {shorten(value)}, and should be of the type {kind.__name__}")
@@ -290,8 +289,7 @@ def slots_of(description: Description) -> list[tuple[str, ...]]:
             "it with sv.optimizer(...) before loading",
         )
         found.append(pick(known, words, "slots"))
-    if len(set(found)) < len(found):
-        raise InputError(f"slots must be listed once, not {shorten(found)}")
+    require(len(set(found)) == len(found), f"slots must be listed once, not {shorten(found)}")
     return found
 
 

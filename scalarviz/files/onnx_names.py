@@ -70,8 +70,10 @@ def check_layers(names: object, layers: Sequence[Layer]) -> None:
 
 def check_text(name: object) -> None:
     """Raise InputError unless this is a text of valid length without control characters."""
-    if not isinstance(name, str) or len(name) > LONGEST or CONTROL.search(name):
-        raise InputError(f"{shorten(name)} cannot be a name")
+    require(
+        isinstance(name, str) and len(name) <= LONGEST and not CONTROL.search(name),
+        f"{shorten(name)} cannot be a name",
+    )
 
 
 def clean_names(names: Names) -> Names:

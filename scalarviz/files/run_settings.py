@@ -9,7 +9,7 @@ from typing import Any, cast, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, shorten
+from scalarviz.base.checks import FloatArray, require, shorten
 from scalarviz.base.limits import LONGEST_CONDITION, Budget
 from scalarviz.core.formulas.formula import make, pick
 from scalarviz.core.formulas.losses import Loss
@@ -273,16 +273,16 @@ def given_again(given: object, saved: Description) -> Arrays:
         mine = found.get(name)
         if mine == saved.get(name):
             continue
-        if name == WEIGHTS:
-            raise InputError(
-                "the samples of the data passed do not have the weights that they had in this "
-                "training: pass data with the same weights of samples and of classes"
-            )
-        if name.endswith(SHA):
-            raise InputError(
-                f"the {name.removesuffix(SHA)} of the data passed have other numbers than those it "
-                "was trained on, or another order: pass the same data"
-            )
+        require(
+            name != WEIGHTS,
+            "the samples of the data passed do not have the weights that they had in this "
+            "training: pass data with the same weights of samples and of classes",
+        )
+        require(
+            not name.endswith(SHA),
+            f"the {name.removesuffix(SHA)} of the data passed have other numbers than those it "
+            "was trained on, or another order: pass the same data",
+        )
         raise InputError(
             f"the data passed has {name} {mine}, and it was trained on {name} "
             f"{shown_text(saved.get(name))}: pass the same data"

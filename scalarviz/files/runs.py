@@ -451,8 +451,10 @@ class Rebuilding:
         """Raise InputError for two activations of a layer."""
         for place in changed:
             layer = self.network.layers[place]
-            if any(names[other] != names[place] for other in self.places[layer]):
-                raise InputError(f"layer {place} has two activations at once")
+            require(
+                all(names[other] == names[place] for other in self.places[layer]),
+                f"layer {place} has two activations at once",
+            )
 
     def branches(self) -> list[Branch]:
         """Return all branches, with journal, losses and keyframes."""
@@ -533,8 +535,10 @@ class Rebuilding:
         read = {current_name(key): self.reader.read(x) for key, x in details.items()}
         try:
             check_names(kind.apply, read, f"action {name!r}", kind.on)
-            if operation and kind.waits:
-                raise InputError("that is done between two steps, and not in the middle of one")
+            require(
+                not operation or not kind.waits,
+                "that is done between two steps, and not in the middle of one",
+            )
             kind.read(self.network, read)
         except ScalarvizError as error:
             raise InputError(
@@ -564,10 +568,7 @@ class Rebuilding:
             check_states(self.network, found["state"])
         require((found["count"] >= 0).all(), "a keyframe has taken fewer steps than none")
         steps = found["step"].tolist()
-        require(
-            all(step < later for step, later in pairwise(steps)),
-            "keyframes are out of order",
-        )
+        require(all(step < later for step, later in pairwise(steps)), "keyframes are out of order")
         numbers = [name for name in found if name not in ("step", "frozen")]
         return [
             Frame(

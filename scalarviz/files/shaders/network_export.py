@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray
+from scalarviz.base.checks import FloatArray, require
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.program import NONE, Operation
 from scalarviz.errors import InputError
@@ -38,11 +38,11 @@ def export_network(net: Network, path: object, precision: str = "float32") -> No
     """
     found = as_path(path)
     suffix = found.suffix.lower()
-    if suffix not in EXPORTS:
-        raise InputError(
-            f"{shown(found)} names no format of exports: end its name in one of "
-            f"{', '.join(EXPORTS)}; net.save(path) writes .onnx, and what scalarviz reads"
-        )
+    require(
+        suffix in EXPORTS,
+        f"{shown(found)} names no format of exports: end its name in one of "
+        f"{', '.join(EXPORTS)}; net.save(path) writes .onnx, and what scalarviz reads",
+    )
     replace_file(found, EXPORTS[suffix](net, rounded(net, precision), precision))
 
 

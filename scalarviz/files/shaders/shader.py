@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray
+from scalarviz.base.checks import FloatArray, require
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ROW_FORMULAS
 from scalarviz.core.program import NONE, Buffer, Operation, Windows, parametric_counts
@@ -380,11 +380,11 @@ def write_shader(net: Network, values: FloatArray, language: Language, note: str
 
     Raises InputError if the network is too large for a shader.
     """
-    if len(values) > MOST_WEIGHTS:
-        raise InputError(
-            f"the network has {len(values):,} parameters, and a shader can hold {MOST_WEIGHTS:,}: "
-            "export it as .npz and hand the shader a texture, or make the network smaller"
-        )
+    require(
+        len(values) <= MOST_WEIGHTS,
+        f"the network has {len(values):,} parameters, and a shader can hold {MOST_WEIGHTS:,}: "
+        "export it as .npz and hand the shader a texture, or make the network smaller",
+    )
     check_workspace(net)
     shader = ConstantShader(net, values, language)
     body = body_of(shader, net)
@@ -401,11 +401,11 @@ def write_shader(net: Network, values: FloatArray, language: Language, note: str
 
 def check_workspace(net: Network) -> None:
     """Raise InputError if a network holds more numbers for a sample than a shader can."""
-    if net.program.workspace > MOST_NUMBERS:
-        raise InputError(
-            f"the network holds {net.program.workspace:,} numbers for each sample, and a shader "
-            f"can hold {MOST_NUMBERS:,}: export it as .npz, or give it smaller pictures"
-        )
+    require(
+        net.program.workspace <= MOST_NUMBERS,
+        f"the network holds {net.program.workspace:,} numbers for each sample, and a shader "
+        f"can hold {MOST_NUMBERS:,}: export it as .npz, or give it smaller pictures",
+    )
 
 
 def body_of(shader: Shader, net: Network) -> list[list[str]]:

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from scalarviz.base.checks import require
 from scalarviz.core.formulas.arithmetic import where
 from scalarviz.core.formulas.elementary import power
 from scalarviz.core.formulas.formula_trees import variables
@@ -43,8 +44,10 @@ def literal(value: float) -> str:
     """Return a number as a literal, in the shortest form that gives the same float32."""
     with np.errstate(over="ignore"):
         single = np.float32(value)
-    if not np.isfinite(single):
-        raise InputError(f"{value} cannot be written into a shader: its numbers are finite float32")
+    require(
+        np.isfinite(single),
+        f"{value} cannot be written into a shader: its numbers are finite float32",
+    )
     text = str(single)
     return text if "." in text or "e" in text else f"{text}.0"
 
@@ -298,10 +301,10 @@ class ShaderWriter:
         if function in BUILT_IN:
             return BUILT_IN[function]
         function = WRITTEN.get(function, function)
-        if function in self._writing:
-            raise InputError(
-                f"the formula {function.__name__} cannot be written into a shader: it calls itself"
-            )
+        require(
+            function not in self._writing,
+            f"the formula {function.__name__} cannot be written into a shader: it calls itself",
+        )
         if function not in self._names:
             translation = self._translation(function)
             header = ", ".join(map(translation.parameter, translation.arguments))
