@@ -22,7 +22,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from scalarviz.base.checks import shorten
+from scalarviz.base.checks import require, shorten
 from scalarviz.base.package_files import top_folder
 from scalarviz.base.shell_commands import pip_command
 from scalarviz.base.texts import LANGUAGE, file_of, text
@@ -129,8 +129,10 @@ def lesson_of(path: Path) -> Lesson:
     if read is None:
         raise InputError(f"a lesson is a file .md or .ipynb, not {shorten(path.name)}: rename it")
     try:
-        if path.stat().st_size > LARGEST:
-            raise InputError(f"{path.name} has more than {LARGEST} bytes: no lesson is as large")
+        require(
+            path.stat().st_size <= LARGEST,
+            f"{path.name} has more than {LARGEST} bytes: no lesson is as large",
+        )
         content = path.read_text(encoding="utf-8-sig")  # Notepad may begin a text with a mark
     except OSError as error:
         raise InputError(f"{path.name}: {error.strerror}: name the file of a lesson") from error
@@ -251,8 +253,7 @@ def of_markdown(content: str, path: Path) -> Lesson:
     for kind, words in parted(content, path):
         count += kind == "question"
         parts.append(block(kind, words, path, f"{count:02d}") if kind else prose(words, path))
-    if count > MOST:
-        raise InputError(f"{path.name} has {count:,} questions, and {MOST} are the most: part it")
+    require(count <= MOST, f"{path.name} has {count:,} questions, and {MOST} are the most: part it")
     return Lesson(path.stem, title_of(content, path), tuple(parts))
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from scalarviz.base import __version__
+from scalarviz.base.checks import require
 from scalarviz.base.package_files import text_beside
 from scalarviz.base.shell_commands import pip_command
 from scalarviz.base.texts import text, texts
@@ -46,11 +47,11 @@ def lesson_page(
     parts = [part_html(each, pages) for each in given]
     pages = {key: page for key, page in pages.items() if page}
     content = filled(lesson, parts, pages, collects, links)
-    if len(content) > LARGEST:
-        raise InputError(
-            f"the page of {lesson.name} would have {size_words(len(content))}, and "
-            f"{size_words(LARGEST)} are the most: take fewer or smaller pictures"
-        )
+    require(
+        len(content) <= LARGEST,
+        f"the page of {lesson.name} would have {size_words(len(content))}, and "
+        f"{size_words(LARGEST)} are the most: take fewer or smaller pictures",
+    )
     return content
 
 

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from scalarviz.base.checks import number, shorten
+from scalarviz.base.checks import number, require, shorten
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError
 from scalarviz.story.judging import agrees, reply_to, values_at
@@ -94,18 +94,18 @@ class Question:
             raise InputError(f"a question must be a str, not {shorten(self.ask)}")
         number(self.near, "near", 0.0)
         is_word = isinstance(self.answer, str) and self.answer.strip() != ""
-        if self.choices and not (is_word and self.answer in self.choices):
-            raise InputError(
-                f"the answer {shorten(self.answer)} is none of the choices: "
-                f"{', '.join(map(repr, self.choices))}"
-            )
+        require(
+            not self.choices or (is_word and self.answer in self.choices),
+            f"the answer {shorten(self.answer)} is none of the choices: "
+            f"{', '.join(map(repr, self.choices))}",
+        )
         if not is_word:
             number(self.answer, "the answer")
-        if not self.is_right(self.answer):
-            raise InputError(
-                f"the answer {shorten(self.answer)} has no value where {', '.join(self.names)} are "
-                f"{shorten(self.at)}: give others with `at`"
-            )
+        require(
+            self.is_right(self.answer),
+            f"the answer {shorten(self.answer)} has no value where {', '.join(self.names)} are "
+            f"{shorten(self.at)}: give others with `at`",
+        )
         for wrong in self.replies:
             try:
                 self._agree(wrong, self.answer)
@@ -165,8 +165,7 @@ def made(table: Any, lesson: str, key: str) -> Question:
     if not isinstance(table, dict):
         raise InputError(f"{shorten(key)} stands outside of a question: put [name] before it")
     for name in ("ask", "answer"):
-        if name not in table:
-            raise InputError(f"the question {key} has no {name}: add one")
+        require(name in table, f"the question {key} has no {name}: add one")
     for name, given in table.items():
         if not pick(FIELDS, name, f"field of the question {key}")(given):
             raise InputError(
