@@ -280,7 +280,7 @@ def joins(before: LayerStep, step: LayerStep, alike: Mapping[str, bool]) -> bool
     """Return whether an activation becomes that of the layer before it."""
     if not isinstance(before.layer, PerceptronLayer) or not isinstance(step.layer, Activation):
         return False
-    return alike[(*tied_names(before), "")[0]]
+    return alike[first_tied(before)]
 
 
 def followed_alike(steps: Sequence[LayerStep]) -> dict[str, bool]:
@@ -289,8 +289,13 @@ def followed_alike(steps: Sequence[LayerStep]) -> dict[str, bool]:
     for step, after in zip(steps, (*steps[1:], None), strict=True):
         layer = after.layer if after is not None else None
         activation = layer.activation if isinstance(layer, Activation) else "linear"
-        found.setdefault((*tied_names(step), "")[0], set()).add(activation)
+        found.setdefault(first_tied(step), set()).add(activation)
     return {name: len(activations) == 1 for name, activations in found.items()}
+
+
+def first_tied(step: LayerStep) -> str:
+    """Return the name of a step's first tied parameter, without those of inner steps; or ""."""
+    return next((each.name for each in step.parameters if each.tied), "")
 
 
 def nested(step: LayerStep, depth: int) -> LayerStep:
