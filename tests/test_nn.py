@@ -125,7 +125,7 @@ def test_logits_of_both_signs_are_no_mistake(output: str) -> None:
 
 
 def test_a_batch_larger_than_the_data() -> None:
-    with pytest.raises(InputError, match="4 samples .* not 5: None"):
+    with pytest.raises(InputError, match=r"4 samples .* not 5: None"):
         sv.Session(network(), (INPUTS, ROWS), batch=5)
     sv.Session(network(), (INPUTS, ROWS), batch=4)
 
