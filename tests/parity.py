@@ -83,7 +83,7 @@ def public_names() -> Iterator[Feature]:
     What a class has from another one that is here is not listed again.
     """
     public = dict(public_objects())
-    names = {found: name for name, found in public.items()}
+    names = {found: name for name, found in public.items() if inspect.isclass(found)}
     for name, found in public.items():
         yield "name", name
         is_error = inspect.isclass(found) and issubclass(found, BaseException)

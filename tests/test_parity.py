@@ -8,6 +8,7 @@ import pytest
 
 from scalarviz.errors import InputError, UnknownNameError
 from tests import parity, wording
+from tests.machine import ROOT
 from tests.wording import TESTS, function, golden, refused
 
 GONE = parity.SHEET.with_name("gone.tsv")
@@ -26,7 +27,7 @@ def test_the_sheet_of_features_is_current() -> None:
 
 
 def test_what_is_gone_has_a_reason_and_the_message_that_its_users_get() -> None:
-    changes = (parity.ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     known = {said for rows in golden().values() for messages in rows.values() for said in messages}
     now = parity.lines()
     for line in GONE.read_text(encoding="utf-8").splitlines():
