@@ -79,10 +79,7 @@ def in_a_window() -> None:
         print(seen(opened().face.lead.stage, pixels))
         opened().close()
 
-    timer = QTimer()
-    timer.setSingleShot(True)
-    timer.timeout.connect(look)
-    timer.start(1500)
+    QTimer.singleShot(1500, look)
     sv.watch(made(), play=False, size=(900, 600), nodes=nodes)
 
 

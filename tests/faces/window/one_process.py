@@ -54,10 +54,7 @@ def watch(meanwhile: Any = None) -> str:
             meanwhile()
         QTimer.singleShot(500, lambda: [look(), opened().close()])
 
-    start = QTimer()
-    start.setSingleShot(True)
-    start.timeout.connect(work)
-    start.start(1500)
+    QTimer.singleShot(1500, work)
     code = sv.watch(made(), play=False, tour=False)
     return f"{'seen' if min(found) > 100 and code == 0 else found}"
 
@@ -79,11 +76,7 @@ def beside() -> str:
             errors.append(error)
 
     thread = threading.Thread(target=draw)
-
-    def begin() -> None:
-        thread.start()
-
-    seen = watch(begin)
+    seen = watch(thread.start)
     thread.join()
     if errors:
         raise errors[0]
