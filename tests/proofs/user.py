@@ -514,11 +514,7 @@ def freeze(user: User) -> None:
 
 def learning_rate(user: User) -> None:
     rate = user.chance.uniform(0.0, 0.02)
-
-    def act(s: sv.Session) -> None:
-        s.learning_rate = rate
-
-    user.do("learning rate", act, waits=True)
+    user.do("learning rate", lambda s: setattr(s, "learning_rate", rate), waits=True)
 
 
 def own_rate(user: User) -> None:
@@ -541,39 +537,23 @@ def samples(user: User) -> None:
 
 def optimizer(user: User) -> None:
     make = user.chance.choice(OPTIMIZERS)
-
-    def act(s: sv.Session) -> None:
-        s.optimizer = make()
-
-    user.do(f"optimizer {make().name}", act, waits=True)
+    user.do(f"optimizer {make().name}", lambda s: setattr(s, "optimizer", make()), waits=True)
 
 
 def other_data(user: User) -> None:
     make = user.chance.choice(user.training.sets)
-
-    def act(s: sv.Session) -> None:
-        s.data = make()
-
-    user.do("data", act, waits=True)
+    user.do("data", lambda s: setattr(s, "data", make()), waits=True)
 
 
 def loss_function(user: User) -> None:
     name = user.chance.choice(user.training.losses)
-
-    def act(s: sv.Session) -> None:
-        s.loss_function = name
-
-    user.do(f"loss {name}", act, waits=True)
+    user.do(f"loss {name}", lambda s: setattr(s, "loss_function", name), waits=True)
 
 
 def batch_size(user: User) -> None:
     most = min(32, user.training.sets[0]().samples)  # another data set lacks those that were added
     count = user.chance.choice([None, 1, user.chance.randint(1, most)])
-
-    def act(s: sv.Session) -> None:
-        s.batch = count
-
-    user.do(f"batch {count}", act, waits=True)
+    user.do(f"batch {count}", lambda s: setattr(s, "batch", count), waits=True)
 
 
 def engine(user: User) -> None:
