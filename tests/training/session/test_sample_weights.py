@@ -292,14 +292,17 @@ def test_a_call_that_takes_no_weights_names_what_does() -> None:
     refused(UnknownNameError, "sv.Session").by(train, np.eye(3), T[:3], steps=1, sample_weight=[])
 
 
+def to_zero(p: Any, t: Any) -> Any:
+    """The error of two outputs beside one target."""
+    return (p[0] - t[0]) ** 2.0 + p[1] ** 2.0
+
+
+def its_gradient(p: Any, t: Any, g: Any) -> None:
+    g[0], g[1] = 2.0 * (p[0] - t[0]), 2.0 * p[1]
+
+
 def test_rows_stay_known_where_targets_get_zeros_behind_them() -> None:
-    def error(p: Any, t: Any) -> Any:
-        return (p[0] - t[0]) ** 2.0 + p[1] ** 2.0
-
-    def gradient(p: Any, t: Any, g: Any) -> None:
-        g[0], g[1] = 2.0 * (p[0] - t[0]), 2.0 * p[1]
-
-    row = sv.loss(error, gradient, rows=True, name="with_zeros", outputs=2, targets=1)
+    row = sv.loss(to_zero, its_gradient, rows=True, name="with_zeros", outputs=2, targets=1)
     table = sv.data.Arrays(X, T[:, :1], share=0.8, sample_weight=WEIGHTS + 1.0)
     s = sv.Session(sv.Network([4, 2], seed=0), table, row, engine="python")
     assert np.array_equal(s.data.rows, table.rows) and (table.rows != np.arange(72)).any()
@@ -307,16 +310,10 @@ def test_rows_stay_known_where_targets_get_zeros_behind_them() -> None:
 
 
 def test_metrics_are_of_the_targets_that_the_loss_takes() -> None:
-    def error(p: Any, t: Any) -> Any:
-        return (p[0] - t[0]) ** 2.0 + p[1] ** 2.0
-
-    def gradient(p: Any, t: Any, g: Any) -> None:
-        g[0], g[1] = 2.0 * (p[0] - t[0]), 2.0 * p[1]
-
     def shapes(predictions: Any, targets: Any) -> float:
         return 10.0 * predictions.shape[1] + targets.shape[1]
 
-    row = sv.loss(error, gradient, rows=True, name="of_the_first", outputs=2, targets=1)
+    row = sv.loss(to_zero, its_gradient, rows=True, name="of_the_first", outputs=2, targets=1)
     table = sv.data.Arrays(X, T[:, :1], share=0.8)
     about = sv.Network([4, 2], seed=0), table, row
     refused(InputError, "fewer").by(sv.Session, *about, metrics=["mae"])
@@ -336,13 +333,7 @@ def test_metrics_are_of_the_targets_that_the_loss_takes() -> None:
 
 
 def test_success_is_not_guessed_where_a_loss_takes_fewer_targets_than_outputs() -> None:
-    def error(p: Any, t: Any) -> Any:
-        return (p[0] - t[0]) ** 2.0 + p[1] ** 2.0
-
-    def gradient(p: Any, t: Any, g: Any) -> None:
-        g[0], g[1] = 2.0 * (p[0] - t[0]), 2.0 * p[1]
-
-    row = sv.loss(error, gradient, rows=True, name="of_sides", outputs=2, targets=1)
+    row = sv.loss(to_zero, its_gradient, rows=True, name="of_sides", outputs=2, targets=1)
 
     def make(seed: int = 0, loss: Any = row) -> sv.Session:
         places = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
