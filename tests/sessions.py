@@ -1,7 +1,9 @@
 """Networks, data and sessions that tests of many folders begin with, chosen or drawn at random."""
 
 import operator
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,6 +26,26 @@ def advanced(session: Trained, *count: Any, **options: Any) -> Trained:
     """The session after `session.advance(*count, **options)`; sweeps and clocks have it too."""
     session.advance(*count, **options)
     return session
+
+
+@contextmanager
+def at_work(session: Any) -> Iterator[threading.Event]:
+    """Another thread is at work with a session; the event, or the end of the block, ends that."""
+    taken, done = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with session.doing():
+            taken.set()
+            done.wait(30.0)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert taken.wait(30.0)
+    try:
+        yield done
+    finally:
+        done.set()
+        thread.join()
 
 
 def inverting(engine: str = "python", batch: int = 8) -> sv.Session:

@@ -3,7 +3,6 @@
 import base64
 import math
 import re
-import threading
 import time
 from html import unescape
 from itertools import combinations
@@ -31,7 +30,7 @@ from scalarviz.stage.displays.html_tables import (
 from scalarviz.stage.displays.svg import MARGIN, WIDEST, SvgDrawing, image, shorten, width_of
 from scalarviz.stage.displays.value_display import MOST
 from scalarviz.stage.displays.weight_display import CELL, cell, color_of, ink_on, scale_of
-from tests.sessions import advanced
+from tests.sessions import advanced, at_work
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 Box = tuple[float, float, float, float]  # left, top, right, bottom
@@ -372,21 +371,8 @@ def test_a_session_that_plays_is_not_held_up() -> None:
 
 def test_a_session_that_is_at_work_in_another_thread_is_not_waited_for() -> None:
     s = advanced(session(), 1)
-    taken, done = threading.Event(), threading.Event()
-
-    def work() -> None:
-        with s.doing():
-            taken.set()
-            done.wait(10)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    taken.wait()
-    try:
+    with at_work(s):
         assert "at work" in draw_weight(s.network.weight(0)).words
-    finally:
-        done.set()
-        thread.join()
 
 
 def test_a_long_step_of_objects_is_not_done_again(monkeypatch: pytest.MonkeyPatch) -> None:

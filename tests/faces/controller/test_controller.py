@@ -32,6 +32,7 @@ from scalarviz.training.session import threads
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.fake_stage import attended
 from tests.machine import until
+from tests.sessions import at_work
 from tests.studio import Studio
 
 MakeController = Callable[..., Any]
@@ -873,24 +874,13 @@ def test_a_click_goes_to_the_stage_and_the_pinned_weight_is_shown(controller: An
 @pytest.mark.usefixtures("patient")
 def test_the_state_is_told_while_somebody_else_is_at_work(controller: Any) -> None:
     controller.time.step(+1, 3)
-    inside, done = threading.Event(), threading.Event()
-
-    def work() -> None:
-        with controller.session.doing():
-            inside.set()
-            done.wait(10.0)
-
-    worker = threading.Thread(target=work)
-    worker.start()
-    inside.wait(10.0)
     told = SimpleNamespace(state=None)
     asker = threading.Thread(
         target=lambda: setattr(told, "state", controller.face.state), daemon=True
     )
-    asker.start()
-    asker.join(5.0)
-    done.set()
-    worker.join()
+    with at_work(controller.session):
+        asker.start()
+        asker.join(5.0)
     assert told.state is not None and told.state.step == 3
 
 

@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ from scalarviz.training.session.callbacks import StepView
 from scalarviz.training.session.shared_clock import SharedClock, place_of
 from scalarviz.training.session.threads import Background
 from tests.machine import ROOT, until
-from tests.sessions import advanced
+from tests.sessions import advanced, at_work
 from tests.training.session.test_threads import ours
 from tests.wording import refused
 
@@ -218,10 +219,9 @@ def test_no_end_of_the_program_crashes(deed: str, engine: str) -> None:
 
 @pytest.fixture
 def no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    def start(thread: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(threading.Thread, "start", start)
+    monkeypatch.setattr(
+        threading.Thread, "start", Mock(side_effect=RuntimeError("can't start new thread"))
+    )
 
 
 @pytest.mark.usefixtures("no_threads")
@@ -294,18 +294,13 @@ def test_a_snapshot_is_awaited() -> None:
 
 def test_other_tasks_go_on_while_a_busy_session_is_awaited() -> None:
     s = awaited_session()
-    busy, free, seen = threading.Event(), threading.Event(), []
-
-    def hold() -> None:
-        with s.doing():
-            busy.set()
-            free.wait(30.0)
+    seen = []
 
     async def other() -> None:
         for i in range(3):
             seen.append(i)
             await asyncio.sleep(0.002)
-        free.set()
+        done.set()
 
     async def look() -> None:
         shot = s.snapshot()
@@ -314,11 +309,8 @@ def test_other_tasks_go_on_while_a_busy_session_is_awaited() -> None:
         found, _ = await asyncio.gather(shot, other())
         assert found.value.tolist() == s.network.bank.value.tolist()
 
-    thread = threading.Thread(target=hold)
-    thread.start()
-    busy.wait(30.0)
-    asyncio.run(look())
-    thread.join()
+    with at_work(s) as done:
+        asyncio.run(look())
     assert seen == [0, 1, 2]
 
 

@@ -19,7 +19,7 @@ from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.shared_clock import SharedClock
 from scalarviz.training.session.trainer import Trainer
 from tests.ctrl_c import at_each_moment
-from tests.sessions import advanced
+from tests.sessions import advanced, at_work
 
 # Python itself loses an interrupt that comes while it ends a generator or calls a finalizer.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -156,21 +156,11 @@ def test_sessions_on_one_clock_go_on_after_ctrl_c() -> None:
 
 
 def test_ctrl_c_ends_the_wait_for_a_session_that_another_thread_holds() -> None:
-    s, held, over = training(), threading.Event(), threading.Event()
-
-    def hold() -> None:
-        with s.doing():
-            held.set()
-            over.wait(20)
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    held.wait()
-    threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()
-    with pytest.raises(KeyboardInterrupt):
-        s.advance(1)
-    over.set()
-    thread.join()
+    s = training()
+    with at_work(s):
+        threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()
+        with pytest.raises(KeyboardInterrupt):
+            s.advance(1)
     check_whole(s)
 
 
