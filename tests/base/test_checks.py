@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import pairwise
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -521,11 +522,8 @@ def test_a_step_that_no_kernel_can_count_to_is_no_step() -> None:
 def test_losses_that_the_system_has_no_room_for_are_told_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def none_left(*_: object) -> None:
-        raise MemoryError
-
     net = sv.Network([2, 1])
-    monkeypatch.setattr(limits.np, "empty", none_left)
+    monkeypatch.setattr(limits.np, "empty", Mock(side_effect=MemoryError))
     refused(InputError, "1,000 steps").by(net.train, [[0.0, 1.0]], [[1.0]], steps=1000)
 
 
@@ -551,12 +549,9 @@ def test_weights_are_objects_only_where_these_fit() -> None:
 
 
 def test_a_system_that_gives_less_is_told_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    def none_left(*_: object) -> None:
-        raise MemoryError
-
     monkeypatch.setattr(limits, "memory_size", lambda: 0)
     refused(InputError, "11.0 PB").by(Bank, 2**50)
-    monkeypatch.setattr(bank.np, "zeros", none_left)
+    monkeypatch.setattr(bank.np, "zeros", Mock(side_effect=MemoryError))
     refused(InputError, "11.0 GB").by(Bank, 2**30)
 
 

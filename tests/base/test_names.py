@@ -5,6 +5,7 @@ import pickle
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -389,10 +390,7 @@ def test_what_is_missing_is_said_too() -> None:
 
 
 def test_a_mistake_within_a_call_keeps_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> None:
-        raise TypeError("ours")
-
-    monkeypatch.setattr("scalarviz.core.layers.dense.size", broken)
+    monkeypatch.setattr("scalarviz.core.layers.dense.size", Mock(side_effect=TypeError("ours")))
     with pytest.raises(TypeError, match=r"^ours$"):
         sv.Dense(2, 3)
 

@@ -226,11 +226,8 @@ def test_a_call_that_was_interrupted_leaves_nothing_behind_on_the_device(
     run.steps(optimizer, 0, 1)
     other = net.copy()
 
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as patch:
-        patch.setattr(run._work.memory, "take_plan", interrupt)
+        patch.setattr(run._work.memory, "take_plan", Mock(side_effect=KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             run.steps(optimizer, 1, 1)
     run.steps(optimizer, 1, 1)
@@ -251,15 +248,14 @@ def test_blocks_that_get_too_little_for_whole_steps_leave_them_to_kernels(
     ]
     work, prepare = runs[0]._work, runs[0]._work._blocks_together
 
-    def refuse(*_: object) -> None:
-        raise RuntimeError
-
     def too_little(_: object, count: int) -> int:
         kernel = SimpleNamespace(typeof_pyval=type, compile=len, overloads=defaultdict(Mock))
         with monkeypatch.context() as patch:
             patch.setattr(work.device, "simulated", False)
             patch.setattr("scalarviz.engines.cuda.launches.SHARED", 40)
-            patch.setattr("scalarviz.engines.cuda.launches.allow_shared", refuse)
+            patch.setattr(
+                "scalarviz.engines.cuda.launches.allow_shared", Mock(side_effect=RuntimeError)
+            )
             return prepare(kernel, count)
 
     monkeypatch.setattr(work, "_blocks_together", too_little)

@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -169,11 +170,8 @@ def test_a_capture_that_is_interrupted_ends_and_begins_anew(
 ) -> None:
     steps.repeat(launches_of(kernel, 1), 1)
 
-    def instantiate(graph: str, flags: int) -> str:
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as patch:
-        patch.setattr(capture_driver, "cuGraphInstantiate", instantiate)
+        patch.setattr(capture_driver, "cuGraphInstantiate", Mock(side_effect=KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             steps.repeat(launches_of(kernel, 1), 1)
     assert capture_driver.alive == set()

@@ -8,7 +8,8 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -256,10 +257,9 @@ def test_auto_takes_cuda_from_a_size_on_and_says_why(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
 
-    def make(*_: object) -> NoReturn:
-        raise EngineError("cuda was chosen")
-
-    monkeypatch.setitem(ENGINES, "cuda", EngineRow("cuda", make))
+    monkeypatch.setitem(
+        ENGINES, "cuda", EngineRow("cuda", Mock(side_effect=EngineError("cuda was chosen")))
+    )
     xor = sv.Session(sv.Network([2, 4, 1]), sv.data.Xor(), batch=None)
     xor.to("auto")
     assert xor.engine == "cpu"
@@ -306,11 +306,12 @@ def test_mixed_precision_is_refused_on_cuda_and_nothing_changes(
 def test_asking_whether_an_engine_will_do_makes_none(
     engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def make(*_: object) -> NoReturn:
-        raise AssertionError("an engine was made")
-
     net, double = rgb("python"), rgb("python", dtype="float64")
-    monkeypatch.setitem(ENGINES, engine, replace(ENGINES[engine], make=make))
+    monkeypatch.setitem(
+        ENGINES,
+        engine,
+        replace(ENGINES[engine], make=Mock(side_effect=AssertionError("an engine was made"))),
+    )
     assert check_engine(net, engine, "full") == (engine, sv.Precision())
     refused(EngineError, "mixed precision").by(check_engine, double, engine, "mixed")
 

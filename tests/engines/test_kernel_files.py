@@ -9,6 +9,7 @@ import stat
 import sys
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -67,10 +68,7 @@ def test_a_full_disk_is_said_once_and_nothing_is_left(
     caplog: pytest.LogCaptureFixture,
     error: OSError,
 ) -> None:
-    def full(*_: object) -> None:
-        raise error
-
-    monkeypatch.setattr(kernel_files.os, "replace", full)
+    monkeypatch.setattr(kernel_files.os, "replace", Mock(side_effect=error))
     for name in ("one.py", "other.py"):
         assert not kernel_files.write(tmp_path / name, SMALL)
     kernel_files.keep(tmp_path / "third.nbc", b"code")
@@ -132,12 +130,13 @@ def test_where_nothing_can_be_written_kernels_are_compiled_in_memory(
 ) -> None:
     (blocked := tmp_path / "a file").write_text("")
 
-    def nowhere() -> str:
-        raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
-
     monkeypatch.delenv("SCALARVIZ_CACHE_DIR", raising=False)
     monkeypatch.setattr(kernel_files, "user_cache", lambda: blocked / "cache")
-    monkeypatch.setattr(kernel_files.tempfile, "gettempdir", nowhere)
+    monkeypatch.setattr(
+        kernel_files.tempfile,
+        "gettempdir",
+        Mock(side_effect=FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")),
+    )
     kernel_files.tell_not_kept.cache_clear()
     path = kernel_files.path_of(SMALL, "nowhere")
     assert not kernel_files.write(path, SMALL) and not path.exists()

@@ -18,6 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -256,11 +257,10 @@ def test_a_warm_start_compiles_nothing(process: Process, caplog: pytest.LogCaptu
 def test_without_a_child_process_kernels_are_compiled_here(
     process: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise OSError("no process can be started")
-
     process.anew(alone=False)
-    monkeypatch.setattr(compiling.processes, "start", refuse)
+    monkeypatch.setattr(
+        compiling.processes, "start", Mock(side_effect=OSError("no process can be started"))
+    )
     (kernel,) = process.load(BENT)
     assert kernel.module.compiled.cache_hits == 0 and value(kernel, 3.0) == 1.75
 

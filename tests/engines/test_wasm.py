@@ -6,6 +6,7 @@ import re
 import threading
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -211,7 +212,7 @@ def test_where_nothing_can_be_kept_a_page_is_compiled_all_the_same(
 def test_folders_of_killed_processes_are_removed_after_an_hour(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "run", lambda *_: (_ for _ in ()).throw(EngineError("no")))
+    monkeypatch.setattr(module, "run", Mock(side_effect=EngineError("no")))
     old = time.time() - 2 * 3600
     left, busy, others = (tmp_path / name for name in ("page-a1b2", "page-c3d4", "pages"))
     for folder in (left, busy, others):
@@ -253,10 +254,7 @@ def test_pieces_that_are_none_are_compiled_once_more_and_then_an_error(
 
 @pytest.mark.usefixtures("empty_cache")
 def test_a_full_disk_is_an_error_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    def run(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(module, "run", run)
+    monkeypatch.setattr(module, "run", Mock(side_effect=OSError(28, "No space left on device")))
     refused(EngineError, "No space left").by(module.module_of, UNITS, "float32")
 
 

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -158,10 +159,7 @@ def test_a_pipe_is_refused_before_it_is_opened(tmp_path: Path) -> None:
 def test_a_file_that_may_not_be_read_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(path, "network", {}, {})
 
-    def closed(*arguments: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "open", closed)
+    monkeypatch.setattr(Path, "open", Mock(side_effect=PermissionError(13, "Permission denied")))
     refused(FileError, "Permission denied").by(read, path, "network")
 
 
@@ -308,10 +306,7 @@ def test_a_failure_in_the_middle_leaves_the_old_file(
     path = tmp_path / "file"
     replace_file(path, b"old")
 
-    def full(handle: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", Mock(side_effect=OSError(28, "No space left on device")))
     refused(FileError, "No space left on device").by(replace_file, path, b"new")
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
@@ -418,10 +413,7 @@ def test_where_there_are_no_locks_an_old_part_goes(
 ) -> None:
     import fcntl
 
-    def no_locks(*arguments: object) -> None:
-        raise OSError(95, "Operation not supported")
-
-    monkeypatch.setattr(fcntl, "flock", no_locks)
+    monkeypatch.setattr(fcntl, "flock", Mock(side_effect=OSError(95, "Operation not supported")))
     path = tmp_path / "file"
     old, fresh = atomic.part_of(path, "11111111"), atomic.part_of(path, "22222222")
     for part in (old, fresh):

@@ -53,12 +53,6 @@ def test_the_projected_network_fills_the_free_stage(name: str, camera: str) -> N
             assert fills(inner, places(eyes, size)), (size, exhibit)
 
 
-def in_corner(xy: np.ndarray, box: Box | None) -> np.ndarray:
-    if box is None:
-        return np.zeros(len(xy), bool)
-    return (xy[:, 0] < box.right) & (xy[:, 1] > box.y)
-
-
 def test_another_layout_is_seen_from_its_own_side_until_the_user_moves() -> None:
     wide, high = (laid_out(NETWORKS["12-64-64-3"], shape) for shape in (4.0, 0.5))
     turned = {name: view.orbited(-3.0, 0.0) for name, view in high.views.items()}

@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -149,12 +150,9 @@ def test_a_size_has_a_width_and_a_height(session: sv.Session, size: Any, tmp_pat
         lambda: sv.watch(session, size=size),
         lambda: RenderOptions(size=size),
     ]
-    sentence = "a picture has a width and a height, such as size=(800, 500), not "
-    sentence += shorten(size.tolist() if isinstance(size, np.ndarray) else size)
+    said = shorten(size.tolist() if isinstance(size, np.ndarray) else size)
     for take in takes:
-        refused(InputError, shorten(size.tolist() if isinstance(size, np.ndarray) else size)).by(
-            take
-        )
+        refused(InputError, said).by(take)
     assert session.step_index == 0 and not list(tmp_path.iterdir())
 
 
@@ -388,11 +386,16 @@ def test_a_video_that_fails_leaves_no_file_and_an_old_one_whole(
     path = tmp_path / "net.mp4"
     path.write_bytes(b"old")
 
-    def stop(done: int, total: int) -> None:
-        raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        sv.record(session, path, steps=4, every=1, progress=stop, pin=3, **SMALL)
+        sv.record(
+            session,
+            path,
+            steps=4,
+            every=1,
+            progress=Mock(side_effect=KeyboardInterrupt),
+            pin=3,
+            **SMALL,
+        )
     assert session.pinned == []
     assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
 

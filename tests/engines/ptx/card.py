@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -477,7 +478,11 @@ class Card:
             patch.setattr(cuda_file, "load", self.load)
             patch.setattr(device_memory, "cuda", arrays)
             patch.setattr(CudaEngine, "device", self.device)
-            patch.setattr(graphs, "CudaGraph", no_graph)
+            patch.setattr(
+                graphs,
+                "CudaGraph",
+                Mock(side_effect=RuntimeError("interpreted launches have no graph")),
+            )
             patch.setattr(fused_steps, "cuda", arrays)
             patch.setattr(fused_steps, "find_card", lambda: Fused(self) if self.lanes else None)
             if self.lanes:
@@ -488,10 +493,6 @@ class Card:
     def device(self) -> Device:
         stream = SimpleNamespace(synchronize=lambda: None)
         return Device(False, self.blocks, self.threads, stream, self.shared)
-
-
-def no_graph(*_: object) -> None:
-    raise RuntimeError("an interpreted launch is in no graph")
 
 
 class Fused:

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -213,11 +214,8 @@ def test_the_file_has_the_table_and_the_summary(
 def test_the_file_is_written_before_the_table_is_printed(
     put: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def closed(*_: object) -> None:
-        raise BrokenPipeError
-
     put("a.json", record("Anna"))
-    monkeypatch.setattr(class_pages.Console, "print", closed)
+    monkeypatch.setattr(class_pages.Console, "print", Mock(side_effect=BrokenPipeError))
     with pytest.raises(BrokenPipeError):
         collect_answers(str(tmp_path), str(tmp_path / "table.csv"))
     assert "Anna" in (tmp_path / "table.csv").read_text(encoding="utf-8-sig")

@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -248,15 +249,12 @@ def test_any_error_ends_the_recording_and_not_the_training(
     owner: Any, method: str, torch: Any, net: Any, path: Path,
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
 ) -> None:  # fmt: skip
-    def fail(*_: Any, **__: Any) -> None:
-        raise MemoryError("two\nlines")
-
     before = train(torch, net, 0).copies()
     train(torch, net, 4, torch.optim.Adam(net.parameters(), 0.1))
     wanted = bits(train(torch, net, 0).copies(), "<f4")
     for name, each in net.named_parameters():
         each.numbers[...] = before[name]
-    monkeypatch.setattr(owner, method, fail)
+    monkeypatch.setattr(owner, method, Mock(side_effect=MemoryError("two\nlines")))
     with sv.follow(net, path, show=None) as run:
         train(torch, net, 4, torch.optim.Adam(net.parameters(), 0.1), run=run)
     assert bits(train(torch, net, 0).copies(), "<f4") == wanted
@@ -269,10 +267,7 @@ def test_any_error_ends_the_recording_and_not_the_training(
 def test_ctrl_c_within_a_look_ends_the_program(
     torch: Any, net: Any, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(*_: Any, **__: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(keeping.Keeper, "keep", interrupt)
+    monkeypatch.setattr(keeping.Keeper, "keep", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt), sv.follow(net, path, show=None):
         torch.optim.SGD(net.parameters(), 0.1).step()
 
