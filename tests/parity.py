@@ -91,7 +91,7 @@ def public_names() -> Iterator[Feature]:
             yield "parameter", f"{name}({each.name})"
     kinds = classes(public.values())
     for kind in kinds:
-        bases = [members(each) for each in kind.__mro__[1:] if each in kinds]
+        bases = [members(each) for each in kinds if each in kind.__mro__[1:]]
         for own, member in members(kind).items():
             if not any(own in base for base in bases):
                 name = f"{names.get(kind, kind.__name__)}.{own}"
@@ -104,7 +104,7 @@ def classes(public: Iterable[Any]) -> list[type]:
     """The public classes, and those that public names return."""
     queue = [*public]
     for each in queue:  # which grows
-        for member in members(each).values() if inspect.isclass(each) else [each]:
+        for member in members(each).values() if isinstance(each, type) else [each]:
             queue += [kind for kind in returned(member) if kind not in queue]
     return [each for each in queue if inspect.isclass(each)]
 
