@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scalarviz.base.texts import text
-from scalarviz.base.texts.decimals import changed, old_and_new, rounded, short, typeset
+from scalarviz.base.texts.decimals import changed, old_and_new, rounded, short
 from scalarviz.scene.layout.camera import Box
 
 if TYPE_CHECKING:
@@ -352,7 +352,7 @@ def gradient_words(
 
 SMALLEST_BALL = 7.5  # least radius of a sphere in pixels for a number
 BIG, LITTLE = 14.0, 12.0  # sizes of the letters of numbers in spheres
-BALL_WIDE = 3.6  # most of a number, in radii of its sphere
+BALL_WIDE, LEFT = 3.6, 0.9  # radii of a sphere: most of its number, and most that are left of it
 MOST = 128  # numbers in a line
 FACE_PART = 0.30  # size of the letters relative to the height of the face of a cube
 LEAST_LETTERS, LARGEST_LETTERS = 12.0, 16.0
@@ -366,7 +366,7 @@ def numbers_in(
 ) -> tuple[list[str], float, list[float]]:
     """Return the numbers of a line, and their size; none if they would be too small.
 
-    Its digits are in the middle of its ball, and a minus hangs left of them.
+    Each stands right of the middle of its ball if it is wider: products arrive at the left.
     """
     if radius < SMALLEST_BALL * canvas.scale or len(values) > MOST:
         return [], 0.0, []
@@ -374,8 +374,8 @@ def numbers_in(
     widest = canvas.widest(words, size=10.0, bold=True) / 10.0
     room = BALL_WIDE * radius / (widest * canvas.scale)
     size = canvas.scale * (BIG if room >= BIG else LITTLE)
-    minus = canvas.measure(typeset("-0")[:1], size=size, bold=True)
-    aside = [-0.5 * minus if each[:1] == "-" else 0.0 for each in words]
+    wide = [canvas.measure(each, size=size, bold=True) for each in words]
+    aside = [max(0.0, 0.5 * each - LEFT * radius) for each in wide]
     return (words, size, aside) if room >= LITTLE else ([], 0.0, [])
 
 
@@ -466,8 +466,8 @@ def around_ball(ball: tuple[float, float, float], scale: float) -> Number:
     """
     x, y, radius = ball
     reach = radius + (OUTSIDE + BRACKET) * scale
-    wide: float = min(0.5 * BALL_WIDE * radius, 2.0 * BIG * scale)
-    return Number("", x, y, 0.0, 0.0, max(reach, wide), reach)
+    right = max(reach, (BALL_WIDE - LEFT) * radius)
+    return Number("", x + 0.5 * (right - reach), y, 0.0, 0.0, 0.5 * (right + reach), reach)
 
 
 def is_free(numbers: Sequence[Number], x: float, y: float, reach: float) -> bool:

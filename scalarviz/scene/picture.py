@@ -399,6 +399,9 @@ class Picture:
             if frame_data.pane is not None:
                 return None, [], [], []
             chart = overlay.draw_band(part, division, frame_data, theme, cells)
+            balls = taken.spheres[taken.spheres[:, 2] >= SMALLEST_BALL * scale].tolist()
+            numbers = [around_ball((x, y, radius), scale).box for x, y, radius in balls]
+            clear = replace(taken, boxes=[*taken.boxes, *numbers])  # no sentence is over a number
             caption, told = draw_caption(part, division, frame_data, theme, clear, title)
             if division.head.height and not caption.meets(division.head):
                 overlay.draw_title(part, division, frame_data, theme)
@@ -427,9 +430,6 @@ class Picture:
         )
         title = division.head if legend is None else replace(division.head, width=legend.x)
         title = title.inside(min(4.0 * scale, 0.1 * title.height))
-        balls = taken.spheres[taken.spheres[:, 2] >= SMALLEST_BALL * scale].tolist()
-        numbers = [around_ball((x, y, radius), scale).box for x, y, radius in balls]
-        clear = replace(taken, boxes=[*taken.boxes, *numbers])  # no sentence is over a number
         chart, told, buttons, boxes = canvas.by_turns("band", key, band)
         with canvas.clip(*division.view.place):
             canvas.by_turns("words", (see, key), lambda part: taken.write(part, theme, boxes))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import CHANGE, short, typeset
-from scalarviz.scene.annotations import BIG, Ball, lead
+from scalarviz.scene.annotations import BIG, LEFT, Ball, lead
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.pace import ARRIVES, MOVED
 from scalarviz.story.caption import Bent, Caption, Change, Piece, Summed, ends_of_bars
@@ -138,7 +138,7 @@ def draw_upright(
         if lane.ball is not None:
             words = typeset(short(lane.number))
             written: float = canvas.measure(words, size=BIG * scale, bold=True) + 7.0 * scale
-            right: float = max(lane.ball.radius, 0.5 * written)
+            right: float = max(lane.ball.radius, written - LEFT * lane.ball.radius)
             start = lane.ball.x + right, lane.ball.y
             wide = (1.6 + 3.4 * abs(lane.number) / largest) * scale
             run(canvas, theme, start, (x - half, middle), come, wide, lane.color)
@@ -269,8 +269,8 @@ def card_size(caption: Caption, scale: float) -> tuple[float, float]:
 def kept_clear(x: float, y: float, radius: float, scale: float) -> Box:
     """Return the box of a neuron with its name and number, of which cards keep clear."""
     name = NAMED * scale
-    wide: float = max(2.0 * radius, WIDEST * scale)
-    return Box(x - 0.5 * wide, y - radius - name, wide, 2.0 * radius + name)
+    wide: float = max(2.0 * radius, (1.0 - LEFT) * radius + WIDEST * scale)
+    return Box(x - radius, y - radius - name, wide, 2.0 * radius + name)
 
 
 def told_about(ball: Ball, scale: float) -> Box:
@@ -304,14 +304,10 @@ def card_place(
     return best
 
 
-IN_BALL = 0.146  # from the box around a ball to the square in it, relative to the width
-
-
 def draw_card(canvas: Canvas2D, theme: Theme, box: Box, subject: Box, *, back: bool) -> None:
-    """Draw an empty card, with a line to the ball that it is about, see `told_about`."""
+    """Draw an empty card, with a line to what it is about."""
     light, scale = theme.accent if back else theme.light, canvas.scale
-    ball = subject.inside(BESIDE * scale)
-    lead(canvas, box, ball.inside(IN_BALL * ball.width), light)
+    lead(canvas, box, subject, light)
     rim, line, fill = 8.0 * scale, 1.5 * scale, theme.panel[:7]
     canvas.box(box.x, box.y, box.width, box.height, fill, radius=rim, outline=light, line=line)
 

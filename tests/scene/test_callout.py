@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scalarviz.faces.scene_file import find, load
-from scalarviz.scene.callout import ball_of, draw_told
+from scalarviz.scene.callout import draw_told
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.caption_band import draw_opened
 from scalarviz.scene.labels import draw_labels
@@ -199,18 +199,3 @@ def test_cubes_move_in_three_tenths_of_a_second_from_old_to_new(seconds: float) 
     if seconds >= 0.3:
         on_way = parts[[0.0 < share < 1.0 for share in shares]] * seconds
         assert np.ptp(on_way) == pytest.approx(0.3, abs=0.01)
-
-
-def test_the_line_of_a_card_ends_on_the_ball_that_it_is_about(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    ends: list[Box] = []
-    monkeypatch.setattr("scalarviz.scene.telling.lead", lambda *given: ends.append(given[2]))
-    for stage in stages("rgb", (1280, 800)):
-        known = len(ends)
-        drawn_terms(stage)
-        if len(ends) > known:
-            ball = ball_of(projection(stage), stage.plan, stage.frame_data().told.subject)
-            away = [(ends[-1].x, ends[-1].y), (ends[-1].right, ends[-1].bottom)]
-            assert all(np.hypot(x - ball.x, y - ball.y) < 1.02 * ball.radius for x, y in away)
-    assert len(ends) > 2

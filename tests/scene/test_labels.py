@@ -14,7 +14,6 @@ from scalarviz import data
 from scalarviz.base.texts import text, texts
 from scalarviz.faces.scene_file import find, load
 from scalarviz.pages.scene_data import layout_data
-from scalarviz.scene.annotations import numbers_in
 from scalarviz.scene.canvas import canvas2d
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
@@ -317,12 +316,3 @@ def test_what_a_layer_is_stands_on_the_card_of_a_neuron_under_the_mouse() -> Non
         stage.hover_neuron = neuron, 1
         card = stage.frame_data().hover
         assert [about for name, about in card.facts if name == "layer 0"] == layer
-
-
-def test_digits_are_in_the_middle_of_their_ball_and_a_minus_hangs_left() -> None:
-    canvas = Canvas2D(100, 100)
-    words, size, aside = numbers_in(canvas, [-0.46, 0.54, -0.001], 16.0)
-    look = {"size": size, "bold": True}
-    minus = canvas.measure("−.46", **look) - canvas.measure(".46", **look)
-    assert words == ["-.46", ".54", ".00"]
-    assert aside == [pytest.approx(-minus / 2, abs=0.5), 0.0, 0.0]
