@@ -258,7 +258,7 @@ def test_any_error_ends_the_recording_and_not_the_training(
     with sv.follow(net, path, show=None) as run:
         train(torch, net, 4, torch.optim.Adam(net.parameters(), 0.1), run=run)
     assert bits(train(torch, net, 0).copies(), "<f4") == wanted
-    assert [each for each in caplog.messages if "goes on" in each] == [
+    assert [each for each in caplog.messages if "continues" in each] == [
         f"{sources.shorten(str(path))}: {run.lack}; the training continues"
     ]
     assert "MemoryError" in run.lack
