@@ -89,8 +89,8 @@ def follow(
            as layers. None, the default: no answers
     size   bytes of the file, at most; by default 200 MB
 
-    Following works for at most 1 % of the time of the training, 5 % with a viewer, so the number
-    of kept steps depends on the model; every reported loss is kept, after half a million steps in
+    Following works for about 1 % of the time of the training, 5 % with a viewer, so the number of
+    kept steps depends on the model; every reported loss is kept, after half a million steps in
     means of several. Of more than 1,000,000 parameters a kept step has 10,000, evenly chosen. Not
     seen are a compiled optimizer.step, optimizers that step in backward, and the shards of FSDP;
     of several processes the first one is followed. An error within it ends the recording with a
