@@ -333,12 +333,11 @@ console.log(JSON.stringify(found));
 """
 
 
-def unparsed(modules: dict[str, Path], scripts: dict[str, Path]) -> dict[str, str]:
+def unparsed(modules: dict[str, Path], scripts: dict[str, Path]) -> Any:
     """Return the errors of all scripts that do not parse; one process reads them all."""
     lists = [json.dumps({name: str(path) for name, path in s.items()}) for s in (modules, scripts)]
     command = [str(NODE), "--no-warnings", "--experimental-vm-modules", "-e", PARSE, *lists]
-    found: dict[str, str] = json.loads(subprocess.check_output(command))
-    return found
+    return json.loads(subprocess.check_output(command))
 
 
 @pytest.mark.skipif(NODE is None, reason="needs node to parse JavaScript")

@@ -44,10 +44,9 @@ def written(tmp_path: Path) -> Any:
     return write
 
 
-def rows(known: data.Arrays) -> list[list[float]]:
+def rows(known: data.Arrays) -> Any:
     """Inputs and targets, side by side."""
-    table: list[list[float]] = np.hstack(known.training).tolist()
-    return table
+    return np.hstack(known.training).tolist()
 
 
 @pytest.mark.parametrize(

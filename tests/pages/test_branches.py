@@ -270,12 +270,12 @@ NAME = """
 Change = dict[str, Any]
 
 
-def name_in_page(step: int, changes: list[Change], before: int = 0, operation: int = 0) -> str:
+def name_in_page(step: int, changes: list[Change], before: int = 0, operation: int = 0) -> Any:
     """The name of a branch whose journal has some changes after those of the branch before."""
     place = {"step": step, "operation": operation}
     journal = [{"kind": "learning rate", "rate": 9.0, "step": 0, "operation": 0}] * before
     journal += [place | change for change in changes]
-    found: str = in_web(
+    return in_web(
         "changes texts",
         NAME,
         english=ENGLISH,
@@ -283,7 +283,6 @@ def name_in_page(step: int, changes: list[Change], before: int = 0, operation: i
         fork=place | {"applied": before},
         parent=0,
     )
-    return found
 
 
 def name_in_session(step: int, changes: list[Change], operation: int = 0) -> str:

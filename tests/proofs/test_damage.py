@@ -31,7 +31,7 @@ MUTANT_SEED = 4
 LONGEST = 600.0  # seconds for all files of one kind
 
 
-def loaded(kind: str, count: int, folder: Path) -> dict[str, Any]:
+def loaded(kind: str, count: int, folder: Path) -> Any:
     """What came of so many spoilt files, in a process of its own."""
     inside = folder / kind / "inside"
     inside.mkdir(parents=True)
@@ -42,8 +42,7 @@ def loaded(kind: str, count: int, folder: Path) -> dict[str, Any]:
     lines = done.stdout.splitlines()
     last = f"at {lines[-1]}" if lines else "at its start"
     assert done.returncode == 0, f"{kind} ended by {done.returncode} {last}: {done.stderr[-3000:]}"
-    found: dict[str, Any] = json.loads(lines[-1])
-    return found
+    return json.loads(lines[-1])
 
 
 @pytest.mark.slow

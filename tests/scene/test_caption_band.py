@@ -10,7 +10,6 @@ import pytest
 
 from scalarviz.core.program import NONE
 from scalarviz.faces.scene_file import find, load
-from scalarviz.scene import caption_band
 from scalarviz.scene.callout import draw_told
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
@@ -39,11 +38,10 @@ def canvas() -> Canvas2D:
     return Canvas2D(1280, 800)
 
 
-def caption_of(name: str, done: int) -> Caption:
+def caption_of(name: str, done: int) -> Any:
     session = advanced(load(find(name))(engine="cpu").session, 2)
     session.advance(done, "operation")
-    said: Caption = session.caption()
-    return said
+    return session.caption()
 
 
 def stage_at(done: int, name: str = "rgb", **options: Any) -> Stage:
@@ -52,12 +50,9 @@ def stage_at(done: int, name: str = "rgb", **options: Any) -> Stage:
     return Stage(session, **options)
 
 
-def drawn(
-    studio: Studio, stage: Stage, size: tuple[int, int] = (1280, 800)
-) -> list[caption_band.PieceBox]:
+def drawn(studio: Studio, stage: Stage, size: tuple[int, int] = (1280, 800)) -> Any:
     studio.stage(stage, 0.0, size)
-    found: list[caption_band.PieceBox] = stage.on_top.told
-    return found
+    return stage.on_top.told
 
 
 def text_of(rows: list[list[Piece]]) -> str:

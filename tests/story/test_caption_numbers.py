@@ -53,10 +53,9 @@ FIRST = "captions.", "card.", "legend.", "marks.", "notices.", "chart.", "explan
 
 
 def of_scene(name: str, **options: Any) -> Callable[[], sv.Session]:
-    def made() -> sv.Session:
+    def made() -> Any:
         module = importlib.import_module(f"scalarviz.scenes.{name}")
-        session: sv.Session = module.scene(engine="cpu", **options).session
-        return session
+        return module.scene(engine="cpu", **options).session
 
     return made
 

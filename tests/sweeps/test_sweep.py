@@ -23,7 +23,6 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.base.checks import FloatArray
 from scalarviz.errors import EngineError, InputError, OrderError, UnknownNameError
 from scalarviz.stage.sweep_look import SweepLook
 from scalarviz.stage.sweep_results import Panels
@@ -411,9 +410,8 @@ def test_a_seed_that_is_only_passed_on_need_not_be_tried_in_every_session(use: A
 
 @pytest.mark.parametrize("of_layer", [False, True])
 def test_initial_numbers_by_a_function_are_those_of_a_sweep(of_layer: bool) -> None:
-    def wide(rng: Any, shape: tuple[int, ...]) -> FloatArray:
-        numbers: FloatArray = rng.uniform(2.0, 3.0, shape)
-        return numbers
+    def wide(rng: Any, shape: tuple[int, ...]) -> Any:
+        return rng.uniform(2.0, 3.0, shape)
 
     def make(seed: int = 0) -> sv.Session:
         net = sv.Network([2, 3, 1], seed=seed, init=wide)
@@ -434,7 +432,7 @@ def test_a_folder_knows_another_schedule_of_the_same_name(tmp_path: Path) -> Non
     def falling(step: float) -> float:
         return 1.0 / (1.0 + step)
 
-    def values(factor: Any) -> list[float]:
+    def values(factor: Any) -> Any:
         rate = sv.SGD(1.0, schedule=sv.schedule(factor, "rate_of_a_sweep"))
 
         def make(seed: int = 0) -> sv.Session:
@@ -442,8 +440,7 @@ def test_a_folder_knows_another_schedule_of_the_same_name(tmp_path: Path) -> Non
             return sv.Session(net, sv.data.Xor(), optimizer=rate, engine="cpu", seed=seed)
 
         runs = advanced(sv.sweep(make, {}, seeds=[0], folder=tmp_path), 20)
-        found: list[float] = runs.outcome(0).values[0].tolist()
-        return found
+        return runs.outcome(0).values[0].tolist()
 
     first, second = values(even), values(falling)
     assert first != second and values(even) == first

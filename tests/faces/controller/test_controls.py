@@ -305,10 +305,9 @@ def expression() -> sv.Session:
 SESSIONS = inverting, frozen, convolution, single, expression
 
 
-def notices_of(controller: Controller) -> list[str]:
+def notices_of(controller: Controller) -> Any:
     stage: Any = controller.stage
-    heard: list[str] = stage.notices
-    return heard
+    return stage.notices
 
 
 def values_of(control: Control, controller: Controller) -> list[Any]:

@@ -52,9 +52,8 @@ def session() -> sv.Session:
 
 
 @pytest.fixture
-def controller(opened: Open, session: sv.Session) -> Controller:
-    made: Controller = opened(session, Stage)
-    return made
+def controller(opened: Open, session: sv.Session) -> Any:
+    return opened(session, Stage)
 
 
 def words_of(controller: Controller) -> str:

@@ -1,6 +1,7 @@
 """Colours of signed numbers and of classes: what can be read off them, for the colour-blind too."""
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,10 +38,9 @@ LINEAR_FROM_LMS = np.linalg.inv(LMS_FROM_LINEAR)
 LMS_FROM_LAB = np.linalg.inv(LAB_FROM_LMS)
 
 
-def oklab(colors: FloatArray) -> FloatArray:
+def oklab(colors: FloatArray) -> Any:
     """Convert sRGB to Oklab: lightness, green to red, blue to yellow."""
-    lab: FloatArray = np.cbrt(linear(colors) @ LMS_FROM_LINEAR.T) @ LAB_FROM_LMS.T
-    return lab
+    return np.cbrt(linear(colors) @ LMS_FROM_LINEAR.T) @ LAB_FROM_LMS.T
 
 
 def srgb(lab: FloatArray) -> FloatArray:
@@ -65,7 +65,7 @@ def cielab(colors: FloatArray) -> FloatArray:
     return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=-1)
 
 
-def difference(one: FloatArray, other: FloatArray) -> FloatArray:
+def difference(one: FloatArray, other: FloatArray) -> Any:
     """CIEDE2000 of pairs in CIELAB (Sharma, Wu, Dalal, 2005)."""
     (l1, a1, b1), (l2, a2, b2) = (
         np.moveaxis(np.asarray(one), -1, 0),
@@ -87,8 +87,7 @@ def difference(one: FloatArray, other: FloatArray) -> FloatArray:
     dh = 2 * np.sqrt(c1 * c2) * np.sin(np.radians(turn / 2)) / (1 + 0.015 * c * (1 + wave))
     around = np.exp(-((((h % 360) - 275) / 25) ** 2))
     mixed = -2 * np.sqrt(c**7 / (c**7 + 25.0**7)) * np.sin(np.radians(60 * around))
-    found: FloatArray = np.sqrt(dl**2 + dc**2 + dh**2 + mixed * dc * dh)
-    return found
+    return np.sqrt(dl**2 + dc**2 + dh**2 + mixed * dc * dh)
 
 
 every_map = pytest.mark.parametrize("colors", MAPS.values(), ids=MAPS)

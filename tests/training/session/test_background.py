@@ -286,8 +286,7 @@ def test_a_snapshot_is_awaited() -> None:
         s.advance(3)
         after = await s.snapshot()
         assert not np.array_equal(before.value, after.value)
-        found: list[float] = after.value.tolist()
-        return found
+        return after.value.tolist()
 
     assert asyncio.run(look()) == s.network.bank.value.tolist()
 
