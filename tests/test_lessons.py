@@ -82,13 +82,9 @@ def asked_in(path: Path) -> dict[str, Question]:
     return {place: question(place) for place in places}
 
 
-def code_of(book: Any) -> str:
-    return "\n".join(cell.source for cell in book.cells if cell.cell_type == "code")
-
-
 @each_lesson
 def test_it_ends_with_play_what_was_thought_and_solutions(book: Any) -> None:
-    assert "input(" not in code_of(book)
+    assert "input(" not in "\n".join(cell.source for cell in book.cells if cell.cell_type == "code")
     heads = re.findall(r"^## (.*)$", "\n".join(texts(book)), re.MULTILINE)
     assert heads[-4:] == ["Play", "Exercises", "What you thought", "Solutions"]
     solutions = texts(book)[-1]

@@ -140,14 +140,12 @@ class Gauge(Exhibit):
         canvas.box(box.x, box.y, box.width, box.height, theme.accent)
 
 
-def gauge(ask: Any, data: Thermometer, engine: str) -> Gauge:
-    return Gauge(ask(data.training[0])[:, 0])
-
-
 @pytest.fixture
 def thermometer_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(DATA_SETS, "thermometer", Thermometer)
-    monkeypatch.setitem(EXHIBITS, "thermometer", gauge)
+    monkeypatch.setitem(
+        EXHIBITS, "thermometer", lambda ask, data, engine: Gauge(ask(data.training[0])[:, 0])
+    )
 
 
 def thermometer_session(engine: str = "python") -> sv.Session:
@@ -287,10 +285,13 @@ def stretched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(KINDS, "stretch", replace(KINDS["scale"], name="stretch"))
     monkeypatch.setitem(REFERENCES, "stretch", REFERENCES["scale"])
 
-    def renamed(self: Program, kind: str, *given: Any, **named: Any) -> Any:
-        return add(self, "stretch" if kind == "scale" else kind, *given, **named)
-
-    monkeypatch.setattr(Program, "add", renamed)
+    monkeypatch.setattr(
+        Program,
+        "add",
+        lambda self, kind, *given, **named: add(
+            self, "stretch" if kind == "scale" else kind, *given, **named
+        ),
+    )
 
 
 def mirror_session(*layers: sv.Layer) -> sv.Session:

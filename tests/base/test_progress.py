@@ -449,12 +449,8 @@ def screen(written: str) -> list[str]:
         elif part in ("\x1b[2K", "\x1b[0K"):
             lines[row] = ""
         elif part[0] not in "\x1b\r":
-            lines[row] = part if written_at_start(lines, row) else lines[row] + part
+            lines[row] += part
     return [line.rstrip() for line in lines]
-
-
-def written_at_start(lines: list[str], row: int) -> bool:
-    return not lines[row]
 
 
 def test_a_terminal_shows_a_bar_while_it_trains_and_then_what_was_printed_alone() -> None:

@@ -253,16 +253,10 @@ def compile_without_gpu(patch: pytest.MonkeyPatch) -> None:
 
     library, capability = codegen.CUDACodeLibrary, FakeDevice.compute_capability
 
-    def ensured(self: Any, cc: Any) -> Any:
-        return cc or (*capability, "a")
-
-    def bind(kernel: Any) -> None:
-        kernel._codelibrary.get_cubin()
-
     fake_device(patch)
-    patch.setattr(library, "_ensure_cc", ensured)
+    patch.setattr(library, "_ensure_cc", lambda self, cc: cc or (*capability, "a"))
     patch.setattr(codegen.JITCUDACodegen, "magic_tuple", lambda self: ((13, 0), capability))
-    patch.setattr(dispatcher._Kernel, "bind", bind)
+    patch.setattr(dispatcher._Kernel, "bind", lambda kernel: kernel._codelibrary.get_cubin())
 
 
 def compiled_again(module: Any) -> tuple[int, int]:

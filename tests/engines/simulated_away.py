@@ -289,10 +289,7 @@ def test_what_functions_of_the_user_see_is_current(stops: bool) -> None:
     def run(name: str, s: sv.Session) -> None:
         weight, values = s.network.weight(1), seen.setdefault(name, [])
 
-        def look(view: Any) -> None:
-            values.extend([weight.value, weight.grad, *view.values])
-
-        s.on_step(look, every=3)
+        s.on_step(lambda view: values.extend([weight.value, weight.grad, *view.values]), every=3)
         if stops:
             s.stop_when(lambda view: bool(view.step == 8 and weight.value != view.values[1]))
         s.advance(10)

@@ -221,10 +221,7 @@ def text(function: Any = kernels.train, **given: Any) -> str:
 def test_a_constant_of_a_formula_is_in_the_texts_with_it_and_in_no_other(
     module: ModuleType, constant: str, function: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def texts() -> list[str]:
-        return [text(function), text(kernels.move_all)]
-
-    check_constant(texts, module, constant, monkeypatch)
+    check_constant(lambda: [text(function), text(kernels.move_all)], module, constant, monkeypatch)
 
 
 def test_a_kernel_has_the_rows_in_use_and_no_others() -> None:

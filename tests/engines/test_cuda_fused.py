@@ -335,13 +335,10 @@ def test_machine_code_is_compiled_once_and_kept(
 
 
 def test_a_launch_is_configured_for_any_version_of_cuda_core() -> None:
-    def before(*, grid: int, cooperative_launch: bool) -> tuple[int, bool]:
-        return grid, cooperative_launch
-
-    def now(*, grid: int, is_cooperative: bool) -> tuple[int, bool]:
-        return grid, is_cooperative
-
-    for version in (before, now):
+    for version in (
+        lambda *, grid, cooperative_launch: (grid, cooperative_launch),
+        lambda *, grid, is_cooperative: (grid, is_cooperative),
+    ):
         core = SimpleNamespace(LaunchConfig=version)
         assert fused_steps.launch_config(core, {"grid": 3}) == (3, True)
 

@@ -74,10 +74,12 @@ def test_the_same_formulas_give_the_same_text() -> None:
 def test_a_constant_of_a_formula_is_in_its_text_and_in_no_other(
     module: ModuleType, constant: str, unit: Unit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def texts() -> list[str]:
-        return [kernel_units.text_of(each, "float32") for each in (unit, TANH)]
-
-    check_constant(texts, module, constant, monkeypatch)
+    check_constant(
+        lambda: [kernel_units.text_of(each, "float32") for each in (unit, TANH)],
+        module,
+        constant,
+        monkeypatch,
+    )
 
 
 def test_a_kernel_has_the_formula_of_its_row_and_no_other() -> None:
@@ -96,10 +98,11 @@ def test_what_the_compiler_imports_is_in_the_text(
 ) -> None:
     before, getsource = text(TANH), kernel_units.inspect.getsource
 
-    def changed(found: Any) -> str:
-        return getsource(found) + "# edited\n" * (found is edited)
-
-    monkeypatch.setattr(kernel_units.inspect, "getsource", changed)
+    monkeypatch.setattr(
+        kernel_units.inspect,
+        "getsource",
+        lambda found: getsource(found) + "# edited\n" * (found is edited),
+    )
     kernel_units.hash_of.cache_clear()
     try:
         assert text(TANH) != before

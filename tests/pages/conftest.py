@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-import scalarviz as sv
 from scalarviz.faces.scene_file import find, load
 from scalarviz.pages import page as module
 from scalarviz.pages.page import page_of
@@ -27,10 +26,11 @@ def browser(request: pytest.FixtureRequest) -> Iterator[Any]:
 def no_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages have some bytes in place of their engine, whose kernels take long to compile."""
 
-    def made_up(session: sv.Session, *told: object) -> tuple[bytes, bytes, dict[str, int]]:
-        return b"\0asm" * 9, b"numbers", {"step": session.step_index}
-
-    monkeypatch.setattr(module, "engine_data", made_up)
+    monkeypatch.setattr(
+        module,
+        "engine_data",
+        lambda session, *told: (b"\x00asm" * 9, b"numbers", {"step": session.step_index}),
+    )
 
 
 class Files(dict[str, Path]):

@@ -189,7 +189,7 @@ def compared(session: sv.Session, folder: Path, steps: int = 2, skip: int = 0) -
     walk, asked = Walk(session), questions(session)
     every = [("caption", each) for each in asked]
     every += [("card", each) for each in asked if "row" in each]
-    every += [("card", each) for each in neurons_of(session)]
+    every += [("card", {"neuron": [buffer_of(line), 0]}) for line in layout_of(session).neurons]
     states: list[Any] = []
     wanted: list[Any] = []
     for state in walk.states(steps):
@@ -219,11 +219,6 @@ def alike(ours: Any, theirs: Any) -> bool:
     if isinstance(ours, float):
         return math.isclose(ours, theirs, rel_tol=1e-5, abs_tol=1e-7)
     return bool(ours == theirs)
-
-
-def neurons_of(session: sv.Session) -> list[Asked]:
-    """Return the first neuron of each line of the picture."""
-    return [{"neuron": [buffer_of(line), 0]} for line in layout_of(session).neurons]
 
 
 def differences(ours: Any, theirs: Any, place: int, question: tuple[str, Asked]) -> str:

@@ -601,11 +601,10 @@ def test_random_programs_return_what_they_return_in_python(
     known: dict[str, Any] = {"__name__": "given"}
     exec(compile(source, "given", "exec", dont_inherit=True), known)
     given = [draw.values() for _ in range(count)]
-    asked = [[f"f{i}", plain_arguments(each)] for i, each in enumerate(given)]
+    asked = [
+        [f"f{i}", [each if isinstance(each, dict) else plain(each) for each in values]]
+        for i, values in enumerate(given)
+    ]
     for i, answer in enumerate(by_node(script(source), asked, tmp_path)):
         wanted = result(known[f"f{i}"], given[i])
         assert answer == wanted, f"{programs[i]}{dict(zip(ARGUMENTS, given[i], strict=True))}"
-
-
-def plain_arguments(given: list[Any]) -> list[Any]:
-    return [each if isinstance(each, dict) else plain(each) for each in given]

@@ -151,10 +151,9 @@ def drawn(
     """A flat picture of this size, and what lies on top of it."""
     found: list[OnTop] = []
 
-    def draw() -> None:
-        found.append(picture.draw(frame_data, CAMERAS["flat"], *size, 1.0))
-
-    return studio.shoot(draw, *size), found[-1]
+    return studio.shoot(
+        lambda: found.append(picture.draw(frame_data, CAMERAS["flat"], *size, 1.0)), *size
+    ), found[-1]
 
 
 def test_everything_written_fits_into_a_small_picture(studio: Studio, picture: Picture) -> None:

@@ -1,7 +1,6 @@
 """Lines of walls: they begin at neurons, end at columns, and lead through their cubes."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -43,12 +42,11 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> Callable[[Stage], FloatArray]:
     def lines_of(stage: Stage) -> FloatArray:
         found: list[FloatArray] = [np.zeros((0, 2))]
 
-        def note(
-            canvas: Canvas2D, starts: FloatArray, ends: FloatArray, *_: Any, **__: Any
-        ) -> None:
-            found.extend([starts, ends])
-
-        monkeypatch.setattr(Canvas2D, "segments", note)
+        monkeypatch.setattr(
+            Canvas2D,
+            "segments",
+            lambda canvas, starts, ends, *_, **__: found.extend([starts, ends]),
+        )
         data = stage.frame_data()
         draw_walls(Canvas2D(1280.0, 800.0, 1.0, 1.0), seen(stage, data), data, THEMES["dark"])
         return np.concatenate(found)

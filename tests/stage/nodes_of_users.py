@@ -65,9 +65,6 @@ def in_a_window() -> None:
         windows = [each for each in QApplication.topLevelWidgets() if isinstance(each, MainWindow)]
         return next(each for each in windows if each.isVisible())
 
-    def nodes(view: Any) -> None:
-        squares(opened().face.lead.stage, view)
-
     def look() -> None:
         image = opened().view.widget.grabFramebuffer()
         pixels = np.array(
@@ -80,7 +77,12 @@ def in_a_window() -> None:
         opened().close()
 
     QTimer.singleShot(1500, look)
-    sv.watch(made(), play=False, size=(900, 600), nodes=nodes)
+    sv.watch(
+        made(),
+        play=False,
+        size=(900, 600),
+        nodes=lambda view: squares(opened().face.lead.stage, view),
+    )
 
 
 if __name__ == "__main__":

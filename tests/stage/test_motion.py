@@ -240,7 +240,7 @@ def test_no_later_number_is_shown_with_an_earlier_light(viewer: Viewer) -> None:
             moment, part = viewer.motion.shown()
             if moment is None:
                 continue
-            if runs_back(done, viewer.motion.current, count):
+            if done % count + 1 == viewer.motion.current:
                 done += 1
             place = done - 1
             colors, *_ = viewer.mixed()
@@ -254,11 +254,6 @@ def test_no_later_number_is_shown_with_an_earlier_light(viewer: Viewer) -> None:
                 grad = viewer.motion.gradients[1]
                 np.testing.assert_array_equal(grad[rows], known[place][1][rows])
     assert done == 20 and not viewer.reading.held
-
-
-def runs_back(done: int, number: int, count: int) -> bool:
-    """Whether the operation `number` of a step is the one after the first `done`."""
-    return done % count + 1 == number
 
 
 def test_of_a_way_over_many_steps_the_last_one_is_shown() -> None:

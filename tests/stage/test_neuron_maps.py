@@ -79,16 +79,13 @@ def test_neurons_of_single_values_have_maps() -> None:
     show = load(find("micrograd"))(engine="cpu")
     maps = maps_of(Stage(show))
     places = cells(SIDE) * 3.6 - 1.8
-    *hidden, last = (wall.of(show.session.network.bank.value) for wall in walls_of(show))
+    *hidden, last = (
+        wall.of(show.session.network.bank.value) for wall in show.session.network.all_walls.values()
+    )
     for (name, own), weights in zip([*maps.values.items()][1:], [*hidden, last], strict=True):
         sums = places @ weights[:, :-1].T + weights[:, -1]
         places = sums if weights is last else np.maximum(sums, 0.0)
         np.testing.assert_allclose(own.reshape(len(own), -1).T, places, atol=1e-9, err_msg=name)
-
-
-def walls_of(show: Any) -> Any:
-    """The walls of the weights of a compiled function."""
-    return show.session.network.all_walls.values()
 
 
 def wanted_sample(stage: Stage) -> np.ndarray:

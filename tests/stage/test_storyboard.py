@@ -122,11 +122,6 @@ def test_after_any_other_move_all_is_bright(walk: Walk, move: Callable[[sv.Sessi
         np.testing.assert_allclose(at(pixels, xy), colors[index], atol=2.5)
 
 
-def without_arrows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have no arrows beside the cubes whose widths are measured."""
-    monkeypatch.setattr("scalarviz.stage.stage.pushes", lambda *given: None)
-
-
 # Sizes.
 
 
@@ -134,7 +129,8 @@ def without_arrows(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_weight_gradient_grows_the_cubes_of_its_layer_only(
     walk: Walk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    without_arrows(monkeypatch)
+    # No arrows stand beside the cubes whose widths are measured.
+    monkeypatch.setattr("scalarviz.stage.stage.pushes", lambda *given: None)
     walk.stage.size, least = "gradient", walk.stage.plan.plates[0].least
     for name, layer in (("weight gradient 1", 1), ("weight gradient 0", 0)):
         walk.go_to(name)

@@ -503,10 +503,11 @@ def test_names_and_values_are_shown_with_all_letters_visible() -> None:
 
 @pytest.mark.parametrize("by_checks", [False, True])
 def test_runs_that_do_not_depend_on_their_seed_warn(by_checks: bool) -> None:
-    def forgets(lr: float = 1.0, seed: int = 0) -> sv.Session:
-        return xor(lr=lr, seed=seed if lr > 1.0 else 0)
-
-    runs = sv.sweep(forgets, {"lr": [0.5, 1.0, 2.0]}, seeds=[4, 5])
+    runs = sv.sweep(
+        lambda lr=1.0, seed=0: xor(lr=lr, seed=seed if lr > 1.0 else 0),
+        {"lr": [0.5, 1.0, 2.0]},
+        seeds=[4, 5],
+    )
     with pytest.warns(UserWarning, match=r"\[0, 1\] .*seed=seed") as caught:
         _ = list(runs.train(20)) if by_checks else runs.advance(20)
     assert [each.filename for each in caught] == [__file__]

@@ -460,14 +460,6 @@ def too_many_samples(controller: Any, folder: Path) -> None:
         learn_input(controller, "")
 
 
-def mixed_on_python(controller: Any, folder: Path) -> None:
-    controller.do(lambda: controller.session.to("python", "mixed"))
-
-
-def drop_picture(controller: Any, folder: Path) -> None:
-    export.drop(controller, folder / "a.png")
-
-
 def own_formula(controller: Any, folder: Path) -> None:
     sv.activation(bend, bend_derivative)
     net = sv.Network([2, 3, 1], "bend", seed=1)
@@ -495,10 +487,6 @@ def own_layer() -> sv.Session:
     return sv.Session(sv.Network([Bend(2, 2), sv.Dense(2, 1)], seed=1), data.Xor(), engine="python")
 
 
-def save_run(controller: Any, folder: Path) -> None:
-    export.save(controller, folder / "run.safetensors")
-
-
 def open_bytes(content: bytes) -> Callable[[Any, Path], object]:
     """Opens a file with this content as a training."""
 
@@ -522,13 +510,21 @@ LED_TO = [
     ("another_layer", convolution, use("add neuron")),
     ("earlier_layer", single, use("add neuron")),
     ("fewer_samples", inverting, too_many_samples),
-    ("on_cpu", inverting, mixed_on_python),
+    (
+        "on_cpu",
+        inverting,
+        lambda controller, folder: controller.do(lambda: controller.session.to("python", "mixed")),
+    ),
     ("unmeasured", inverting, use("stop when", "held-out accuracy > 0.5")),
-    ("texture", inverting, drop_picture),
+    ("texture", inverting, lambda controller, folder: export.drop(controller, folder / "a.png")),
     ("program", inverting, own_formula),
     ("program", inverting, data_by_code),
     ("program", inverting, without_samples),
-    ("program_saves", own_layer, save_run),
+    (
+        "program_saves",
+        own_layer,
+        lambda controller, folder: export.save(controller, folder / "run.safetensors"),
+    ),
     ("saved_here", inverting, open_bytes(safetensors({"w": np.zeros(2, np.float32)}))),
     ("saved_here", inverting, open_bytes(b"no")),
 ]

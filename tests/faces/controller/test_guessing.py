@@ -288,7 +288,7 @@ def test_a_question_mark_then_guess_and_answer_are_seen(
     controller.face.press("p")
     assert all_words(controller, studio).split("\n").count("?") == 2  # one is the legend's
     x, y = stage.place_of(stage.hidden.row)
-    push = np.array(rgb255(THEMES[theme].push))
+    push = np.array([int(THEMES[theme].push[i : i + 2], 16) for i in (1, 3, 5)])
     across = slice(int(x) - 70, int(x) + 70)
     above, below = (
         (slice(int(y) - 50, int(y) - 15), across),
@@ -307,10 +307,6 @@ def test_a_question_mark_then_guess_and_answer_are_seen(
     controller.face.press("enter")
     assert all_words(controller, studio).split("\n").count("?") == 1
     assert count()[1] > before[1] + 20
-
-
-def rgb255(color: str) -> list[int]:
-    return [int(color[i : i + 2], 16) for i in (1, 3, 5)]
 
 
 def test_a_drag_around_the_cube_is_the_arrow(

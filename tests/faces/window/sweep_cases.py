@@ -93,10 +93,7 @@ def case_what_is_trained_is_looked_at_and_not_trained_again() -> None:
     kept = runs._outcomes[0][0]
     seen: list[tuple[bool, int]] = []
 
-    def act(self: SweepWindow) -> None:
-        seen.append((runs.playing, runs.progressed.done))
-
-    sweep_window.SweepWindow.run = act  # type: ignore[assignment]  # in place of its loop
+    sweep_window.SweepWindow.run = lambda _: seen.append((runs.playing, runs.progressed.done))  # type: ignore[method-assign,assignment]  # in place of its loop
     assert sv.watch(runs) == 0
     assert seen == [(False, 6)] and runs._outcomes[0][0] is kept
     fresh = runs = sv.sweep(xor, {"hidden": [2, 3]}, seeds=range(3))

@@ -182,11 +182,6 @@ def test_no_two_cubes_spheres_or_images_overlap(program: Program, shape: float) 
 # A cube is on its wire.
 
 
-def units_before(program: Program, operation: Operation, fan: Fan) -> int:
-    """How many weights of a sum belong to one unit: 1, or the pixels of a kernel or an image."""
-    return fan.inputs // (len(fan.columns) - (operation.biases != NONE))
-
-
 @every_shape
 def test_a_weight_stands_where_its_row_and_its_column_cross(program: Program, shape: float) -> None:
     layout = of(program, shape)
@@ -194,7 +189,8 @@ def test_a_weight_stands_where_its_row_and_its_column_cross(program: Program, sh
     rows = [row for fan in layout.fans for i in range(len(fan.ends)) for row in fan.rows_of(i)]
     assert rows == [op.weights + i for _, op in walls(program) for i in range(prod(op.shape))]
     for fan, operation, _ in fans(program, layout):
-        each = units_before(program, operation, fan)
+        # How many weights of a sum belong to one unit: 1, or the pixels of a kernel or an image.
+        each = fan.inputs // (len(fan.columns) - (operation.biases != NONE))
         rng = np.random.default_rng(0)
         for i, j in rng.integers((0, 0), (len(fan.ends), fan.inputs // each), (20, 2)).tolist():
             first = fan.weights + i * fan.inputs + j * each

@@ -302,7 +302,8 @@ def test_what_is_nearer_hides_what_is_behind_it(studio: Studio) -> None:
             # The front of the middle cube of the first plate is half inside the third.
             for each, row, column, index in cells(list(order)):
                 x, y = face(see, each, row, column)
-                own, top = float(face_depth(see, each, row, column)), int(found[int(y), int(x)])
+                own = float(see(each.point(column + 0.5, row + 0.5, HALF)).depth[0])
+                top = int(found[int(y), int(x)])
                 if top not in (index, -1):
                     (other,) = [p for p in order if p.place_of(top)]
                     r, c = other.place_of(top)
@@ -311,10 +312,6 @@ def test_what_is_nearer_hides_what_is_behind_it(studio: Studio) -> None:
                     )
                     assert see(box).depth.min() < own
     assert at(studio.look(studio.cubes([flat], values), framed([flat])), (160, 120))[2] > 200
-
-
-def face_depth(see, each: Plate, row: int, column: int) -> float:
-    return see(each.point(column + 0.5, row + 0.5, HALF)).depth[0]
 
 
 def test_an_eye_among_the_cubes_sees_them_in_a_mirror_too(studio: Studio) -> None:

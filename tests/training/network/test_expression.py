@@ -146,15 +146,17 @@ def test_a_comparison_chooses_as_on_plain_values(name: str, engine: str) -> None
     w = Value(1.0)
     batch = np.array([[0.5, 2.0], [1.0, 3.0], [1.5, 0.25]])  # below, at and above
 
-    def function(x: Any, y: Any) -> Any:
-        return [
+    check(
+        lambda x, y: [
             where(call(name, x, w), x * y, w + y),
             where(call(name, 1.0, x), y, w),
             where(call(name, w * 1.0, w), x, w),
             where(call(name, x, 1.0) * call(name, y, 2), x, y),
-        ]
-
-    check(function, [w], batch, engine)
+        ],
+        [w],
+        batch,
+        engine,
+    )
 
 
 @st.composite
@@ -435,10 +437,7 @@ def test_wrong_batches_are_refused_and_change_nothing(engine: str) -> None:
 def test_it_prints_what_it_is() -> None:
     w = Value(1.0)
 
-    def line(x: Value) -> Value:
-        return maximum(w * x, minimum(x, 1.0))
-
-    f = compile(line, 1, engine="python")
+    f = compile(lambda x: maximum(w * x, minimum(x, 1.0)), 1, engine="python")
     assert repr(f) == "Expression line: 1 -> 1, 1 parameters, 3 operations, float64, engine python"
 
 
@@ -451,10 +450,13 @@ def made_of_names(engine: str = "python", dtype: str = "float64") -> tuple[Any, 
     }
     w, b, scale = names["w"], names["b"], sv.Value(2.0)
 
-    def layer(x: Any, y: Any) -> Any:
-        return [(w[i][0] * x + w[i][1] * y + b[i]).tanh() * scale for i in range(3)]
-
-    return sv.compile(layer, 2, dtype, engine, parameters=names), names
+    return sv.compile(
+        lambda x, y: [(w[i][0] * x + w[i][1] * y + b[i]).tanh() * scale for i in range(3)],
+        2,
+        dtype,
+        engine,
+        parameters=names,
+    ), names
 
 
 def test_parameters_have_names_by_their_places() -> None:

@@ -660,10 +660,9 @@ def test_every_operation_agrees_with_finite_differences(row: Formula) -> None:
 
 
 def test_a_smaller_gradient_may_not_hide_behind_a_large_one() -> None:
-    def wrong(x: float, y: float, z: float) -> float:
-        return 1.0 + 1e-5
-
-    row = Formula("row", lambda x, y: 100.0 * x + y, (lambda x, y, z: 100.0, wrong))
+    row = Formula(
+        "row", lambda x, y: 100.0 * x + y, (lambda x, y, z: 100.0, lambda x, y, z: 1.0 + 1e-05)
+    )
     refused(GradientMismatchError, "1.00001").by(sv.gradcheck, row, [1.0, 1.0])
 
 

@@ -167,10 +167,7 @@ def test_ctrl_c_ends_the_wait_for_a_session_that_another_thread_holds() -> None:
 def test_a_handler_that_does_not_raise_is_called_once_and_the_call_goes_on() -> None:
     heard: list[int] = []
 
-    def hear(number: int, frame: Any) -> None:
-        heard.append(number)
-
-    before = signal.signal(signal.SIGINT, hear)
+    before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
     try:
         s = training()
         for _ in at_each_moment(lambda: lambda: s.advance(1, "operation"), 29):

@@ -337,12 +337,11 @@ def test_it_is_a_setting() -> None:
     again = remake(data.name, data.settings())
     assert again.standardize and repr(again.affine()) == repr(data.affine())
     assert "standardize" not in sv.data.Arrays(X, LABELS).settings()
-    for wrong in (lambda: table().changed("standardize", 2), lambda: made_with("yes")):
+    for wrong in (
+        lambda: table().changed("standardize", 2),
+        lambda: sv.data.Generated(make, inputs=2, outputs=1, standardize="yes"),
+    ):
         refused(InputError, "standardize").by(wrong)
-
-
-def made_with(standardize: Any) -> sv.data.DataSet:
-    return sv.data.Generated(make, inputs=2, outputs=1, standardize=standardize)
 
 
 def test_pictures_are_scaled_channel_by_channel() -> None:
