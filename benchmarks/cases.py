@@ -61,8 +61,11 @@ def texture_session(picture: sv.data.Texture, seed: int = 0) -> sv.Session:
     """The training of a texture: encoded points to colours, 12-64-64-64-64-3, 1024 a batch."""
     import scalarviz as sv
 
-    layers = [sv.FrequencyEncoding(2, octaves=3), sv.Dense(12, 64, "leaky_relu")]
-    layers += [sv.Dense(64, 64, "leaky_relu") for _ in range(3)]
+    layers = [
+        sv.FrequencyEncoding(2, octaves=3),
+        sv.Dense(12, 64, "leaky_relu"),
+        *(sv.Dense(64, 64, "leaky_relu") for _ in range(3)),
+    ]
     layers += [sv.Dense(64, 3, "sigmoid")]
     net = sv.Network(layers, init=sv.Init("xavier_uniform", bias="fan_out"), seed=seed)
     loss, optimizer = sv.Loss("mse", mean="samples"), sv.Adam(1e-3)

@@ -58,8 +58,12 @@ def fetched(folder: Path) -> str:
 def files_of(folder: Path) -> dict[str, bytes]:
     """What a tab may ask for: both sides."""
     packages = folder / "node_modules" / "@tensorflow"
-    found = [*WEB.glob("*.js"), SCRIPT, packages / "tfjs/dist/tf.min.js"]
-    found += (packages / "tfjs-backend-wasm/dist").glob("*.wasm")
+    found = [
+        *WEB.glob("*.js"),
+        SCRIPT,
+        packages / "tfjs/dist/tf.min.js",
+        *(packages / "tfjs-backend-wasm/dist").glob("*.wasm"),
+    ]
     found += [packages / "tfjs-backend-wasm/dist/tf-backend-wasm.min.js"]
     files = {each.name: each.read_bytes() for each in found if each.is_file()}
     page = '<!doctype html><link rel="icon" href="data:,"><script src="in_browser.js"></script>'

@@ -62,8 +62,10 @@ def run_on_gpu(folder: Path, *words: str) -> list[dict[str, object]]:
     ):
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)
-    known = {name: x for name, x in os.environ.items() if not name.startswith("PYTEST_")}
-    known |= {"NUMBA_ENABLE_CUDASIM": "1", "OUT": str(folder / "out")}
+    known = {name: x for name, x in os.environ.items() if not name.startswith("PYTEST_")} | {
+        "NUMBA_ENABLE_CUDASIM": "1",
+        "OUT": str(folder / "out"),
+    }
     known |= {"SCALARVIZ_CACHE_DIR": str(folder / "kernels"), "PYTHONPATH": str(folder)}
     known["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
     said = output_of("-m", "benchmarks.on_gpu", *words, env=known, seconds=3600.0)

@@ -176,8 +176,9 @@ LONG = (
     *("cli.kernel_commands.warm", "controller.train.train"),
 )
 HELPS = (help_of("train", name, "") for name in scenes())
-TEXTS = {"help": "\n".join([*EXAMPLES, help_of_several("watch", ["rgb", "xor"]), *HELPS])}
-TEXTS |= {path.name: path.read_text(encoding="utf-8") for path in (README, *PAGES)}
+TEXTS = {"help": "\n".join([*EXAMPLES, help_of_several("watch", ["rgb", "xor"]), *HELPS])} | {
+    path.name: path.read_text(encoding="utf-8") for path in (README, *PAGES)
+}
 
 
 @pytest.fixture
@@ -223,8 +224,9 @@ def between(start: str, end: str, names: str = WORD) -> list[str]:
     return re.findall(names, LISTING_TEXT.partition(start)[2].partition(end)[0])
 
 
-ONNX = {row.onnx.name for row in ACTIVATIONS.values() if row.onnx is not None}
-ONNX |= {name.removeprefix("ai.onnx.ml.") for name in OPERATORS}
+ONNX = {row.onnx.name for row in ACTIVATIONS.values() if row.onnx is not None} | {
+    name.removeprefix("ai.onnx.ml.") for name in OPERATORS
+}
 LISTS = {
     "activations": (between("| activations |", "|"), ACTIVATIONS),
     "losses": (between("| losses |", "; on") + between("; on logits:", ". `"), LOSSES | ROW_LOSSES),

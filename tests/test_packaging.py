@@ -215,8 +215,7 @@ FILES = sorted(
 )
 SCRIPTS = {path.name: path for path in FILES if path.suffix == ".js"}
 # Scripts that a browser loads as modules.
-MODULES = {path.name for path in PACKAGE.joinpath("pages", "web").glob("*.js")}
-MODULES |= {"widget.js"}
+MODULES = {path.name for path in PACKAGE.joinpath("pages", "web").glob("*.js")} | {"widget.js"}
 
 STAGES = (".vert", ".frag")
 PARTS = "box.vert", "cubes.frag", "evaluate.frag"  # of a program that other text completes

@@ -307,8 +307,9 @@ def test_what_fails_leaves_the_steps_to_the_other_kernels(method: str) -> None:
 
 
 def choice_of(*activations: str, own: int = 1) -> FusedChoice:
-    rows = {each for each in IN_USE if each[0] != "ACTIVATIONS"}
-    rows |= {("ACTIVATIONS", name) for name in activations}
+    rows = {each for each in IN_USE if each[0] != "ACTIVATIONS"} | {
+        ("ACTIVATIONS", name) for name in activations
+    }
     return FusedChoice(unit(fused_functions, rows), 2, own)
 
 

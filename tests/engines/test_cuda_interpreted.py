@@ -50,8 +50,12 @@ def agrees(card: Card, net: sv.Network, samples: int, **how: Any) -> None:
     _, expected = trained(other, "python", samples, **{k: how[k] for k in how if k != "whole"})
     assert losses == pytest.approx(expected, rel=NEAR)
     found, wanted = net.bank, other.bank
-    pairs = [(found.value, wanted.value), (found.grad, wanted.grad), (found.state, wanted.state)]
-    pairs += [(found.slots[name], wanted.slots[name]) for name in run.slots]
+    pairs = [
+        (found.value, wanted.value),
+        (found.grad, wanted.grad),
+        (found.state, wanted.state),
+        *((found.slots[name], wanted.slots[name]) for name in run.slots),
+    ]
     for a, b in pairs:
         assert abs(a - b).max(initial=0) <= NEAR * abs(b).max(initial=0)
 

@@ -462,8 +462,12 @@ def test_what_python_writes_is_where_a_kernel_reads_it(kind: type[ctypes.Structu
 
 @pytest.mark.skipif("cpu" not in RUNNABLE, reason="numba is not installed")
 def test_structures_are_the_records_that_kernels_read() -> None:
-    pairs = [(records.JOB, Job), (records.TILE_RECORD, TileRecord), (TRACE, TraceRecord)]
-    pairs += [(getattr(records, name.upper()), kind) for name, kind in OF_A_JOB.items()]
+    pairs = [
+        (records.JOB, Job),
+        (records.TILE_RECORD, TileRecord),
+        (TRACE, TraceRecord),
+        *((getattr(records, name.upper()), kind) for name, kind in OF_A_JOB.items()),
+    ]
     assert all(np.dtype(kind) == dtype for dtype, kind in pairs)
 
 
@@ -525,8 +529,9 @@ def test_a_job_keeps_all_that_its_records_lead_to() -> None:
     kept = [each for each in job._kept.values() if isinstance(each, np.ndarray)]
     kept += [bank.value, bank.grad, bank.frozen, bank.state]
     kept += [each for each in vars(room).values() if isinstance(each, np.ndarray)]
-    known = {kernel.address for kernel in run._work._loaded.values()}
-    known |= {ctypes.addressof(getattr(job, name)) for name in OF_A_JOB if name != "room"}
+    known = {kernel.address for kernel in run._work._loaded.values()} | {
+        ctypes.addressof(getattr(job, name)) for name in OF_A_JOB if name != "room"
+    }
     known |= {ctypes.addressof(room.record)} | {array.ctypes.data for array in kept}
     leading: dict[int, set[str]] = {}
     for name, numbers in fields(job.address).items():

@@ -309,8 +309,11 @@ def test_every_address_in_a_record_is_listed() -> None:
     session.advance(1)
     job = session.trainer.run._job
     given = [job.record, job.program, job.bank, job.samples, job.batch, job.update, job.progress]
-    tables = [*job.kept("program", "plan", "operations"), *job.kept("update", "how")]
-    tables += job.kept("samples", "drawing")
+    tables = [
+        *job.kept("program", "plan", "operations"),
+        *job.kept("update", "how"),
+        *job.kept("samples", "drawing"),
+    ]
     for each in map(as_array, [*given, *tables]):
         listed = {*ADDRESSES[each.dtype], *KERNELS.get(each.dtype, ())}
         assert each.dtype.names is not None and listed <= {*each.dtype.names}

@@ -334,8 +334,11 @@ def test_another_loss_and_another_activation_leave_the_weights() -> None:
 
 def test_first_weights_and_biases_are_those_of_a_network_made_so() -> None:
     s = show(bare_of_two_layers, init="he_uniform", bias=False)
-    layers = [sv.Dense(2, 4, "tanh", bias=False), sv.Dense(4, 3, "tanh", bias=False)]
-    layers += [sv.Dense(3, 1, "sigmoid", bias=False)]
+    layers = [
+        sv.Dense(2, 4, "tanh", bias=False),
+        sv.Dense(4, 3, "tanh", bias=False),
+        sv.Dense(3, 1, "sigmoid", bias=False),
+    ]
     wanted = sv.Network(layers, init="he_uniform", seed=7)
     assert np.array_equal(s.network.bank.value, wanted.bank.value)
     other = show(bare_of_two_layers, init="he_uniform", seed=3).network.bank.value

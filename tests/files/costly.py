@@ -211,8 +211,11 @@ def products(path: Path, names: int) -> None:
 def waves(path: Path) -> None:
     """An encoding of 16 million numbers, from two rows of 4,096."""
     make = onnx.helper.make_node
-    nodes = [make("Unsqueeze", ["x", "a"], ["u"]), make("Mul", ["u", "f"], ["m1"])]
-    nodes += [make("Mul", [f"m{i}", "f"], [f"m{i + 1}"]) for i in range(1, 9)]
+    nodes = [
+        make("Unsqueeze", ["x", "a"], ["u"]),
+        make("Mul", ["u", "f"], ["m1"]),
+        *(make("Mul", [f"m{i}", "f"], [f"m{i + 1}"]) for i in range(1, 9)),
+    ]
     f = np.ones((1, 1, 4096), np.float32)
     model(path, nodes, {"x": [4096], "m9": [4096, 4096]}, a=np.array([2]), f=f)
 

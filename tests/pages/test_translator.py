@@ -49,8 +49,7 @@ def test_the_run_time_has_what_is_called_and_no_more() -> None:
     files = (Path(each.__file__) for each in (translator, translated_expressions))
     called = {
         each for file in files for each in re.findall(r"\bpy\.(\w+)", file.read_text("utf-8"))
-    }
-    called |= {name for _, _, name in translated_expressions.OPERATORS.values()}
+    } | {name for _, _, name in translated_expressions.OPERATORS.values()}
     called |= translated_expressions.ERRORS | {"add_to", "or_else", "and_then"}
     assert called == has
 

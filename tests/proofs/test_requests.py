@@ -228,8 +228,9 @@ def link(chance: Chance) -> Link:
     if "pin" in named and "neuron" in named:  # a link has one of them, in Python both can be read
         named.remove("pin")
     options = {"hidden": chance.choice(("4", "3,3")), "map": "grey"}
-    kept = {"engine": "python"}
-    kept |= {name: value for name, value in options.items() if chance.random() < 0.3}
+    kept = {"engine": "python"} | {
+        name: value for name, value in options.items() if chance.random() < 0.3
+    }
     return Link("rgb", kept, **{name: parts[name] for name in named})
 
 

@@ -149,9 +149,7 @@ def compare(folder: Path) -> list[str]:
 
 def different(one: np.ndarray, other: np.ndarray) -> float:
     """The share of pixels of two pictures that are not equal."""
-    if one.shape != other.shape:
-        return 1.0
-    return float((one != other).any(axis=2).mean())
+    return 1.0 if one.shape != other.shape else float((one != other).any(axis=2).mean())
 
 
 def main(way: str, folder: Path) -> int:

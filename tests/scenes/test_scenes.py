@@ -443,8 +443,10 @@ def show(name: str, **given: Any) -> None:
 def cases(name: str) -> list[tuple[str, Any]]:
     found = []
     for option, row in own_options(load(find(name))).items():
-        values = [*ABSURD[row.kind]]
-        values += [row.kind(0)] if option in ABOVE_0 and (name, option) not in WITH_0 else []
+        values = [
+            *ABSURD[row.kind],
+            *([row.kind(0)] if option in ABOVE_0 and (name, option) not in WITH_0 else []),
+        ]
         found += [
             (option, value)
             for value in values

@@ -255,8 +255,15 @@ def session(engine: str = "python", optimizer: sv.Optimizer | None = None) -> sv
 def state(s: sv.Session) -> list[Any]:
     """Everything that a user could see of a session and its numbers."""
     bank = s.network.bank
-    arrays = [bank.value, bank.grad, bank.frozen, bank.scaling, bank._moved, bank._cleared]
-    arrays += [bank.slots[name] for name in sorted(bank.slots)]
+    arrays = [
+        bank.value,
+        bank.grad,
+        bank.frozen,
+        bank.scaling,
+        bank._moved,
+        bank._cleared,
+        *(bank.slots[name] for name in sorted(bank.slots)),
+    ]
     waiting = [list(weight._inputs) for weight in s.network.parameters()]
     journals = [(each.number, len(each.journal), each.end) for each in s.branches]
     return [

@@ -585,6 +585,10 @@ print("".join(said))
 @pytest.mark.skipif(find_spec("ipykernel") is None, reason="needs ipykernel")
 def test_in_a_notebook_whose_cells_await() -> None:
     awaiting = "print((await made.request(X) == made(X)).all(), (await s.snapshot()).value.size)"
-    cells = [BEGIN, "made = shader(net)\nprint(right(made))"]
-    cells += ["s = sv.Session(net, (X, X[:, [0, 1, 0]]), engine='python')", awaiting]
+    cells = [
+        BEGIN,
+        "made = shader(net)\nprint(right(made))",
+        "s = sv.Session(net, (X, X[:, [0, 1, 0]]), engine='python')",
+        awaiting,
+    ]
     assert run(f"CELLS = {cells!r}\n{KERNEL}")[:2] == ["True", "True 51"]

@@ -112,10 +112,12 @@ def test_a_compiled_operation_gives_what_plain_python_gives(row: Any, on_cpu: Ta
     for x in (-1000.0, -3.5, -0.2, 0.0, 0.2, 3.5, 1000.0):
         inputs = (x, 0.7, -1.1)[: len(row.partials)]
         y = row.value(*inputs)
-        compiled = [on_cpu.retarget(row.value)(*map(np.float32, inputs))]
-        compiled += [
-            on_cpu.retarget(partial)(*map(np.float32, inputs), np.float32(y))
-            for partial in row.partials
+        compiled = [
+            on_cpu.retarget(row.value)(*map(np.float32, inputs)),
+            *(
+                on_cpu.retarget(partial)(*map(np.float32, inputs), np.float32(y))
+                for partial in row.partials
+            ),
         ]
         plain = np.float32([y, *[partial(*inputs, y) for partial in row.partials]])
         assert np.float32(compiled) == pytest.approx(plain, rel=1e-5, abs=1e-6, nan_ok=True)

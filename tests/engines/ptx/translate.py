@@ -443,8 +443,10 @@ def atomic(each: Instruction) -> str:
     """Return an atomic operation, which may release what its thread has written before."""
     *target, place, number = each.operands
     kind, rule = each.parts[-1], each.parts[-2]
-    found = f"atomic({address(place)}, {operand_of(number, kind)}, {rule!r}, {kind!r}"
-    found += f", {'release' in each.parts})"
+    found = (
+        f"atomic({address(place)}, {operand_of(number, kind)}, {rule!r}, {kind!r}"
+        + f", {'release' in each.parts})"
+    )
     return f"{name_of(target[0])} = {found}" if target else found
 
 

@@ -569,8 +569,20 @@ def test_ctrl_c_ends_it_and_nothing_is_written(
 @pytest.mark.slow
 def test_a_long_recording_ends_at_ctrl_c(tmp_path: Path) -> None:
     out = tmp_path / "x.html"
-    command = [sys.executable, "-m", "scalarviz", "page", "xor", "--engine", "python"]
-    command += ["--no-engine", "--record", "200000", "--out", str(out)]
+    command = [
+        sys.executable,
+        "-m",
+        "scalarviz",
+        "page",
+        "xor",
+        "--engine",
+        "python",
+        "--no-engine",
+        "--record",
+        "200000",
+        "--out",
+        str(out),
+    ]
     with subprocess.Popen(command, cwd=ROOT, start_new_session=True) as run:
         time.sleep(8.0)
         assert run.poll() is None

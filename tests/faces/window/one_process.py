@@ -103,7 +103,9 @@ def shaders() -> str:
 
 
 if __name__ == "__main__":
-    deeds = {"picture": picture, "watch": watch, "inside": inside, "beside": beside}
-    deeds |= {"shader": shader, "shaders": shaders}
+    deeds = {"picture": picture, "watch": watch, "inside": inside, "beside": beside} | {
+        "shader": shader,
+        "shaders": shaders,
+    }
     for word in sys.argv[1:]:
         print(word, deeds[word](), flush=True)

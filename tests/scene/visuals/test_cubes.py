@@ -223,8 +223,13 @@ def test_the_right_number_is_found_however_far_into_the_bank(studio: Studio) -> 
     for number, each in enumerate(LARGE):
         rng = np.random.default_rng(number)
         rows, columns = each.rows - 1, each.columns - 1
-        places = [(0, 0), (rows, columns), (0, columns), (rows // 2, columns // 3)]
-        places += [(int(rng.integers(each.rows)), int(rng.integers(each.columns))) for _ in "123"]
+        places = [
+            (0, 0),
+            (rows, columns),
+            (0, columns),
+            (rows // 2, columns // 3),
+            *((int(rng.integers(each.rows)), int(rng.integers(each.columns))) for _ in "123"),
+        ]
         for row, column in places:
             middle = tuple(each.point(column + 0.5, row + 0.5).tolist())
             see = project(Camera(middle, height=7.0, fov=0.0), [each], 320, 240)

@@ -73,9 +73,11 @@ def call(name: str, *operands: Any) -> Any:
     if name in OPERATORS:
         return OPERATORS[name](*operands)
     first, *others = operands
-    if isinstance(first, Value):
-        return getattr(first, name)(*others)
-    return getattr(Value, name)(first, *others)
+    return (
+        getattr(first, name)(*others)
+        if isinstance(first, Value)
+        else getattr(Value, name)(first, *others)
+    )
 
 
 def by_plain_values(

@@ -355,8 +355,12 @@ def test_whoever_does_something_waits_for_what_goes_on(deed: str, tmp_path: Path
 
 @pytest.mark.usefixtures("nothing_is_left_running")
 def test_of_every_call_it_is_said_whether_it_waits() -> None:
-    calls = {name for name, what in PUBLIC.items() if callable(what)}
-    calls -= {"doing", "follow", "inherit", "still"}
+    calls = {name for name, what in PUBLIC.items() if callable(what)} - {
+        "doing",
+        "follow",
+        "inherit",
+        "still",
+    }
     settable = {name for name, what in PUBLIC.items() if getattr(what, "fset", None)} - {"focus"}
     waiting, looking = str(sv.Session.__doc__).split("    - ")[1:3]
     waits, looks = (set(re.findall(r"`(\w+)", part)) & calls for part in (waiting, looking))
