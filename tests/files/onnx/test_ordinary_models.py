@@ -20,18 +20,20 @@ NEITHER = {
 NOT_EXPORTED = NEITHER | {"rms norm"}  # by torch.onnx in opset 20
 
 
+def built(forward: Callable[..., Any], kind: str = "Model", /, **parts: Any) -> Any:
+    """A PyTorch module of these parts and this forward, whose first argument is the module."""
+    import torch
+
+    module = type(kind, (torch.nn.Module,), {"forward": forward})()
+    for name, part in parts.items():
+        setattr(module, name, part)
+    return module
+
+
 def models() -> dict[str, tuple[Any, tuple[tuple[int, ...], ...]]]:
     """Return modules, and the shape of a sample of each input."""
     import torch
     from torch import cat, nn, relu, sigmoid, sin, tanh
-
-    def of(forward: Callable[..., Any], **parts: Any) -> Any:
-        count = forward.__code__.co_argcount - 1
-        text = f"lambda self, {', '.join('xyz'[:count])}: f(self, {', '.join('xyz'[:count])})"
-        module = type("Model", (nn.Module,), {"forward": eval(text, {"f": forward})})()
-        for name, part in parts.items():
-            setattr(module, name, part)
-        return module
 
     def both(f: Callable[..., Any]) -> Callable[..., Any]:
         """Return a forward of what the module `a` gives, which is called once."""
@@ -55,9 +57,9 @@ def models() -> dict[str, tuple[Any, tuple[tuple[int, ...], ...]]]:
         "batch norm": (row(line(4, 8), nn.BatchNorm1d(8), nn.ReLU(), line(8, 2)), ((4,),)),
         "layer norm": (row(line(4, 8), nn.LayerNorm(8), nn.ReLU(), line(8, 2)), ((4,),)),
         "rms norm": (row(line(4, 8), nn.RMSNorm(8), nn.ReLU(), line(8, 2)), ((4,),)),
-        "residual": (of(lambda m, x: x + m.b(relu(m.a(x))), a=a, b=line(8, 4)), ((4,),)),
+        "residual": (built(lambda m, x: x + m.b(relu(m.a(x))), a=a, b=line(8, 4)), ((4,),)),
         "normed residual": (
-            of(lambda m, x: x + m.b(relu(m.a(m.n(x)))), n=nn.LayerNorm(4), a=a, b=line(8, 4)),
+            built(lambda m, x: x + m.b(relu(m.a(m.n(x)))), n=nn.LayerNorm(4), a=a, b=line(8, 4)),
             ((4,),),
         ),
         "convolutions": (
@@ -77,20 +79,20 @@ def models() -> dict[str, tuple[Any, tuple[tuple[int, ...], ...]]]:
             (picture,),
         ),
         "autoencoder": (row(line(9, 3), nn.ReLU(), line(3, 9), nn.Sigmoid()), ((9,),)),
-        "gated": (of(lambda m, x: m.o(m.a(x) * sigmoid(m.b(x))), a=a, b=b, o=o), ((4,),)),
-        "concatenated": (of(lambda m, x: cat([m.a(x), tanh(m.b(x))], 1), a=a, b=b), ((4,),)),
-        "dense skip": (of(lambda m, x: cat([x, relu(m.a(x))], 1), a=a), ((4,),)),
+        "gated": (built(lambda m, x: m.o(m.a(x) * sigmoid(m.b(x))), a=a, b=b, o=o), ((4,),)),
+        "concatenated": (built(lambda m, x: cat([m.a(x), tanh(m.b(x))], 1), a=a, b=b), ((4,),)),
+        "dense skip": (built(lambda m, x: cat([x, relu(m.a(x))], 1), a=a), ((4,),)),
         "deeponet": (
-            of(lambda m, x, y: (m.a(x) * tanh(m.b(y))).sum(1, keepdim=True), a=a, b=line(1, 8)),
+            built(lambda m, x, y: (m.a(x) * tanh(m.b(y))).sum(1, keepdim=True), a=a, b=line(1, 8)),
             ((4,), (1,)),
         ),
         "glu": (row(line(4, 16), nn.GLU(1), line(8, 2)), ((4,),)),
         "attention": (
-            of(lambda m, x: m.a(x, x, x)[0], a=nn.MultiheadAttention(8, 2, batch_first=True)),
+            built(lambda m, x: m.a(x, x, x)[0], a=nn.MultiheadAttention(8, 2, batch_first=True)),
             ((5, 8),),
         ),
         "transformer": (nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), ((5, 8),)),
-        "lstm": (of(lambda m, x: m.a(x)[0], a=nn.LSTM(3, 4, batch_first=True)), ((5, 3),)),
+        "lstm": (built(lambda m, x: m.a(x)[0], a=nn.LSTM(3, 4, batch_first=True)), ((5, 3),)),
         "sequence": (
             row(nn.Conv1d(2, 4, 3), nn.ReLU(), nn.MaxPool1d(2), nn.Flatten(), line(28, 2)),
             ((2, 16),),
@@ -98,18 +100,18 @@ def models() -> dict[str, tuple[Any, tuple[tuple[int, ...], ...]]]:
         "transposed convolution": (row(nn.ConvTranspose2d(1, 2, 2, 2), nn.Flatten()), (picture,)),
         "group norm": (row(nn.Conv2d(1, 4, 3), nn.GroupNorm(2, 4), nn.Flatten()), (picture,)),
         "instance norm": (row(nn.Conv2d(1, 4, 3), nn.InstanceNorm2d(4), nn.ReLU()), (picture,)),
-        "siren": (of(lambda m, x: m.o(sin(30 * m.a(x))), a=a, o=o), ((4,),)),
-        "fourier features": (of(both(lambda m, h: cat([sin(h), h.cos()], 1)), a=a), ((4,),)),
-        "powers and roots": (of(both(lambda m, h: torch.sqrt(h.abs() ** 2 + 1)), a=a), ((4,),)),
+        "siren": (built(lambda m, x: m.o(sin(30 * m.a(x))), a=a, o=o), ((4,),)),
+        "fourier features": (built(both(lambda m, h: cat([sin(h), h.cos()], 1)), a=a), ((4,),)),
+        "powers and roots": (built(both(lambda m, h: torch.sqrt(h.abs() ** 2 + 1)), a=a), ((4,),)),
         "logarithm and maximum": (
-            of(lambda m, x: torch.log(torch.maximum(m.a(x), m.b(x)) ** 2 + 1), a=a, b=b), ((4,),)
+            built(lambda m, x: torch.log(torch.maximum(m.a(x), m.b(x)) ** 2 + 1), a=a, b=b), ((4,),)
         ),
-        "mean of a row": (of(lambda m, x: relu(m.a(x)).mean(1, keepdim=True), a=a), ((4,),)),
+        "mean of a row": (built(lambda m, x: relu(m.a(x)).mean(1, keepdim=True), a=a), ((4,),)),
         "two heads": (
-            of(both(lambda m, h: cat([m.o(h), m.b(h)], 1)), a=a, b=line(8, 3), o=o), ((4,),)
+            built(both(lambda m, h: cat([m.o(h), m.b(h)], 1)), a=a, b=line(8, 3), o=o), ((4,),)
         ),
-        "tied": (of(lambda m, x: m.a(relu(m.a(x))), a=line(4, 4)), ((4,),)),
-        "embedding": (of(lambda m, x: m.a(x.long()).flatten(1), a=nn.Embedding(5, 3)), ((2,),)),
+        "tied": (built(lambda m, x: m.a(relu(m.a(x))), a=line(4, 4)), ((4,),)),
+        "embedding": (built(lambda m, x: m.a(x.long()).flatten(1), a=nn.Embedding(5, 3)), ((2,),)),
     }  # fmt: skip
 
 

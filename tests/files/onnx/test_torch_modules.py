@@ -17,6 +17,7 @@ import scalarviz as sv
 from scalarviz.errors import InputError
 from scalarviz.files.onnx.torch_modules import check_same
 from scalarviz.training.network.torch_layers import described, layer_of, unwrapped
+from tests.files.onnx.test_ordinary_models import built
 from tests.wording import refused
 
 SIZES = SimpleNamespace(shape=(4, 3)), SimpleNamespace(shape=(4, 3, 5, 5))
@@ -100,106 +101,33 @@ def torch_and_models() -> tuple[Any, dict[str, tuple[Any, tuple[int, ...]]]]:
 
     torch.manual_seed(0)
 
-    class Block(nn.Module):
-        def __init__(self, channels: int) -> None:
-            super().__init__()
-            self.bn1, self.bn2 = nn.BatchNorm2d(channels), nn.BatchNorm2d(channels)
-            self.conv1 = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
-            self.conv2 = nn.Conv2d(channels, channels, 3, padding="same")
+    def block(m: Any, x: Any) -> Any:
+        inner = functional.relu(m.bn1(m.conv1(x)))
+        return functional.relu(x + m.bn2(m.conv2(inner)))
 
-        def forward(self, x: Any) -> Any:
-            inner = functional.relu(self.bn1(self.conv1(x)))
-            return functional.relu(x + self.bn2(self.conv2(inner)))
+    def picture(m: Any, x: Any) -> Any:
+        x = m.block(functional.leaky_relu(m.stem(x), 0.2)).mean((2, 3))
+        x = torch.sigmoid(m.fc1(x.view(x.size(0), -1)))
+        x = functional.dropout(x, 0.2, m.training)
+        return m.fc2(x.reshape(x.shape[0], 5))
 
-    class Picture(nn.Module):  # its fields are in another order than their use
-        def __init__(self) -> None:
-            super().__init__()
-            self.fc2, self.fc1 = nn.Linear(5, 3), nn.Linear(4, 5)
-            self.stem, self.block = nn.Conv2d(1, 4, 3), Block(4)
+    def gate(m: Any, x: Any) -> Any:
+        left = m.a(x) * torch.sigmoid(m.b(x))
+        return m.out(torch.cat([left, m.c(x) + m.d(x)], dim=1))
 
-        def forward(self, x: Any) -> Any:
-            x = self.block(functional.leaky_relu(self.stem(x), 0.2)).mean((2, 3))
-            x = torch.sigmoid(self.fc1(x.view(x.size(0), -1)))
-            x = functional.dropout(x, 0.2, self.training)
-            return self.fc2(x.reshape(x.shape[0], 5))
+    def halves(m: Any, x: Any) -> Any:
+        left, right = m.a(x).chunk(2, dim=-1)
+        inner = functional.softshrink(left, 0.1) * functional.tanhshrink(right)
+        return m.out(functional.glu(m.b(inner), 1))
 
-    class Gate(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.a, self.b, self.c, self.d = [nn.Linear(6, 8) for _ in range(4)]
-            self.out = nn.Linear(16, 2)
+    def pooled(m: Any, x: Any) -> Any:
+        x = torch.relu(m.a(x))
+        gate = torch.sigmoid(m.u(torch.relu(m.d(x.mean((2, 3))))))
+        x = x * gate[:, :, None, None]
+        least = functional.adaptive_avg_pool2d(x, 1).squeeze(-1).squeeze(-1)
+        return m.out(torch.cat([torch.cat([x.flatten(2).mean(2), x.amax((2, 3))], 1), least], 1))
 
-        def forward(self, x: Any) -> Any:
-            left = self.a(x) * torch.sigmoid(self.b(x))
-            return self.out(torch.cat([left, self.c(x) + self.d(x)], dim=1))
-
-    class Halves(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.a, self.b = nn.Linear(4, 16), nn.Linear(8, 8)
-            self.out = nn.Linear(4, 2)
-
-        def forward(self, x: Any) -> Any:
-            left, right = self.a(x).chunk(2, dim=-1)
-            inner = functional.softshrink(left, 0.1) * functional.tanhshrink(right)
-            return self.out(functional.glu(self.b(inner), 1))
-
-    class Operator(nn.Module):  # DeepONet, of two inputs
-        def __init__(self) -> None:
-            super().__init__()
-            self.branch, self.trunk = nn.Linear(20, 8), nn.Linear(1, 8)
-
-        def forward(self, branch: Any, trunk: Any) -> Any:
-            return (self.branch(branch) * torch.tanh(self.trunk(trunk))).sum(1, keepdim=True)
-
-    class Net(nn.Module):  # of a function and a point, as DeepONet
-        def __init__(self) -> None:
-            super().__init__()
-            self.branch, self.trunk = nn.Linear(5, 8), nn.Linear(2, 8)
-            self.out = nn.Linear(8, 1)
-
-        def forward(self, x: Any) -> Any:
-            return self.out(torch.tanh(self.branch(x[:, :5])) * torch.tanh(self.trunk(x[:, 5:])))
-
-    class Tied(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.a = nn.Linear(4, 4)
-
-        def forward(self, x: Any) -> Any:
-            return self.a(torch.relu(self.a(x)))
-
-    class Pooled(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.a, self.d, self.u = nn.Conv2d(2, 8, 3), nn.Linear(8, 4), nn.Linear(4, 8)
-            self.out = nn.Linear(24, 3)
-
-        def forward(self, x: Any) -> Any:
-            x = torch.relu(self.a(x))
-            gate = torch.sigmoid(self.u(torch.relu(self.d(x.mean((2, 3))))))
-            x = x * gate[:, :, None, None]
-            least = functional.adaptive_avg_pool2d(x, 1).squeeze(-1).squeeze(-1)
-            return self.out(
-                torch.cat([torch.cat([x.flatten(2).mean(2), x.amax((2, 3))], 1), least], 1)
-            )
-
-    class Scaled(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.a, self.gain = nn.Linear(4, 3), nn.Parameter(torch.randn(3))
-            self.b0 = nn.Parameter(torch.randn(3))
-
-        def forward(self, x: Any) -> Any:
-            return 2 * (self.a(x) * self.gain + self.b0) - 1
-
-    class Siren(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.a, self.b = nn.Linear(2, 16), nn.Linear(16, 1)
-
-        def forward(self, x: Any) -> Any:
-            return self.b(torch.sin(30 * self.a(x)))
+    line = nn.Linear
 
     def row(*modules: Any) -> Any:
         return nn.Sequential(*modules)
@@ -251,14 +179,55 @@ def torch_and_models() -> tuple[Any, dict[str, tuple[Any, tuple[int, ...]]]]:
             ),
             (4, 2, 4, 4),
         ),
-        "residual": (Picture(), (2, 1, 8, 8)),
-        "gate": (Gate(), (3, 6)),
-        "inputs": (Net(), (4, 7)),
-        "operator": (Operator(), (4, 21)),
-        "tied": (Tied(), (3, 4)),
-        "siren": (Siren(), (3, 2)),
-        "pooled": (Pooled(), (3, 2, 5, 6)),
-        "scaled": (Scaled(), (3, 4)),
+        "residual": (
+            built(  # its parts are in another order than their use
+                picture, fc2=line(5, 3), fc1=line(4, 5), stem=nn.Conv2d(1, 4, 3),
+                block=built(
+                    block, bn1=nn.BatchNorm2d(4), bn2=nn.BatchNorm2d(4),
+                    conv1=nn.Conv2d(4, 4, 3, padding=1, bias=False),
+                    conv2=nn.Conv2d(4, 4, 3, padding="same"),
+                ),
+            ),
+            (2, 1, 8, 8),
+        ),
+        "gate": (
+            built(
+                gate, a=line(6, 8), b=line(6, 8), c=line(6, 8), d=line(6, 8), out=line(16, 2)
+            ),
+            (3, 6),
+        ),
+        "inputs": (  # of a function and a point, as DeepONet
+            built(
+                lambda m, x: m.out(torch.tanh(m.branch(x[:, :5])) * torch.tanh(m.trunk(x[:, 5:]))),
+                branch=line(5, 8), trunk=line(2, 8), out=line(8, 1),
+            ),
+            (4, 7),
+        ),
+        "operator": (  # DeepONet, of two inputs
+            built(
+                lambda m, branch, trunk: (
+                    (m.branch(branch) * torch.tanh(m.trunk(trunk))).sum(1, keepdim=True)
+                ),
+                branch=line(20, 8), trunk=line(1, 8),
+            ),
+            (4, 21),
+        ),
+        "tied": (built(lambda m, x: m.a(torch.relu(m.a(x))), a=line(4, 4)), (3, 4)),
+        "siren": (
+            built(lambda m, x: m.b(torch.sin(30 * m.a(x))), a=line(2, 16), b=line(16, 1)),
+            (3, 2),
+        ),
+        "pooled": (
+            built(pooled, a=nn.Conv2d(2, 8, 3), d=line(8, 4), u=line(4, 8), out=line(24, 3)),
+            (3, 2, 5, 6),
+        ),
+        "scaled": (
+            built(
+                lambda m, x: 2 * (m.a(x) * m.gain + m.b0) - 1, a=line(4, 3),
+                gain=nn.Parameter(torch.randn(3)), b0=nn.Parameter(torch.randn(3)),
+            ),
+            (3, 4),
+        ),
         "shrunk": (
             row(
                 nn.Linear(3, 8), nn.Tanhshrink(), nn.Linear(8, 12), nn.GLU(), nn.Linear(6, 8),
@@ -269,7 +238,7 @@ def torch_and_models() -> tuple[Any, dict[str, tuple[Any, tuple[int, ...]]]]:
         "gated sequence": (
             row(nn.Conv1d(2, 6, 3), nn.GLU(1), nn.Conv1d(3, 2, 1), nn.Flatten()), (3, 2, 8)
         ),
-        "halves": (Halves(), (7, 4)),
+        "halves": (built(halves, a=line(4, 16), b=line(8, 8), out=line(4, 2)), (7, 4)),
     }  # fmt: skip
 
 
@@ -336,12 +305,8 @@ def test_several_inputs_are_side_by_side_in_a_row(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_names_of_inputs_are_arguments_that_python_permits() -> None:
     torch, _ = torch_and_models()
-
-    class Sums(torch.nn.Module):
-        def forward(self, xLeft: Any, right: Any) -> Any:
-            return torch.tanh(xLeft) + right
-
-    net = sv.from_torch(Sums(), (torch.ones(2, 3), torch.ones(2, 3)))
+    sums = built(lambda m, xLeft, right: torch.tanh(xLeft) + right)
+    net = sv.from_torch(sums, (torch.ones(2, 3), torch.ones(2, 3)))
     assert net.input_widths == {"xLeft": 3, "right": 3}
     net.input_widths = {"lambda": 2, "2 a": 2, "2.a": 1, "self": 1}
     back = net.to_torch()
@@ -387,19 +352,14 @@ def test_a_module_in_two_places_is_one_layer_that_trains_as_there(kind: str) -> 
     torch, _ = torch_and_models()
     nn, sizes = torch.nn, {"PReLU": (), "GroupNorm": (2, 8)}.get(kind, (8,))
 
-    class Branches(nn.Module):  # the same of the same value, before both factors
-        def __init__(self) -> None:
-            super().__init__()
-            self.norm = getattr(nn, kind)(*sizes)
-            self.a, self.b, self.out = nn.Linear(8, 6), nn.Linear(8, 6), nn.Linear(6, 3)
-
-        def forward(self, x: Any) -> Any:
-            return self.out(torch.sigmoid(self.a(self.norm(x))) * self.b(self.norm(x)))
-
-    shared = getattr(nn, kind)(*sizes)
+    shared, norm = (getattr(nn, kind)(*sizes) for _ in range(2))
+    branches = built(  # the same of the same value, before both factors
+        lambda m, x: m.out(torch.sigmoid(m.a(m.norm(x))) * m.b(m.norm(x))),
+        norm=norm, a=nn.Linear(8, 6), b=nn.Linear(8, 6), out=nn.Linear(6, 3),
+    )  # fmt: skip
     row = nn.Sequential(nn.Linear(8, 8), shared, nn.Linear(8, 8), shared, nn.Linear(8, 3))
     x, t = torch.randn(9, 8).double(), torch.randn(9, 3).double()
-    for model in [row.double(), Branches().double()][: 1 if kind == "BatchNorm1d" else 2]:
+    for model in [row.double(), branches.double()][: 1 if kind == "BatchNorm1d" else 2]:
         net = sv.from_torch(model, x)
         optimizer = torch.optim.SGD(model.parameters(), 0.1)
         for _ in range(5):
@@ -415,17 +375,11 @@ def test_a_module_in_two_places_is_one_layer_that_trains_as_there(kind: str) -> 
 @pytest.mark.slow
 def test_what_forward_cuts_off_and_adds_is_trained_as_there() -> None:
     torch, _ = torch_and_models()
-
-    class Causal(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.a = torch.nn.Conv1d(3, 8, 3, padding=2)
-            self.b0 = torch.nn.Parameter(torch.zeros(8))
-
-        def forward(self, x: Any) -> Any:
-            return torch.tanh(self.a(x)[..., :-2])[:, :, 1:-1][..., -1] + self.b0
-
-    model, x, t = Causal().double(), torch.randn(6, 3, 9).double(), torch.randn(6, 8).double()
+    model = built(
+        lambda m, x: torch.tanh(m.a(x)[..., :-2])[:, :, 1:-1][..., -1] + m.b0,
+        a=torch.nn.Conv1d(3, 8, 3, padding=2), b0=torch.nn.Parameter(torch.zeros(8)),
+    ).double()  # fmt: skip
+    x, t = torch.randn(6, 3, 9).double(), torch.randn(6, 8).double()
     net = sv.from_torch(model, x)
     for _ in range(3):
         model.zero_grad()
@@ -513,49 +467,12 @@ def test_modules_that_cannot_be_networks_are_refused_in_words() -> None:
     import torch
     from torch import nn
 
-    class Two(nn.Module):
-        def forward(self, x: Any, y: Any) -> Any:
-            return x + y
+    def highway(m: Any, x: Any) -> Any:
+        gate = torch.sigmoid(m.t(x))
+        return gate * m.h(x) + (1 - gate) * x
 
-    class Chooses(nn.Module):
-        def forward(self, x: Any) -> Any:
-            return x if x.sum() > 0 else -x
-
-    class Mean(nn.Module):
-        def forward(self, x: Any) -> Any:
-            return x.mean(1)
-
-    class Turned(nn.Module):
-        def forward(self, x: Any) -> Any:
-            return x.flip(1)
-
-    class Thirds(nn.Module):
-        def forward(self, x: Any) -> Any:
-            return x.chunk(2, 1)[0]
-
-    class Loose(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.scale = nn.Parameter(torch.ones(1))
-
-        def forward(self, x: Any) -> Any:
-            return x * self.scale
-
-    class Loose2(Loose):
-        def forward(self, x: Any) -> Any:
-            return x * self.scale.exp()
-
-    class Highway(nn.Module):
-        def __init__(self, norm: Any = None) -> None:
-            super().__init__()
-            self.h, self.t, self.norm = nn.Linear(3, 3), nn.Linear(3, 3), norm
-
-        def forward(self, x: Any) -> Any:
-            if self.norm:
-                return self.norm(self.h(x)) * self.norm(self.t(x))
-            gate = torch.sigmoid(self.t(x))
-            return gate * self.h(x) + (1 - gate) * x
-
+    scale = nn.Parameter(torch.ones(1))
+    both = {"h": nn.Linear(3, 3), "t": nn.Linear(3, 3)}
     siblings = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 3))
     siblings[2].weight = siblings[0].weight
     batch = torch.ones(2, 3)
@@ -565,15 +482,48 @@ def test_modules_that_cannot_be_networks_are_refused_in_words() -> None:
         (nn.InstanceNorm1d(3, track_running_stats=True), torch.ones(2, 3, 4), "something else"),
         (nn.Linear(3, 2), torch.ones(3), "the example is a batch"),
         (nn.Linear(3, 2), "x", "the example is a batch"),
-        (Mean(), torch.ones(2, 3, 4, 4), "only a whole picture has a mean here"),
-        (Turned(), batch, "'flip' (flip): there is no such"),
-        (Thirds(), batch, "2 outputs of the sizes [1, 1], for (3,)"),
-        (Two(), batch, "its forward takes 2 inputs, and the example has 1"),
-        (Chooses(), batch, "its forward cannot be traced"),
-        (Loose(), batch, "its parameter scale has 1 numbers for (3,)"),
-        (Loose2(), batch, "its parameter scale is used outside of a layer"),
-        (Highway(), batch, "the result of 't' goes two ways"),
-        (Highway(nn.LayerNorm(3)), batch, "its weights 'norm.weight' are used twice"),
+        (
+            built(lambda m, x: x.mean(1), "Mean"),
+            torch.ones(2, 3, 4, 4),
+            "only a whole picture has a mean here",
+        ),
+        (built(lambda m, x: x.flip(1), "Turned"), batch, "'flip' (flip): there is no such"),
+        (
+            built(lambda m, x: x.chunk(2, 1)[0], "Thirds"),
+            batch,
+            "2 outputs of the sizes [1, 1], for (3,)",
+        ),
+        (
+            built(lambda m, x, y: x + y, "Two"),
+            batch,
+            "its forward takes 2 inputs, and the example has 1",
+        ),
+        (
+            built(lambda m, x: x if x.sum() > 0 else -x, "Chooses"),
+            batch,
+            "its forward cannot be traced",
+        ),
+        (
+            built(lambda m, x: x * m.scale, "Loose", scale=scale),
+            batch,
+            "its parameter scale has 1 numbers for (3,)",
+        ),
+        (
+            built(lambda m, x: x * m.scale.exp(), "Loose2", scale=scale),
+            batch,
+            "its parameter scale is used outside of a layer",
+        ),
+        (built(highway, "Highway", **both), batch, "the result of 't' goes two ways"),
+        (
+            built(
+                lambda m, x: m.norm(m.h(x)) * m.norm(m.t(x)),
+                "Highway",
+                norm=nn.LayerNorm(3),
+                **both,
+            ),
+            batch,
+            "its weights 'norm.weight' are used twice",
+        ),
         (siblings, batch, "its weights '0.weight' are used by two layers"),
         (nn.BatchNorm1d(3, affine=False), batch, "(BatchNorm1d) has no gains"),
         (nn.Flatten(1, 2), torch.ones(2, 3, 2, 2), "no layer here does the same with end_dim=2"),

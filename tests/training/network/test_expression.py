@@ -439,7 +439,10 @@ def test_wrong_batches_are_refused_and_change_nothing(engine: str) -> None:
 def test_it_prints_what_it_is() -> None:
     w = Value(1.0)
 
-    f = compile(lambda x: maximum(w * x, minimum(x, 1.0)), 1, engine="python")
+    def line(x: Value) -> Value:
+        return maximum(w * x, minimum(x, 1.0))
+
+    f = compile(line, 1, engine="python")
     assert repr(f) == "Expression line: 1 -> 1, 1 parameters, 3 operations, float64, engine python"
 
 
