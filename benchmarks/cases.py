@@ -65,8 +65,8 @@ def texture_session(picture: sv.data.Texture, seed: int = 0) -> sv.Session:
         sv.FrequencyEncoding(2, octaves=3),
         sv.Dense(12, 64, "leaky_relu"),
         *(sv.Dense(64, 64, "leaky_relu") for _ in range(3)),
+        sv.Dense(64, 3, "sigmoid"),
     ]
-    layers += [sv.Dense(64, 3, "sigmoid")]
     net = sv.Network(layers, init=sv.Init("xavier_uniform", bias="fan_out"), seed=seed)
     loss, optimizer = sv.Loss("mse", mean="samples"), sv.Adam(1e-3)
     return sv.Session(net, picture, loss, optimizer, batch=1024, engine="cpu", seed=seed)

@@ -295,14 +295,8 @@ def sanitizer(of: Callable[[str], list[str]] = command) -> None:
     tool, going = tool_of_nvidia("sanitizer", "compute-sanitizer"), {}
     for kind in CLEAN if tool else ():
         # A call of the driver that fails is an answer to a question of ours, as for more memory.
-        words = [
-            tool,
-            "--tool",
-            kind,
-            "--error-exitcode",
-            "3",
-            *(["--report-api-errors", "no"] if kind == "memcheck" else []),
-        ]
+        words = [tool, "--tool", kind, "--error-exitcode", "3"]
+        words += ["--report-api-errors", "no"] if kind == "memcheck" else []
         going[kind] = subprocess.Popen(
             [*words, *of("few_steps")], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )

@@ -63,8 +63,8 @@ def files_of(folder: Path) -> dict[str, bytes]:
         SCRIPT,
         packages / "tfjs/dist/tf.min.js",
         *(packages / "tfjs-backend-wasm/dist").glob("*.wasm"),
+        packages / "tfjs-backend-wasm/dist/tf-backend-wasm.min.js",
     ]
-    found += [packages / "tfjs-backend-wasm/dist/tf-backend-wasm.min.js"]
     files = {each.name: each.read_bytes() for each in found if each.is_file()}
     page = '<!doctype html><link rel="icon" href="data:,"><script src="in_browser.js"></script>'
     files["page.html"] = page.encode()

@@ -352,7 +352,7 @@ def test_importing_stays_light(program: str, heavy: tuple[str, ...]) -> None:
 def test_before_ctrl_c_is_handled_almost_nothing_is_loaded() -> None:
     program = (
         f"import sys; sys.path.insert(0, {str(ROOT)!r}); before = {{*sys.modules}}"
-        + "; import scalarviz; print(*{*sys.modules} - before)"
+        "; import scalarviz; print(*{*sys.modules} - before)"
     )
     loaded = {name.partition(".")[0] for name in output_of("-I", "-S", "-c", program).split()}
     assert "scalarviz" in loaded and loaded <= {"scalarviz", "importlib", "warnings"}

@@ -397,27 +397,24 @@ with lossy_streams():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/dev/full is a device of Linux")
-def test_output_without_a_buffer_stays_without_one() -> None:
-    code = """
+@pytest.mark.parametrize(
+    ("name", "value", "letters", "end"),
+    [
+        ("PYTHONUNBUFFERED", "1", "said", "os._exit"),
+        ("PYTHONIOENCODING", "cp1252", "\\u0416", "sys.exit"),
+    ],
+)
+def test_output_stays_without_a_buffer_and_has_escapes_for_letters_that_its_file_does_not_have(
+    name: str, value: str, letters: str, end: str
+) -> None:
+    code = f"""
 import os, sys
 from scalarviz.base.messages import lossy_streams
 with lossy_streams():
-    print("said")
-    os._exit(0)
+    print("{letters}")
+    {end}(0)
 """
-    assert output_of("-c", code, env=os.environ | {"PYTHONUNBUFFERED": "1"}) == "said\n"
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="/dev/full is a device of Linux")
-def test_letters_that_a_file_does_not_have_are_escaped() -> None:
-    code = """
-import sys
-from scalarviz.base.messages import lossy_streams
-with lossy_streams():
-    print("\\u0416")
-    sys.exit(0)
-"""
-    assert output_of("-c", code, env=os.environ | {"PYTHONIOENCODING": "cp1252"}) == "\\u0416\n"
+    assert output_of("-c", code, env=os.environ | {name: value}) == f"{letters}\n"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/dev/full is a device of Linux")

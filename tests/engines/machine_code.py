@@ -164,9 +164,7 @@ def cudadevrt() -> Path:
 
 def unit(function: Any, rows: Iterable[tuple[str, str]] | None = None) -> CudaUnit:
     """A kernel for rows of tables; by default for all."""
-    return (
-        CudaUnit(function, InUse()) if rows is None else CudaUnit(function, InUse(frozenset(rows)))
-    )
+    return CudaUnit(function, InUse() if rows is None else InUse(frozenset(rows)))
 
 
 def made_once(stem: str, made_from: str, make: Callable[[], str]) -> str:

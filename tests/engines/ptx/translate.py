@@ -445,7 +445,7 @@ def atomic(each: Instruction) -> str:
     kind, rule = each.parts[-1], each.parts[-2]
     found = (
         f"atomic({address(place)}, {operand_of(number, kind)}, {rule!r}, {kind!r}"
-        + f", {'release' in each.parts})"
+        f", {'release' in each.parts})"
     )
     return f"{name_of(target[0])} = {found}" if target else found
 

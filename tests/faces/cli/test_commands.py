@@ -570,19 +570,9 @@ def test_ctrl_c_ends_it_and_nothing_is_written(
 def test_a_long_recording_ends_at_ctrl_c(tmp_path: Path) -> None:
     out = tmp_path / "x.html"
     command = [
-        sys.executable,
-        "-m",
-        "scalarviz",
-        "page",
-        "xor",
-        "--engine",
-        "python",
-        "--no-engine",
-        "--record",
-        "200000",
-        "--out",
-        str(out),
-    ]
+        sys.executable, "-m", "scalarviz", "page", "xor", "--engine", "python",
+        "--no-engine", "--record", "200000", "--out", str(out),
+    ]  # fmt: skip
     with subprocess.Popen(command, cwd=ROOT, start_new_session=True) as run:
         time.sleep(8.0)
         assert run.poll() is None

@@ -103,9 +103,9 @@ def shaders() -> str:
 
 
 if __name__ == "__main__":
-    deeds = {"picture": picture, "watch": watch, "inside": inside, "beside": beside} | {
-        "shader": shader,
+    deeds = {
+        "picture": picture, "watch": watch, "inside": inside, "beside": beside, "shader": shader,
         "shaders": shaders,
-    }
+    }  # fmt: skip
     for word in sys.argv[1:]:
         print(word, deeds[word](), flush=True)

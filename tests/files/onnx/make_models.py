@@ -165,11 +165,10 @@ def learned(name: str, model: object, *, classes: int = 0) -> None:
     """Save what skl2onnx makes of a model that has learned a little."""
     random = np.random.default_rng(0)
     x = random.normal(size=(60, 4)).astype(np.float32)
-    y = (
-        (x @ random.normal(size=(4, classes))).argmax(axis=1)
-        if classes
-        else x @ random.normal(size=4)
-    )
+    if classes:
+        y = (x @ random.normal(size=(4, classes))).argmax(axis=1)
+    else:
+        y = x @ random.normal(size=4)
     model.fit(x, y)  # type: ignore[attr-defined]  # of scikit-learn
     options = {id(model): {"zipmap": False}} if classes else None
     made = to_onnx(model, x[:1], options=options, target_opset=17)

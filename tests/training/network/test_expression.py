@@ -73,11 +73,9 @@ def call(name: str, *operands: Any) -> Any:
     if name in OPERATORS:
         return OPERATORS[name](*operands)
     first, *others = operands
-    return (
-        getattr(first, name)(*others)
-        if isinstance(first, Value)
-        else getattr(Value, name)(first, *others)
-    )
+    if isinstance(first, Value):
+        return getattr(first, name)(*others)
+    return getattr(Value, name)(first, *others)
 
 
 def by_plain_values(
@@ -155,10 +153,8 @@ def test_a_comparison_chooses_as_on_plain_values(name: str, engine: str) -> None
             where(call(name, w * 1.0, w), x, w),
             where(call(name, x, 1.0) * call(name, y, 2), x, y),
         ],
-        [w],
-        batch,
-        engine,
-    )
+        [w], batch, engine,
+    )  # fmt: skip
 
 
 @st.composite
