@@ -29,7 +29,8 @@ from scalarviz.faces.scene_file import load, scenes
 from scalarviz.faces.scene_options import own_options
 from scalarviz.pages.page import markup_of_page
 from scalarviz.scene.layout.camera import CAMERAS
-from scalarviz.story.commands import DIGITS, page_keys
+from scalarviz.scene.look import DIGITS
+from scalarviz.stage.commands import page_keys
 from tests.lessons import BLOCK, examples, lessons
 from tests.machine import ROOT
 from tests.public_names import parameters, public_objects

@@ -36,6 +36,7 @@ from scalarviz.scene.layout.plates import (
     reach_of,
 )
 from scalarviz.scene.lights import DIM
+from scalarviz.scene.look import Look
 from scalarviz.stage import cubes_node, network_layout
 from scalarviz.stage.by_parts import sizes_of
 from scalarviz.stage.narration import NO_CAPTION
@@ -443,7 +444,7 @@ class Walk:
         )
         self.session.advance(2)
         self.studio = studio
-        self.stage = Stage(self.session, camera="flat")
+        self.stage = Stage(self.session, Look(camera="flat"))
         if not marks:  # words on cubes cover what is measured
             self.stage.narration.caption = lambda *given: NO_CAPTION
         self.now = 0.0

@@ -20,6 +20,8 @@ from urllib.parse import parse_qsl, quote, unquote
 from scalarviz.base.checks import shorten
 from scalarviz.base.shell_commands import program
 from scalarviz.errors import InputError
+from scalarviz.scene.look import IS_TICK, OFFERS
+from scalarviz.stage.commands import link_words
 from scalarviz.story.facts import Neuron
 from scalarviz.story.moments import read_part
 
@@ -43,9 +45,8 @@ class Link:
     sample     index in the batch of the sample that is shown, or None
     play       steps a second at which it plays on; None: it stands
     hide       parts that a page leaves out
-    theme      "dark", "light" or ""
     tour       "no": without the tour; else ""
-    numbers    "yes": all cubes have their numbers; else ""
+    look       fields of Look that it names
     """
 
     target: str
@@ -57,9 +58,8 @@ class Link:
     sample: int | None = None
     play: float | None = None
     hide: tuple[str, ...] = ()
-    theme: str = ""
     tour: str = ""
-    numbers: str = ""
+    look: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def names_moment(self) -> bool:
@@ -77,7 +77,10 @@ class Link:
             "sample": self.sample or None,
             "hide": ",".join(self.hide) or None,
             "play": None if self.play is None else f"{self.play:g}",
-            **{name: getattr(self, name) or None for name in ("theme", "tour", "numbers")},
+            "tour": self.tour or None,
+            **{
+                name: {True: "yes", False: "no"}.get(each, each) for name, each in self.look.items()
+            },
         }
         known = {name: value for name, value in parts.items() if value is not None}
         return "&".join(f"{name}={quote(str(each), safe=',:')}" for name, each in known.items())
@@ -149,12 +152,16 @@ def read_link(text: str) -> Link:
     for key, value in options.items():
         check_plain(key, value, "of a link")
     found: dict[str, Any] = {}
+    look: dict[str, Any] = {}
     for key, value in pairs_of(fragment):
-        read = read_part(key, value.strip(), {})
+        read = read_part(key, value.strip(), {"look": link_words()})
         if read is None:
             raise InputError(f"{shorten(f'{key}={value}')} of a link means nothing: {GRAMMAR}")
-        found["operation" if key == "op" else key] = read
-    return Link(unquote(name), options, **found)
+        if key in OFFERS:
+            look[key] = read == "yes" if IS_TICK[key] else read
+        else:
+            found["operation" if key == "op" else key] = read
+    return Link(unquote(name), options, look=look, **found)
 
 
 def pairs_of(text: str) -> list[tuple[str, str]]:

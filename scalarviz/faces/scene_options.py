@@ -39,8 +39,7 @@ from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import FileError, InputError, ScalarvizError, SceneError
 from scalarviz.faces.scene_file import Scene, name_of, place_of, told_by_line
 from scalarviz.files.run_settings import classes_of_optimizers
-from scalarviz.scene.canvas.palette import THEMES
-from scalarviz.scene.layout.camera import CAMERAS
+from scalarviz.scene.look import IS_TICK, OFFERS, Look
 from scalarviz.stage.channels import CHANNELS
 from scalarviz.stage.show import Show
 from scalarviz.training.network.grown_networks import remade
@@ -104,7 +103,6 @@ class Option:
 
 RUNS_ON = (*ENGINES, "auto")
 ALL_LOSSES = (*LOSSES, *ROW_LOSSES)
-THEMES_OR_AUTO = (*THEMES, "auto")
 # For parameters without OptionInfo, as in the scene files of version 0.1.
 BY_NAME = {
     "map": OptionInfo(MAPS, "data", "colour map"),
@@ -172,16 +170,27 @@ RUNNING = {
     ),
     "set": Option(list[str], [], "an option of the scene by its name"),
 }
+# The fields of Look; a scene may have parameters of these names, which replace the options.
+LOOK = {
+    name: Option(
+        bool if IS_TICK[name] else str,
+        getattr(Look, name),
+        offer.help,
+        info=OptionInfo(
+            offer.choices or (() if IS_TICK[name] else CHANNELS),
+            others=not offer.choices,  # the optimizer's slots
+        ),
+    )
+    for name, offer in OFFERS.items()
+}
 WATCHING = {
     "speed": Option(float | None, None, "steps a second, 0 for flat out; else the scene's own way"),
-    "theme": Option(str, "auto", f"{', '.join(THEMES)} or auto", info=OptionInfo(THEMES_OR_AUTO)),
     "tour": Option(bool, False, "show the tour of ten seconds, as the first time"),
     "present": Option(
         bool, False, "for an audience: larger letters, and few of them; controls at the lower end"
     ),
     "reduced_motion": Option(bool, False, "no smooth moves: one picture, then the next"),
-    "every_weight": Option(bool, False, "each layer as a wall, in which every weight is a cube"),
-    "numbers": Option(bool, False, "the numbers of all cubes"),
+    **LOOK,
     "browser": Option(bool, False, "in a browser, here or with --address elsewhere, until Ctrl-C"),
     "control": Option(bool, False, "with --browser and --address: others change it, too"),
     "serve": Option(bool, False, "no window: a page and a picture, then the page until Ctrl-C"),
@@ -197,36 +206,21 @@ RENDERING = {
     "hold": Option(float | None, None, "seconds for each operation with --operations, else 1.5"),
     "pixels": Option(str, "", "width and height of the picture, such as 1280x720"),
     "fps": Option(int, 30, "pictures a second"),
-    "theme": Option(str, "dark", " or ".join(THEMES), info=OptionInfo(THEMES)),
-    "camera": Option(str, "perspective", ", ".join(CAMERAS), info=OptionInfo(CAMERAS)),
+    **LOOK,
     "move": Option(
         str,
         "still",
         "how the camera of a video goes: still, orbit or approach",
         info=OptionInfo(("still", "orbit", "approach")),
     ),
-    "color": Option(
-        str,
-        "value",
-        "what colors stand for: value, gradient, last change, ...",
-        info=OptionInfo(CHANNELS, others=True),  # the optimizer's slots
-    ),
-    "cubes": Option(str, "value", "what sizes stand for", info=OptionInfo(CHANNELS, others=True)),
     "pin": Option(int | None, None, "the row of a weight whose arithmetic is shown"),
-    "every_weight": Option(bool, False, "each layer as a wall, in which every weight is a cube"),
-    "numbers": Option(bool, False, "the numbers of all cubes"),
     "past": Option(str, "", "what is below: value, gradient, change, distance, norms, landscape"),
     "samples": Option(int, 2, "a pixel is the mean of so many squared"),
 }
 
 PAGING = {
     "out": Option(Path | None, None, "the file: .html", "-o"),
-    "theme": Option(
-        str,
-        "auto",
-        f"{', '.join(THEMES)} or auto, as the reader's system has it",
-        info=OptionInfo(THEMES_OR_AUTO),
-    ),
+    "theme": LOOK["theme"],
     "steps": Option(int | None, None, "how many steps to take before; if not said, none"),
     "no_engine": Option(bool, False, "a recording, which plays but does not train", "--no-engine"),
     "record": Option(int | None, None, "steps of the recording; if not said, 500"),
@@ -244,7 +238,7 @@ def own_options(scene: Scene) -> dict[str, Option]:
             continue
         if parameter.default is parameter.empty:
             raise SceneError(f"{where}: the scene's parameter {name!r} has no default: give it one")
-        if name in RUNNING | WATCHING:
+        if name in (RUNNING | WATCHING).keys() - LOOK.keys():
             raise SceneError(
                 f"{where}: the scene's parameter {name!r} is called like an option that every "
                 "scene has: give it another name"

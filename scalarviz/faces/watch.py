@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, ValuesView
 from dataclasses import replace
-from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
-from scalarviz.base.checks import answered, shorten, true_or_false
-from scalarviz.core.formulas.formula import pick
+from scalarviz.base.checks import shorten, true_or_false
 from scalarviz.errors import DisplayError, InputError
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.controller.train import Autosave
 from scalarviz.faces.notebook.notebook_cells import in_marimo, in_notebook
 from scalarviz.faces.scene_file import find, load
 from scalarviz.faces.window.display_check import check_window
-from scalarviz.scene.canvas.palette import THEMES
-from scalarviz.stage.render_options import RenderOptions
+from scalarviz.scene.look import Look, LookArgs
+from scalarviz.stage.render_options import RenderOptions, with_fields
 from scalarviz.stage.show import Several, Show
 from scalarviz.stage.sweep_look import SweepLook, sweep_look
 from scalarviz.sweeps.sweep import STEPS, Sweep
@@ -36,12 +34,11 @@ GONE = {
 INSTEAD_OF_SEVERAL = "sv.picture([...], 'both.png') and sv.record([...], 'both.mp4') write a file"
 
 
-@partial(answered, gone=GONE)
+@with_fields(Look(), gone=GONE)
 def watch(
     show: object,
     steps: int | None = None,
     speed: float | None = None,
-    theme: str = "auto",
     keep: Autosave | None = None,
     recipe: Recipe | Sequence[Recipe | None] | None = None,
     *,
@@ -51,11 +48,7 @@ def watch(
     reduced_motion: bool = False,
     present: bool = False,
     nodes: Callable[[Any], object] | None = None,
-    color: str = "value",
-    cubes: str = "value",
     pin: object = None,
-    every_weight: bool = False,
-    numbers: bool = False,
     networks: str | None = None,
     order: str | None = None,
     group: str | None = None,
@@ -64,6 +57,7 @@ def watch(
     address: str = "127.0.0.1",
     port: int | None = None,
     share: str = "look",
+    **view: Unpack[LookArgs],
 ) -> Any:
     """Open a window on a session, or on several, and play; return the exit code.
 
@@ -78,7 +72,6 @@ def watch(
                     `sv.follow(show)`, which is returned
     steps           number of steps after which it pauses; None, the default: no limit
     speed           steps a second, 0 for as fast as possible; None, the default: the show's speed
-    theme           "dark", "light", or "auto", the default: that of the system or page
     keep            where and when the session is saved; None, the default: nowhere
     recipe          how the scene was made, so that its options can be changed while it is shown;
                     of several, one for each
@@ -95,15 +88,9 @@ def watch(
                     picture, a ViewBox, whenever one is made, as by
                     lambda view: Markers(pos=points, parent=view.scene); in a notebook the method
                     snapshot() draws them; by default none
-    color           what the colors of cubes show in a window and a notebook: "value", the default,
-                    "gradient", ...
-    cubes           what their sizes show there; by default "value"
     pin             a Weight or its row of the bank, or a Perceptron, which is shown pinned in a
                     window and a notebook; None, the default: none. Side by side also a list, with
                     one or None for each
-    every_weight    True: each layer is a wall in which every weight is a cube, as in tables
-                    anyway; by default False
-    numbers         True: all cubes have their numbers; by default False
     networks        how a Sweep shows each network: as a wall of "cubes", the default, by a map of
                     the plane in "maps", by "swatches" of its colors, or by its loss in "losses"
     order           column of its tables by which a Sweep orders settings and networks, such as
@@ -118,6 +105,7 @@ def watch(
                     address of its network, or "0.0.0.0" for all, lets others see it by a token,
                     by default at port 8000, or another one if it is taken
     share           "look", the default: others only look; "control": they change it, too
+    **view          how it is drawn at first, fields of Look
 
     Raises InputError for invalid arguments, and DisplayError, which says what is missing, where no
     window can be opened.
@@ -125,38 +113,28 @@ def watch(
     if can_be_followed(show):
         return follow(show, show="browser" if browser else "auto")
     look = sweep_look(show, networks, order, group, against)
+    seen = RenderOptions(pin=cast(Any, pin)).changed(view)
     if isinstance(show, Sweep):
-        return watch_sweep(show, steps, theme, size, look, play=play is not False)
+        return watch_sweep(show, steps, seen.theme, size, look, play=play is not False)
     from scalarviz.faces.controller.face import WatchOptions
     from scalarviz.faces.notebook import session_display as notebook
     from scalarviz.faces.window import window
 
     shown, recipes = shown_in(show, recipe)
     options = WatchOptions(
-        *(
-            steps,
-            speed,
-            theme,
-            keep or Autosave(),
-            recipes,
-            size,
-            play,
-            tour,
-            reduced_motion,
-            present,
-        ),
-        nodes,
-        RenderOptions(
-            color=color,
-            cubes=cubes,
-            pin=cast(Any, pin),
-            every_weight=every_weight,
-            numbers=numbers,
-        ),
+        steps=steps,
+        speed=speed,
+        keep=keep or Autosave(),
+        recipes=recipes,
+        size=size,
+        play=play,
+        tour=tour,
+        reduced_motion=reduced_motion,
+        present=present,
+        nodes=nodes,
+        look=seen,
     )
-    if options.look != RenderOptions():  # before a kernel is compiled, or a page served
-        with options.look.on(shown):
-            pass
+    options.look.check_names(shown)  # before a kernel is compiled, or a page served
     if true_or_false(browser, "browser"):
         return in_browser(shown, options, address, port, share)
     if nodes is not None and not callable(nodes):
@@ -199,7 +177,6 @@ def watch_sweep(
     play: bool,
 ) -> Any:
     """Open a window on a sweep, or draw it below the cell of a notebook while it trains."""
-    pick({"auto": "", **THEMES}, theme, "theme")
     steps = sweep.step or STEPS if steps is None else steps
     size = None if size is None else RenderOptions(size=size).size
     if in_notebook():

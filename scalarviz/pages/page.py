@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from html import escape
 from string import Template
 from typing import Any
 
@@ -41,8 +42,15 @@ from scalarviz.scene.canvas.palette import (
     Theme,
     to_bytes,
 )
+from scalarviz.scene.look import Look
+from scalarviz.stage.commands import (
+    PAGE_BUTTONS,
+    first_groups,
+    page_keys,
+    page_look,
+    page_ticks,
+)
 from scalarviz.stage.show import Show
-from scalarviz.story.commands import PAGE_BUTTONS, first_groups, page_keys
 from scalarviz.training.follow.followed_session import RecordedRun
 from scalarviz.training.session.reading import came_from
 from scalarviz.training.session.session import Session
@@ -216,6 +224,7 @@ def made_page(
             "about": show.about,
             "came": came_from(show.session),
             "theme": theme or "",
+            "look": page_look(Look()),
             "speed": first_speed(show),
             "film": films,
             "clock": {
@@ -330,8 +339,10 @@ def module_for(exhibit: Mapping[str, Any] | None, name: str) -> str:
 
 def markup_of_page() -> str:
     """Return page.html with the buttons of its sheet."""
-    button = '<button type="button" id="{}" data-row="{}">${}</button>'.format
-    rows = [button(id, row, SAY + id.replace("-", "_")) for id, row in PAGE_BUTTONS.items()]
+    button = '<button type="button" id="{}" data-row="{}">{}</button>'.format
+    rows = [button(id, row, "$" + SAY + id.replace("-", "_")) for id, row in PAGE_BUTTONS.items()]
+    for field, row in page_ticks().items():
+        rows.append(button(field.replace("_", "-"), row.name, escape(row.words("text"))))
     return text_beside(__file__, "page.html").replace("$buttons", "\n".join(rows))
 
 

@@ -56,11 +56,11 @@ def numbers_on_cubes(
 ) -> tuple[dict[int, Number], dict[int, int]]:
     """Return what is written on cubes, and the number of the plate of each, by bank index."""
     first = first_rows(frame_data)
-    if not first and not frame_data.numbers:
+    if not first and not frame_data.look.numbers:
         return {}, {}
     faces = faces_seen(see, frame_data, first, scale)
     rows = faces.rows.tolist()
-    shown = [i for i, row in enumerate(rows) if frame_data.numbers or row in first]
+    shown = [i for i, row in enumerate(rows) if frame_data.look.numbers or row in first]
     order = sorted(shown, key=lambda i: (first.get(rows[i], 2), faces.far[i]))
     hidden, found = Hidden(see, frame_data, faces), dict[int, Number]()
     taken = np.array([around_ball(each, scale).ends for each in hidden.spheres.tolist()])

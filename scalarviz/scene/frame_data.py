@@ -16,6 +16,7 @@ from scalarviz.core.program import NONE, Moment
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.layout.plates import Layout
+from scalarviz.scene.look import Look
 from scalarviz.story.caption import Caption, Card, Cell, Piece
 from scalarviz.story.facts import Neuron
 
@@ -380,7 +381,7 @@ class FrameData:
     marks          whether the key to the marks is open
     focus          what is in focus; None: everything
     attention      how far what is out of focus has fallen back, 0 to 1
-    numbers        whether all cubes have their numbers
+    look           what a user has decided of the view
     beside         further pinned weights, by their bank indices
     walked         the neuron that the operation has come to, where one goes by neurons; or None
     guess          what is guessed, or None
@@ -420,7 +421,7 @@ class FrameData:
     panel: float = 0.0
     focus: Focus | None = None
     attention: float = 1.0
-    numbers: bool = False
+    look: Look = field(default_factory=Look)
     beside: Sequence[int] = ()
     walked: Neuron | None = None
     guess: Guess | None = None

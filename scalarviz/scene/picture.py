@@ -462,7 +462,7 @@ class Picture:
             cubes.numbers(shown.colors, shown.sizes)
             self._shown = shown
         cells = {} if lit.focus is None else {"focus": lit.focus.cells}
-        cubes.lights(lit.plates, lit.outside, letters=not frame_data.numbers, **cells)
+        cubes.lights(lit.plates, lit.outside, letters=not frame_data.look.numbers, **cells)
 
     def _node(self, frame_data: FrameData) -> Any:
         """Return the node of the cubes; a new one if the layout has changed."""

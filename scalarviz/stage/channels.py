@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -16,8 +16,10 @@ from scalarviz.engines.engine import SnapshotValues
 from scalarviz.errors import InputError
 from scalarviz.scene.frame_data import CubeValues
 from scalarviz.scene.layout.plates import Plate
+from scalarviz.scene.look import Look
 from scalarviz.stage.sample_pass import SamplePass, forward_products, gradient_products
 
+CUBES = "color", "cubes"  # fields of Look that are channels
 CHANGE, SINCE_START = "last change", "change since start"
 DIFFERENCE = "difference to first"
 FEW_NUMBERS = 4096  # up to so many numbers, the scale covers the largest
@@ -113,6 +115,14 @@ def check_channel(name: object, names: Sequence[str]) -> str:
     return pick({each: each for each in names}, name, "channel")
 
 
+def checked(given: Mapping[str, Any], channels: Sequence[str]) -> Mapping[str, Any]:
+    """Return what is chosen of a look; raise an error for a channel that there is not."""
+    for name in CUBES:
+        if given.get(name) is not None:
+            check_channel(given[name], channels)
+    return given
+
+
 def read(name: str, source: ChannelSource) -> FloatArray:
     """Return the numbers of a channel; zeros for those that are not known.
 
@@ -166,30 +176,25 @@ Shown = tuple[ChannelSource, Sequence[Plate]]  # the numbers of a network, and w
 class Scales:
     """The scales of colors and sizes.
 
-    color, size  the channels
-    stops        the scales, by channel and layer, -1 for those of the network
-    per_layer    whether each layer has a scale of its own, as each Affine has in any case
+    look   which channels are shown, and whether each layer has a scale of its own, as each Affine
+           has in any case
+    stops  the scales, by channel and layer, -1 for those of the network
     """
 
-    def __init__(self) -> None:
-        self.color, self.size = "value", "value"
-        self.per_layer, self.stops = False, GrowingStops()
+    def __init__(self, look: Look) -> None:
+        self.look, self.stops = look, GrowingStops()
         self._apart: set[int] = set()  # layers of an Affine, which has units of its own
-
-    def keep_to(self, channels: Sequence[str]) -> None:
-        """Show values in place of a channel that there is not any more."""
-        self.color = self.color if self.color in channels else "value"
-        self.size = self.size if self.size in channels else "value"
 
     def choose(self, shown: Sequence[Shown]) -> None:
         """Choose scales for the numbers of all that is shown, larger or smaller than before."""
-        for channel in {self.color, self.size}:
+        for channel in {self.look.color, self.look.cubes}:
             self.stops.choose(self._largest(channel, shown))
 
     def follow(self, shown: Sequence[Shown], now: float) -> None:
         """Let the scales follow the numbers."""
-        for channel in dict.fromkeys((self.color, self.size)):
-            self.stops.follow(self._largest(channel, shown), now, tells=channel == self.color)
+        look = self.look
+        for channel in dict.fromkeys((look.color, look.cubes)):
+            self.stops.follow(self._largest(channel, shown), now, tells=channel == look.color)
 
     def _largest(self, channel: str, shown: Sequence[Shown]) -> dict[tuple[str, int], float]:
         """Return the magnitudes that the scales of a channel should cover."""
@@ -213,7 +218,7 @@ class Scales:
         """Return the layer of each plate that has a scale of its own, -1 for the others."""
         return [
             each.layer
-            if self.per_layer or (each.role in OF_AFFINE and each.layer in self._apart)
+            if self.look.per_layer or (each.role in OF_AFFINE and each.layer in self._apart)
             else -1
             for each in plates
         ]
@@ -223,30 +228,16 @@ class Scales:
         sizes = (
             np.full(len(plates), cubes.size_scales[0])
             if len(set(cubes.size_scales.tolist())) == 1
-            else self.of(self.size, plates)
+            else self.of(self.look.cubes, plates)
         )
-        return replace(cubes, color_scales=self.of(self.color, plates), size_scales=sizes)
+        return replace(cubes, color_scales=self.of(self.look.color, plates), size_scales=sizes)
 
     def clipped(self, plates: Sequence[Plate], colors: FloatArray) -> int:
         """Return how many numbers exceed the color scale."""
-        scales = self.of(self.color, plates)
+        scales = self.of(self.look.color, plates)
         if len(set(scales.tolist())) == 1:
             return int(np.count_nonzero(np.abs(colors) > scales[0]))
         return sum(
             int(np.count_nonzero(np.abs(colors[plate.indices]) > scale))
             for plate, scale in zip(plates, scales.tolist(), strict=True)
         )
-
-
-def of_scales(name: str) -> Any:
-    """Return a property of a stage's scales, which are chosen anew when it is set."""
-
-    def get(stage: Any) -> Any:
-        return getattr(stage.scales, name)
-
-    def put(stage: Any, value: Any) -> None:
-        is_flag = name == "per_layer"
-        setattr(stage.scales, name, value if is_flag else check_channel(value, stage.channels))
-        stage.rescale()
-
-    return property(get, put)

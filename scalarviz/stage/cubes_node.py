@@ -19,10 +19,11 @@ from scalarviz.scene.frame_data import CubeValues, FrameData
 from scalarviz.scene.layout.plates import Fan, Layout
 from scalarviz.scene.layout.trays import trays_layout
 from scalarviz.scene.lights import lights
+from scalarviz.scene.look import Look
 from scalarviz.scene.visuals.cubes import CubesNode
 from scalarviz.scene.visuals.spheres import SpheresNode, WiresNode
 from scalarviz.stage.background import quick_turns
-from scalarviz.stage.channels import ChannelSource, Scales, names_of, read
+from scalarviz.stage.channels import ChannelSource, Scales, checked, names_of, read
 from scalarviz.stage.network_layout import values_of
 from scalarviz.stage.sample_pass import SamplePass
 from scalarviz.training.network.model import Model
@@ -85,12 +86,9 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         self._now: SnapshotValues = at_once.read()
         self._begun = self._now.value.copy()
         self._asked = False  # whether the snapshot was requested, and not read yet
-        self._scales = Scales()
         slots = shown.optimizer.row.slots if isinstance(shown, Session) else ()
         known = names_of(list(dict.fromkeys((*self._now.slots, *slots))), has_layers=False)
-        table = {each: each for each in known}
-        self._scales.color = pick(table, color, "channel")
-        self._scales.size = pick(table, cubes, "channel")
+        self._scales = Scales(Look(**checked({"color": color, "cubes": cubes}, known)))
         self._followed: Session | None = None
         self._interval = INTERVAL
         self._key: object = None
@@ -149,10 +147,10 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         source = ChannelSource(
             self._now, before, self.network.program, SamplePass(), None, self._begun
         )
-        scales = self._scales
+        scales, look = self._scales, self._scales.look
         scales.follow([(source, self.plates)], perf_counter())
-        self.scales(scales.of(scales.color, self.plates), scales.of(scales.size, self.plates))
-        self.numbers(read(scales.color, source), read(scales.size, source))
+        self.scales(scales.of(look.color, self.plates), scales.of(look.cubes, self.plates))
+        self.numbers(read(look.color, source), read(look.cubes, source))
 
     # Following.
 

@@ -13,28 +13,35 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, Unpack
 
-from scalarviz.base.checks import answered, number, require, shorten, true_or_false
+from scalarviz.base.checks import number, require, shorten, true_or_false
 from scalarviz.base.checks import size as count_of
 from scalarviz.base.interrupt import Stop
 from scalarviz.base.progress import Progress
 from scalarviz.core.formulas.formula import pick
-from scalarviz.core.perceptron import Perceptron
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, check_place, replace_file
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.stage.background import Portions
 from scalarviz.stage.encoders import Frame, encoder_for, png
-from scalarviz.stage.render_options import PAGE, RenderOptions, drawn, looked, shown
+from scalarviz.stage.render_options import (
+    PAGE,
+    VIDEO,
+    RenderArgs,
+    RenderOptions,
+    drawn,
+    looked,
+    shown,
+    with_fields,
+)
 from scalarviz.stage.show import Show, whole_number
 from scalarviz.stage.stage import Stage
-from scalarviz.stage.stages import Pin, Stages
+from scalarviz.stage.stages import Stages
 from scalarviz.stage.storyboard_page import StoryboardStill, page
 from scalarviz.stage.sweep_look import sweep_look
 from scalarviz.stage.sweep_stage import SweepStage
-from scalarviz.story.facts import Neuron
 from scalarviz.sweeps.sweep import Sweep
 from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.reading import names_of_cells
@@ -52,31 +59,17 @@ LAST = 1.0  # seconds for which the last frame is held
 MOVES = ("still", "orbit", "approach")
 
 
-@answered
+@with_fields(RenderOptions())
 def picture(
     session: object,
     path: object = None,
     *,
-    size: tuple[int, int] | None = None,
-    ratio: float | None = None,
-    samples: int | None = None,
-    theme: str | None = None,
-    camera: str | Camera | None = None,
-    color: str | None = None,
-    cubes: str | None = None,
-    per_layer: bool | None = None,
-    pin: Pin = None,
-    every_weight: bool | None = None,
-    neuron_maps: bool | None = None,
-    test_points: bool | None = None,
-    discrete: bool | None = None,
-    numbers: bool | None = None,
-    past: str | None = None,
     networks: str | None = None,
     order: str | None = None,
     group: str | None = None,
     against: int | None = None,
     look: RenderOptions | None = None,
+    **view: Unpack[RenderArgs],
 ) -> Frame:
     """Render a session as it is now; return uint8 (height, width, 3), and write it as a PNG file.
 
@@ -85,24 +78,6 @@ def picture(
                 loss curves below; or a Sweep: its settings side by side, without the options from
                 camera to past
     path        the file, .png; None, the default, writes none
-    size        width and height in logical pixels, 16 to 8192 each; by default (1280, 800)
-    ratio       device pixels for each logical pixel, 0.25 to 8; by default 1.0
-    samples     each pixel is the mean of samples x samples, 1 to 4; by default 2
-    theme       "dark", the default, or "light"
-    camera      "perspective", "orthographic" or "flat", or a Camera; by default "perspective"
-    color       what the colors of cubes show: "value", the default, "gradient", ...
-    cubes       what the sizes of cubes show; by default "value"
-    per_layer   whether each layer has its own color scale; by default False
-    pin         bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
-                drawn; by default none. Side by side also a list, with one or None for each
-    every_weight  whether each layer is a wall in which every weight is a cube; by default False
-    neuron_maps  whether squares show what their neurons compute; by default True
-    test_points  whether held-out samples are drawn on the map of the plane; by default False
-    discrete    whether maps of the plane have two colors only; by default False
-    numbers     whether all cubes have their numbers; by default False
-    past        what stands below the network: "value", "gradient" or "change" of all weights over
-                time, these by "distance", "norms" of layers, both such as "gradient norms", or the
-                "landscape" of the loss; by default nothing
     networks    how a Sweep shows each network: as a wall of "cubes", the default, by a map of the
                 plane in "maps", by "swatches" of its colors, or by its loss in "losses"
     order       column of its tables by which a Sweep orders settings and networks, such as "loss",
@@ -110,12 +85,13 @@ def picture(
                 as the sweep ranks them
     group       column by whose values a Sweep groups its settings; by default none
     against     number of the setting with which a Sweep compares the others; by default the best
-    look        a RenderOptions that gives the defaults of these fifteen options instead
+    look        a RenderOptions that gives the defaults of the options below instead
+    **view      how it is drawn, fields of RenderOptions
 
     Raises InputError for an option out of range, FileError if the file cannot be written, and
     DisplayError without OpenGL.
     """
-    look = looked(look or RenderOptions(), locals())
+    look = looked(look or RenderOptions(), view)
     place = None if path is None else as_path(path)
     if place is not None:
         require(
@@ -127,7 +103,7 @@ def picture(
     if isinstance(session, Sweep):
         session.check_trained()
         drawer: AbstractContextManager[Stages | SweepStage] = nullcontext(
-            SweepStage(session, look.theme, seen)
+            SweepStage(session, look.in_theme("dark").theme, seen)
         )
     else:
         drawer = look.on(shown(session))
@@ -138,7 +114,7 @@ def picture(
     return frame
 
 
-@answered
+@with_fields(VIDEO)
 def record(
     session: object,
     path: object,
@@ -152,22 +128,8 @@ def record(
     move: Move = "still",
     cameras: Sequence[Camera] = (),
     progress: bool | Callable[[int, int], None] = True,
-    size: tuple[int, int] | None = None,
-    ratio: float | None = None,
-    samples: int | None = None,
-    theme: str | None = None,
-    camera: str | Camera | None = None,
-    color: str | None = None,
-    cubes: str | None = None,
-    per_layer: bool | None = None,
-    pin: Pin = None,
-    every_weight: bool | None = None,
-    neuron_maps: bool | None = None,
-    test_points: bool | None = None,
-    discrete: bool | None = None,
-    numbers: bool | None = None,
-    past: str | None = None,
     look: RenderOptions | None = None,
+    **view: Unpack[RenderArgs],
 ) -> int:
     """Train a session and write a video; return its number of frames.
 
@@ -187,30 +149,13 @@ def record(
     progress    True, the default: a progress bar in a terminal or a notebook, if it takes longer
                 than a second; False: none; or a function that is called with the number of frames
                 done and of all frames
-    size        width and height in logical pixels, 16 to 8192 each; by default (1280, 720)
-    ratio       device pixels for each logical pixel, 0.25 to 8; by default 1.0
-    samples     each pixel is the mean of samples x samples, 1 to 4; by default 2
-    theme       "dark", the default, or "light"
-    camera      "perspective", "orthographic" or "flat", or a Camera; by default "perspective"
-    color       what the colors of cubes show: "value", the default, "gradient", ...
-    cubes       what the sizes of cubes show; by default "value"
-    per_layer   whether each layer has its own color scale; by default False
-    pin         bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
-                drawn; by default none. Side by side also a list, with one or None for each
-    every_weight  whether each layer is a wall in which every weight is a cube; by default False
-    neuron_maps  whether squares show what their neurons compute; by default True
-    test_points  whether held-out samples are drawn on the map of the plane; by default False
-    discrete    whether maps of the plane have two colors only; by default False
-    numbers     whether all cubes have their numbers; by default False
-    past        what stands below the network: "value", "gradient" or "change" of all weights over
-                time, these by "distance", "norms" of layers, both such as "gradient norms", or the
-                "landscape" of the loss; by default nothing
-    look        a RenderOptions that gives the defaults of these fifteen options instead
+    look        a RenderOptions that gives the defaults of the options below instead
+    **view      how it is drawn, fields of RenderOptions
 
     Raises InputError for an option out of range, FileError if the file cannot be written, and
     DisplayError without OpenGL.
     """
-    look = looked(look or RenderOptions(size=(1280, 720)), locals())
+    look = looked(look or VIDEO, view)
     show = shown(session)
     clock: Session | SharedClock = (
         show.session if isinstance(show, Show) else SharedClock(show.sessions, replays=show.replays)
@@ -279,29 +224,15 @@ def record(
     return encoder.count
 
 
-@answered
+@with_fields(PAGE)
 def storyboard(
     session: object,
     path: object,
     *,
     title: str = "",
     progress: bool | Callable[[int, int], None] = True,
-    size: tuple[int, int] | None = None,
-    ratio: float | None = None,
-    samples: int | None = None,
-    theme: str | None = None,
-    camera: str | Camera | None = None,
-    color: str | None = None,
-    cubes: str | None = None,
-    per_layer: bool | None = None,
-    pin: int | Perceptron | Neuron | None = None,
-    every_weight: bool | None = None,
-    neuron_maps: bool | None = None,
-    test_points: bool | None = None,
-    discrete: bool | None = None,
-    numbers: bool | None = None,
-    past: str | None = None,
     look: RenderOptions | None = None,
+    **view: Unpack[RenderArgs],
 ) -> int:
     """Write one training step as a web page with a picture per operation; return their number.
 
@@ -314,30 +245,13 @@ def storyboard(
     progress    True, the default: a progress bar in a terminal or a notebook, if it takes longer
                 than a second; False: none; or a function that is called with the number of
                 pictures done and of all pictures
-    size        width and height in logical pixels, 16 to 8192 each; by default (1200, 760)
-    ratio       device pixels for each logical pixel, 0.25 to 8; by default 1.0
-    samples     each pixel is the mean of samples x samples, 1 to 4; by default 1
-    theme       "dark", the default, or "light"
-    camera      "perspective", "orthographic" or "flat", or a Camera; by default "perspective"
-    color       what the colors of cubes show: "value", the default, "gradient", ...
-    cubes       what the sizes of cubes show; by default "value"
-    per_layer   whether each layer has its own color scale; by default False
-    pin         bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
-                drawn; by default none
-    every_weight  whether each layer is a wall in which every weight is a cube; by default False
-    neuron_maps  whether squares show what their neurons compute; by default True
-    test_points  whether held-out samples are drawn on the map of the plane; by default False
-    discrete    whether maps of the plane have two colors only; by default False
-    numbers     whether all cubes have their numbers; by default False
-    past        what stands below the network: "value", "gradient" or "change" of all weights over
-                time, these by "distance", "norms" of layers, both such as "gradient norms", or the
-                "landscape" of the loss; by default nothing
-    look        a RenderOptions that gives the defaults of these fifteen options instead
+    look        a RenderOptions that gives the defaults of the options below instead
+    **view      how it is drawn, fields of RenderOptions
 
     Raises InputError for an option out of range, FileError if the file cannot be written, and
     DisplayError without OpenGL.
     """
-    look = looked(look or PAGE, locals())
+    look = looked(look or PAGE, view)
     show = Show.of(session)
     show = replace(show, title=title or show.title)  # raises InputError unless it is a text
     place = as_path(path)
@@ -368,7 +282,7 @@ def story(
             alt = f"{shown.session.done}: {said.title} {said.formula}".strip()
             stills.append(StoryboardStill(name, said, png(frame), alt))
             tell(len(stills), len(names))
-    return len(stills), page(stills, show.title, THEMES[look.theme].is_dark)
+    return len(stills), page(stills, show.title, THEMES[look.in_theme("dark").theme].is_dark)
 
 
 def by_steps(session: Session | SharedClock, goals: Sequence[int], stop: Stop) -> Iterator[None]:

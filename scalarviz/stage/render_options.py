@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields, replace
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, final
 
 import numpy as np
 
-from scalarviz.base.checks import answers, number, require, shorten, true_or_false
+from scalarviz.base.checks import answers, check_call, number, require, shorten
 from scalarviz.base.checks import size as count_of
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.past_numbers import KINDS
-from scalarviz.scene.layout.camera import Camera
+from scalarviz.scene.look import Look, LookArgs
 from scalarviz.scene.overlay import TABS_OF_PAST
 from scalarviz.stage.encoders import Frame
 from scalarviz.stage.show import Several, Show
@@ -26,50 +29,42 @@ if TYPE_CHECKING:
 
 LARGEST = 8192  # pixels along a side
 PASTS = {name: name for name in (*KINDS, *TABS_OF_PAST)}
-SWITCHES = "per_layer", "every_weight", "neuron_maps", "test_points", "discrete", "numbers"
 
 
+class RenderArgs(LookArgs, total=False):
+    """The fields of RenderOptions as arguments of a function."""
+
+    size: tuple[int, int]
+    ratio: float
+    samples: int
+    pin: Pin
+    past: str
+
+
+@final
 @answers
 @dataclass(frozen=True)
-class RenderOptions:
+class RenderOptions(Look):
     """How a picture is rendered; raises InputError for a value out of range.
 
-    size       width and height in logical pixels, 16 to 8192 each
-    ratio      device pixels per logical pixel, 0.25 to 8
-    samples    each pixel is the mean of samples x samples, 1 to 4
-    theme      "dark" or "light"
-    camera     "perspective", "orthographic" or "flat", or a Camera
-    color      what the colors of cubes show; `cubes` what their sizes show; see `Stage.channels`
-    per_layer  whether each layer has its own color scale
-    pin        bank index of the weight whose arithmetic is shown, or a Perceptron: its sum; a list
-               of them for several sessions
-    every_weight  whether each layer is a wall in which every weight is a cube, as tables are anyway
-    neuron_maps  whether squares show what their neurons compute over all places
-    test_points  whether held-out samples are drawn on the map of the plane
-    discrete   whether maps of the plane have two colors only
-    numbers    whether all cubes have their numbers
-    past       what stands below the network: all weights over time, their "value", "gradient" or
-               "change", these by "distance", "norms" of layers, such as "gradient norms", or the
-               "landscape"; None: nothing
+    size          width and height in logical pixels, 16 to 8192 each
+    ratio         device pixels for each logical pixel, 0.25 to 8
+    samples       each pixel is the mean of samples x samples, 1 to 4
+    pin           bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
+                  drawn. Side by side also a list, with one or None for each
+    past          what stands below the network: "value", "gradient" or "change" of all weights over
+                  time, these by "distance", "norms" of layers, both such as "gradient norms", or
+                  the "landscape" of the loss; None: nothing
     """
 
     size: tuple[int, int] = (1280, 800)
     ratio: float = 1.0
     samples: int = 2
-    theme: str = "dark"
-    camera: str | Camera = "perspective"
-    color: str = "value"
-    cubes: str = "value"
-    per_layer: bool = False
     pin: Pin = None
-    every_weight: bool = False
-    neuron_maps: bool = True
-    test_points: bool = False
-    discrete: bool = False
-    numbers: bool = False
     past: str | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         given = self.size.tolist() if isinstance(self.size, np.ndarray) else self.size
         require(
             isinstance(given, (tuple, list)) and len(given) == 2,
@@ -89,35 +84,34 @@ class RenderOptions:
             1 <= count_of(self.samples, "the samples of a picture") <= 4,
             f"a pixel has 1 to 4 samples a side, not {shorten(self.samples)}",
         )
-        for name in SWITCHES:
-            true_or_false(getattr(self, name), name)
 
     def check(self, show: object) -> None:
         """Raise InputError if a name or the pinned row is unknown, DisplayError without OpenGL."""
-        with self.canvas(), self.on(show):
-            pass
+        with self.canvas():
+            self.check_names(show)
+
+    def check_names(self, show: object) -> None:
+        """Raise InputError if a channel or the pinned row is unknown."""
+        if replace(self, size=RenderOptions.size) != RenderOptions():
+            with self.on(show):
+                pass
 
     @contextmanager
     def on(self, show: object) -> Iterator[Stages]:
         """Return what draws a session, or several, with these options; closed with the block."""
-        name = "perspective" if isinstance(self.camera, Camera) else self.camera
-        stage = stages_of(show, self.theme, name, reduced_motion=True)
+        stage = stages_of(show, Look(theme=self.theme, camera=self.preset), reduced_motion=True)
         try:
             stage.silent = True
-            self.choose(stage)
             stage.resize(*self.size)
-            if isinstance(self.camera, Camera):
-                for part in stage.panes:
-                    part.eyes.go(self.camera)
+            self.choose(stage)
             yield stage
         finally:
             stage.leave()
 
     def choose(self, stage: Stages) -> None:
         """Choose what these options say in a picture; InputError if the pinned row is unknown."""
-        stage.size = self.cubes
-        for each in ("color", *SWITCHES):
-            setattr(stage, each, getattr(self, each))
+        now = stage.look
+        stage.take(**{k: each for k, each in self.unusual.items() if each != getattr(now, k)})
         if self.pin is not None:
             stage.pin(self.pin)  # which checks it
         if self.past is not None:
@@ -131,20 +125,60 @@ class RenderOptions:
         return Canvas(*self.size)
 
 
+VIDEO = RenderOptions(size=(1280, 720))  # default of videos
 PAGE = RenderOptions(size=(1200, 760), samples=1)  # default of storyboards
 
 
 def looked(look: RenderOptions, given: Mapping[str, Any]) -> RenderOptions:
-    """Return `look` with those of its fields that are `given` and not None.
-
-    Raises InputError if `look` is no RenderOptions.
-    """
+    """Return `look` with the given fields; raise InputError if `look` is no RenderOptions."""
     require(
         isinstance(look, RenderOptions),
         f"look takes a RenderOptions, not {shorten(look)}: leave it out",
     )
-    names = RenderOptions.__dataclass_fields__
-    return replace(look, **{name: given[name] for name in names if given[name] is not None})
+    return look.changed(given)
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+LINE = re.compile(r"^    (\w+) {2,}(.*(?:\n {8,}.*)*)", re.MULTILINE)  # of a docstring, for a field
+
+
+def with_fields(
+    look: Look, gone: Mapping[str, str] | None = None
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator of a function that takes fields of a look as `**view`.
+
+    Signature and docstring list the fields, with their values in `look` as defaults; wrong names
+    raise UnknownNameError.
+
+    gone  the whole message for each argument that it no longer has
+    """
+    said: dict[str, str] = dict(LINE.findall(f"{Look.__doc__}\n{type(look).__doc__}"))
+    usual = {each.name: getattr(look, each.name) for each in fields(look)}
+    added = [
+        inspect.Parameter(
+            each.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=usual[each.name],
+            annotation=each.type,
+        )
+        for each in fields(look)
+    ]
+    lines = [f"    {name:<13} {said[name]}; by default {usual[name]!r}" for name in usual]
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            check_call(call, args, kwargs, "", gone or {})
+            return function(*args, **kwargs)
+
+        *own, _ = inspect.signature(function).parameters.values()
+        call.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]
+        head, _, rest = (function.__doc__ or "").partition("    **view")  # whose line they replace
+        call.__doc__ = head + "\n".join(lines) + rest[rest.find("\n") :]
+        return call
+
+    return decorate
 
 
 def shown(given: object) -> Show | Several:

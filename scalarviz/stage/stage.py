@@ -7,7 +7,7 @@ window's clock, or the number of a video's frame.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any, cast, final
@@ -15,12 +15,10 @@ from typing import Any, cast, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.formulas.formula import pick
 from scalarviz.core.perceptron import Perceptron
 from scalarviz.core.program import Moment
 from scalarviz.core.weight import Weight
 from scalarviz.scene.canvas.canvas2d import TURN
-from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.charts import Chart
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.exhibits.plots import Plane
@@ -33,11 +31,12 @@ from scalarviz.scene.frame_data import (
     Pane,
     PictureWords,
 )
-from scalarviz.scene.layout.camera import CAMERAS, Camera
+from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Division, Projection, what_at
 from scalarviz.scene.layout.plates import Step
 from scalarviz.scene.layout.threads import thread_of, with_thread
 from scalarviz.scene.lights import focus_of
+from scalarviz.scene.look import Look
 from scalarviz.scene.marks import corners_of
 from scalarviz.scene.overlay import OnTop
 from scalarviz.scene.pace import Attention
@@ -45,13 +44,14 @@ from scalarviz.stage.by_parts import BatchSum
 from scalarviz.stage.camera_control import CameraController, ViewBox
 from scalarviz.stage.channels import (
     CHANGE,
+    CUBES,
     DIFFERENCE,
     SINCE_START,
     ChannelSource,
     Scales,
     Shown,
+    checked,
     names_of,
-    of_scales,
 )
 from scalarviz.stage.chart_view import CurveView, OverlayPointer
 from scalarviz.stage.handles import (
@@ -96,9 +96,8 @@ MOST_BESIDE = 5  # weights that are pinned beside another one
 # What hands choose; while it stays, a picture of a session that plays has only other numbers.
 CHOSEN = attrgetter(
     *("hover", "hover_neuron", "pinned", "pinned_neuron", "beside", "guess", "hidden", "_extent"),
-    *("numbers", "help", "marks", "every_weight", "neuron_maps", "present", "panel", "menus"),
-    *("over.step", "over.cell", "over.piece", "over.title", "over.opened", "over.legend", "adding"),
-    *("session.playing", "theme", "scales.color", "scales.size", "scales.per_layer"),
+    *("look", "help", "marks", "present", "panel", "menus", "session.playing", "adding"),
+    *("over.step", "over.cell", "over.piece", "over.title", "over.opened", "over.legend"),
 )
 
 
@@ -106,13 +105,7 @@ CHOSEN = attrgetter(
 class Stage(Messages):
     """What is shown of a show, and how.
 
-    color, size    the channels
-    per_layer      whether each layer has scales of its own
-    every_weight   whether each layer is a wall in which every weight is a cube
-    neuron_maps    whether squares show what their neurons compute over all places
-    numbers        whether all cubes have their numbers
-    test_points    whether held-out samples are drawn there, too
-    discrete       whether such maps have two colors only
+    look           what a user has decided of the view
     help           whether the list of `keys` is shown
     marks          whether the key to the marks is shown, as it is while the mouse is on the legend
     silent         whether the picture has no buttons, as in a file
@@ -142,8 +135,7 @@ class Stage(Messages):
     def __init__(
         self,
         show: object,
-        theme: str = "dark",
-        camera: str = "perspective",
+        look: Look | None = None,
         *,
         reduced_motion: bool = False,
         patience: float = math.inf,
@@ -165,14 +157,10 @@ class Stage(Messages):
         self.show = Show.of(show)
         self.patience = patience
         self.reduced_motion = reduced_motion
-        self.theme = pick(THEMES, theme, "theme").name
+        self.look = (look or Look()).in_theme("dark")
         self.keys: list[tuple[str, str]] = []
         self.help = self.marks = False
         self.silent = False
-        self.every_weight = False
-        self.neuron_maps = True
-        self.numbers = False
-        self.test_points = self.discrete = False
         self.present = False
         self.menus = self.panel = 0.0
         self.unfolded = False
@@ -180,7 +168,7 @@ class Stage(Messages):
         self.travel: Callable[[int], object] = nothing
         self.given = 0.0
         self.pane: Pane | None = None
-        self.scales = Scales()
+        self.scales = Scales(self.look)
         self.peers: Sequence[Stage] = [self]
         self._view_box = ViewBox(cuts=reduced_motion)
         self._picture: Any = None
@@ -193,16 +181,14 @@ class Stage(Messages):
         self._focus: Focus | None = None  # on the last picture
         self._attention = Attention()
         self._extent = (1280.0, 800.0)
-        self._begin(camera)
+        self._begin()
 
-    def _begin(self, camera: str) -> None:
+    def _begin(self) -> None:
         self.reading = LiveValues(self.show.session, self.patience)
-        self._preset = camera
         self._shape = shape_of(Division.of(*self._extent).inner)
-        self._walks, self._every = self.unfolded, self.every_weight and self.has_walls
+        self._walks, self._every = self.unfolded, self.look.every_weight and self.has_walls
         self.plan = layout_of(self.session, self._shape, every=self._every)
-        pick(CAMERAS, camera, "camera")
-        self.eyes = CameraController(self.plan, camera, self.reduced_motion)
+        self.eyes = CameraController(self.plan, self.look.preset, self.reduced_motion)
         self.motion = Motion(self.reading, cuts=self.reduced_motion)
         self._cards, self._maps = Cards(self.reading), SessionMaps(self.reading)
         self.narration = Narration(self.reading)
@@ -219,10 +205,10 @@ class Stage(Messages):
         self.hover = self.hover_neuron = self._seen = self.guess = None
         self.walking = False
         self.release()
-        self._begin(self._preset)
+        self._begin()
         if self.pane is None:  # side by side, channels are those of all
-            self.scales.keep_to(self.channels)
-            self.rescale()
+            gone = {name for name in CUBES if getattr(self.look, name) not in self.channels}
+            self.take(**dict.fromkeys(gone, "value"))
 
     # Settings.
 
@@ -232,9 +218,23 @@ class Stage(Messages):
         slots = dict.fromkeys((*self.reading.numbers.slots, *self.session.optimizer.row.slots))
         return names_of(list(slots), self.reading.has_layers)
 
-    color: str = of_scales("color")
-    size: str = of_scales("size")
-    per_layer: bool = of_scales("per_layer")
+    def take(self, **given: Any) -> None:
+        """Change fields of the look.
+
+        Raise UnknownNameError for an unknown name or channel, InputError for a wrong
+        value.
+        """
+        self.look_as(self.look.changed(checked(given, self.channels)), given)
+
+    def look_as(self, look: Look, changed: Collection[str]) -> None:
+        """Have a look, of which some fields have changed."""
+        self.look = self.scales.look = look.in_theme(self.look.theme)
+        if "camera" in changed:
+            self.eyes.look(look.preset)
+            if isinstance(look.camera, Camera):
+                self.eyes.go(look.camera)
+        if not {*CUBES, "per_layer"}.isdisjoint(changed):
+            self.rescale()
 
     @property
     def has_walls(self) -> bool:
@@ -262,11 +262,6 @@ class Stage(Messages):
     def camera(self) -> str:
         return self.eyes.name
 
-    def look(self, name: str) -> None:
-        pick(CAMERAS, name, "camera")
-        self.eyes.look(name)
-        self._preset = name
-
     def frame_pinned(self) -> None:
         """Look at the pinned weight closely; at the whole network if none is pinned."""
         camera = self.eyes.camera
@@ -291,7 +286,7 @@ class Stage(Messages):
         elif self.pinned is not None or self.pinned_neuron is not None:
             self.pin(None)
         else:
-            self.look(self._preset)
+            self.eyes.look(self.look.preset)
 
     @property
     def looks(self) -> tuple[object, ...]:
@@ -353,7 +348,7 @@ class Stage(Messages):
             self.motion.stop()
 
     def _source(self) -> ChannelSource:
-        reading, shown = self.reading, (self.scales.color, self.scales.size)
+        reading, shown = self.reading, (self.look.color, self.look.cubes)
         is_asked = CHANGE in shown or self.hover is not None
         before = reading.before()[0] if is_asked else reading.last.value
         first = self.peers[0]
@@ -389,8 +384,8 @@ class Stage(Messages):
             self._spoken, self._resting = moment, NOTHING if self.walking else hovered
         if moment is not None and hovered == self._resting:
             hovered = NOTHING
-        scales, plates = self.scales, self.plan.plates
-        colors, sizes, before = self.motion.mixed(scales.color, scales.size, source)
+        look, scales, plates = self.look, self.scales, self.plan.plates
+        colors, sizes, before = self.motion.mixed(look.color, look.cubes, source)
         if self.pane is None:
             scales.follow([(source, plates)], self._now)
         frozen = np.asarray(session.network.bank.frozen)
@@ -407,22 +402,22 @@ class Stage(Messages):
         moving: tuple[tuple[int, ...], float] = (), 1.0
         if before is not None:
             sizes, moving = magnified(
-                before, sizes, self.motion.after, float(scales.of(scales.size, plates).max())
+                before, sizes, self.motion.after, float(scales.of(look.cubes, plates).max())
             )
         exhibit, maps = self._learned()
         self._seen = FrameData(
             self.plan,
             CubeValues(
-                *(colors, sizes, scales.color, scales.size),
-                *(scales.of(scales.color, plates), scales.of(scales.size, plates)),
-                scales.per_layer,
+                *(colors, sizes, look.color, look.cubes),
+                *(scales.of(look.color, plates), scales.of(look.cubes, plates)),
+                look.per_layer,
                 scales.clipped(plates, colors),
                 frozen if frozen.any() else None,
                 before,
                 scales.stops.just_grown(self._now),
                 pushed,
                 top,
-                None if scales.per_layer else scales.stops.of((scales.color, -1)),
+                None if look.per_layer else scales.stops.of((look.color, -1)),
                 moving,
             ),
             replace(reading.buffers(self.motion.done), scale=scales.stops.of(("value", -1))),
@@ -451,7 +446,7 @@ class Stage(Messages):
             pinned_neuron=self.pinned_neuron,
             pointed=self.over.piece,
             opened=self.over.opened and self.motion.walking and not session.playing,
-            maps=maps if self.neuron_maps else None,
+            maps=maps if look.neuron_maps else None,
             pane=self.pane,
             marks=self.marks or self.over.legend,
             menus=self.menus,
@@ -459,8 +454,8 @@ class Stage(Messages):
             beside=self.beside,
             walked=None if neurons is None else neurons.neuron,
             guess=self.guess,
-            numbers=self.numbers,
-            weights=colors if scales.color == "value" else reading.numbers.value,
+            look=look,
+            weights=colors if look.color == "value" else reading.numbers.value,
             now=None if self._turn is None else self._now,
             chosen=self._chosen,
         )
@@ -477,7 +472,7 @@ class Stage(Messages):
         While pictures follow each other fast, all else is looked at once in each turn.
         """
         before, self._chosen = self._chosen, CHOSEN(self)
-        seen, reading, scales = self._seen, self.reading, self.scales
+        seen, reading, look = self._seen, self.reading, self.look
         if seen is None or not reading.rests or before != self._chosen:
             return None
         moves = self.motion.walking or self._attention.moves or self.own is not None
@@ -490,10 +485,10 @@ class Stage(Messages):
             return None
         new: dict[str, Any] = {"now": self._now}
         if reading.numbers is not self._numbers:
-            colors, sizes, _ = self.motion.mixed(scales.color, scales.size, self._source())
+            colors, sizes, _ = self.motion.mixed(look.color, look.cubes, self._source())
             new["cubes"] = replace(seen.cubes, colors=colors, sizes=sizes)
             new["buffers"] = replace(reading.buffers(0), scale=seen.buffers.scale)
-            new["weights"] = colors if scales.color == "value" else reading.numbers.value
+            new["weights"] = colors if look.color == "value" else reading.numbers.value
             self._numbers = reading.numbers
         self._seen = seen.with_numbers(**new)
         return self._seen
@@ -522,15 +517,15 @@ class Stage(Messages):
 
     def _learned(self) -> tuple[Exhibit | None, NeuronMaps | None]:
         """Return the result, and what the neurons compute if that is shown."""
-        exhibit, maps = self.reading.exhibit(), None
+        look, exhibit, maps = self.look, self.reading.exhibit(), None
         if isinstance(exhibit, Plane):
-            exhibit = replace(exhibit, show_tests=self.test_points, discrete=self.discrete)
-        shows = self.neuron_maps and any(line.square for line in self.plan.neurons)
+            exhibit = replace(exhibit, show_tests=look.test_points, discrete=look.discrete)
+        shows = look.neuron_maps and any(line.square for line in self.plan.neurons)
         if shows or self.pinned_neuron is not None:
             maps = self._maps.now(self.hover_neuron or self.pinned_neuron)
         if maps is not None:
             dot = exhibit.focus if isinstance(exhibit, Plane) else maps.dot  # also of features
-            maps = replace(maps, dot=dot, discrete=self.discrete)
+            maps = replace(maps, dot=dot, discrete=look.discrete)
             if isinstance(exhibit, Plane):
                 exhibit = replace(exhibit, squares=shows)
         return exhibit, maps
@@ -587,7 +582,7 @@ class Stage(Messages):
         """Fit the network to the free stage: its layout without card and panel, its camera with."""
         shape = self._shape_for(seen)
         walks = self.unfolded or self.motion.walking or self.reading.here.clock.operation > 0
-        every = self.every_weight and self.has_walls
+        every = self.look.every_weight and self.has_walls
         opens = self._every != every and self.eyes.fold()
         if opens or (shape, walks) != (self._shape, self._walks):
             self._shape, self._walks, self._every = shape, walks, self._every != opens
@@ -674,11 +669,11 @@ class Stage(Messages):
         from scalarviz.scene.picture import Picture
 
         if self._picture is None:
-            self._picture = Picture(self.theme, self.reading.program)
+            self._picture = Picture(self.look.theme, self.reading.program)
             if self.nodes is not None:
                 self.nodes(self._picture.scene.view)
-        if self._picture.theme.name != self.theme:
-            self._picture.set_theme(self.theme)
+        if self._picture.theme.name != self.look.theme:
+            self._picture.set_theme(self.look.theme)
         return self._picture
 
     # What mouse and keyboard do; positions are logical pixels.

@@ -25,10 +25,11 @@ from scalarviz.scene.frame_data import (
     PictureWords,
 )
 from scalarviz.scene.layout.division import Box, Panes
+from scalarviz.scene.look import Look
 from scalarviz.scene.marks import longest_push
 from scalarviz.scene.overlay import OnTop
 from scalarviz.scene.past_charts import line_colors
-from scalarviz.stage.channels import DIFFERENCE, Scales, of_scales
+from scalarviz.stage.channels import DIFFERENCE, Scales, checked
 from scalarviz.stage.chart_view import CurveView, OverlayPointer
 from scalarviz.stage.curves import is_share, loss_at
 from scalarviz.stage.handles import Grip, Handle
@@ -137,22 +138,24 @@ class Stages(Messages):
 
     curve_view: CurveView = setting("curve_view")
     nodes: Callable[[Any], object] | None = setting("nodes")
-    theme: str = setting("theme")
     menus: float = setting("menus")
     panel: float = setting("panel")
     keys: list[tuple[str, str]] = setting("keys")
     help: bool = setting("help")
     present: bool = setting("present")
     silent: bool = setting("silent")
-    every_weight: bool = setting("every_weight")
-    neuron_maps: bool = setting("neuron_maps")
-    test_points: bool = setting("test_points")
-    discrete: bool = setting("discrete")
-    numbers: bool = setting("numbers")
     scales: Scales = setting("scales")
-    color: str = of_scales("color")
-    size: str = of_scales("size")
-    per_layer: bool = of_scales("per_layer")
+
+    @property
+    def look(self) -> Look:
+        """What a user has decided of the view, which all panes have in common."""
+        return self.panes[0].look
+
+    def take(self, **given: Any) -> None:
+        """Change fields of the look; raise an error as `Stage.take` does."""
+        look = self.look.changed(checked(given, self.channels))
+        for stage in self.panes:
+            stage.look_as(look, given)
 
     @property
     def has_walls(self) -> bool:
@@ -172,11 +175,6 @@ class Stages(Messages):
         if any(alike(first.session, other.session) for other in others):
             found[DIFFERENCE] = None
         return list(found)
-
-    def look(self, name: str) -> None:
-        """Move all cameras to a preset."""
-        for stage in self.panes:
-            stage.look(name)
 
     # What mouse and keyboard do, in logical pixels.
 
@@ -340,7 +338,7 @@ class Stages(Messages):
 
     def _place(self) -> None:
         """Tell several stages which panes they have."""
-        colors = line_colors(CURVE_CLASSES[: len(self.panes)], THEMES[self.theme])
+        colors = line_colors(CURVE_CLASSES[: len(self.panes)], THEMES[self.look.theme])
         for i, (stage, box) in enumerate(zip(self.panes, self._boxes.panes, strict=True)):
             before, sizes = self._sizes[i], sizes_of(stage.session)
             if sizes != before:  # the network has grown
@@ -352,7 +350,7 @@ class Stages(Messages):
 
     def _compared_with(self, stage: Stage) -> str:
         """Return why a pane shows no difference to the first network; "" if it does."""
-        if DIFFERENCE not in (self.color, self.size):
+        if DIFFERENCE not in (self.look.color, self.look.cubes):
             return ""
         if stage is self.panes[0]:
             return text("compared.first")
@@ -465,7 +463,7 @@ class Stages(Messages):
         from scalarviz.scene.compared_picture import ComparedPicture
 
         around = self._picture = self._picture or ComparedPicture()
-        theme, panes = THEMES[self.theme], self.frame_data()
+        theme, panes = THEMES[self.look.theme], self.frame_data()
         clear(theme.ground, width, height)
         for stage, data, box in zip(self.panes, panes, self._boxes.panes, strict=True):
             left, low, wide, high = device_box(box, self._extent[1], ratio)

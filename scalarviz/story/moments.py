@@ -6,7 +6,7 @@ What a part may say, for `scalarviz open` (faces/links.py) and for pages (pages/
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 FURTHEST = 10**9  # step
@@ -52,9 +52,7 @@ PARTS: dict[str, Callable[[str, Limits], Any]] = {
     "sample": lambda text, limits: whole(text, limits.get("batch", FURTHEST)),
     "hide": lambda text, limits: hidden_in(text),
     "play": lambda text, limits: speed_in(text),
-    "theme": lambda text, limits: text if text in ("dark", "light") else None,
     "tour": lambda text, limits: text if text == "no" else None,
-    "numbers": lambda text, limits: text if text == "yes" else None,
 }
 
 
@@ -62,7 +60,10 @@ def read_part(name: str, text: str, limits: Limits) -> Any:
     """Return what a part of a link says; None if it means nothing.
 
     limits  how many `operations`, `rows` and samples of a `batch` there are, the `first` step and
-            the `end` of steps, and the `sizes` of lines of neurons by the names of their buffers,
-            as far as they are known
+            the `end` of steps, the `sizes` of lines of neurons by the names of their buffers, and
+            the words of each field of the `look`, as far as they are known
     """
+    looks: Mapping[str, Sequence[str]] = limits.get("look", {})
+    if name in looks:
+        return text if text in looks[name] else None
     return PARTS[name](text, limits) if name in PARTS else None

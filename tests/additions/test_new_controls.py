@@ -25,11 +25,12 @@ from scalarviz.faces.scene_file import load
 from scalarviz.faces.scene_options import WATCHING, Option, OptionInfo, own_options
 from scalarviz.scene.canvas.palette import THEMES, rgb
 from scalarviz.scene.layout.camera import CAMERAS, Camera
+from scalarviz.scene.look import DIGITS, Look
 from scalarviz.stage.channels import CHANNELS, Channel
+from scalarviz.stage.commands import COMMANDS, KINDS, Command
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.stage.stages import Stages
-from scalarviz.story.commands import COMMANDS, DIGITS, KINDS, Command
 from scalarviz.training.session.actions import ACTIONS, ActionKind
 from tests.faces.browser.pages import FakePage, linked
 from tests.faces.controller.fake_stage import FakeStage, patient
@@ -62,8 +63,8 @@ def rows() -> dict[str, tuple[Command, Control]]:
             ),
             Control(
                 "painted",
-                lambda controller, name: setattr(controller.stage, "theme", name),
-                lambda state: state.theme,
+                lambda controller, name: controller.face.take("theme", name),
+                lambda state: state.look.theme,
                 lambda state: tuple(THEMES),
             ),
         ),
@@ -78,8 +79,8 @@ def rows() -> dict[str, tuple[Command, Control]]:
             ),
             Control(
                 "per layer",
-                lambda controller, on: setattr(controller.stage, "per_layer", on),
-                lambda state: state.per_layer,
+                lambda controller, on: controller.face.take("per_layer", on),
+                lambda state: state.look.per_layer,
             ),
         ),
         (
@@ -189,7 +190,7 @@ def test_its_key_does_the_same_and_is_in_the_help(controller: Controller) -> Non
     stage: Any = controller.stage
     for key in "jkk":
         assert controller.face.press(key)
-    assert (stage.theme, stage.per_layer) == ("light", False)
+    assert (stage.look.theme, stage.look.per_layer) == ("light", False)
     assert controller.face.press("l", shift=True)
     assert controller.session.step_index == 12
     assert stage.keys == help_rows(controller.face.state)
@@ -223,7 +224,7 @@ def test_of_a_choice_with_digits_each_name_has_one(controller: Controller) -> No
     del CONTROLS["camera"]
     COMMANDS["painted"] = replace(COMMANDS["painted"], key=DIGITS)
     assert controller.face.press("2") and not controller.face.press(str(len(THEMES) + 1))
-    assert controller.stage.theme == list(THEMES)[1]
+    assert controller.stage.look.theme == list(THEMES)[1]
     assert (" ".join("123456789"[: len(THEMES)]), f"paint as {PAINTED}") in help_rows(
         controller.face.state
     )
@@ -453,7 +454,7 @@ def picture_controller() -> Controller:
     network = sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0)
     session = sv.Session(network, data.Rgb(levels=4), "mse", sv.SGD(0.5), batch=8, engine="python")
     session.advance(2)
-    return Face(Stages([Stage(Show(session), camera="flat", reduced_motion=True)])).lead
+    return Face(Stages([Stage(Show(session), Look(camera="flat"), reduced_motion=True)])).lead
 
 
 def test_a_channel_is_reached_by_its_key_and_drawn(
@@ -464,7 +465,7 @@ def test_a_channel_is_reached_by_its_key_and_drawn(
     stage: Any = picture_controller.stage
     assert "sign" in picture_controller.face.state.channels
     before = studio.stage(stage)
-    while stage.color != "sign":
+    while stage.look.color != "sign":
         picture_controller.face.press("c")
     assert not np.array_equal(studio.stage(stage), before)
     assert set(np.unique(stage.frame_data().cubes.colors)) == {-1.0, 1.0}
@@ -477,7 +478,7 @@ def test_a_theme_is_reached_by_its_key_and_everywhere(
     stage: Any = picture_controller.stage
     for _ in range(2):
         picture_controller.face.press("d")
-    assert stage.theme == "sepia"
+    assert stage.look.theme == "sepia"
     pixels = studio.stage(stage, 0.0, (1280, 800))
     assert (abs(pixels - 255.0 * rgb((SEPIA.ground,))[0]).max(axis=2) < 2).any()
     frame = sv.picture(

@@ -32,9 +32,9 @@ from scalarviz.pages.bundle import texts_of
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.stage.channels import CHANNELS
+from scalarviz.stage.commands import COMMANDS, FIRST_CONTROLS
 from scalarviz.stage.show import Show
 from scalarviz.stage.stages import Stages
-from scalarviz.story.commands import COMMANDS, FIRST_CONTROLS
 from scalarviz.training.session.reading import caption
 from tests.base.words_in_code import Use, uses_in, words_in, words_of_a_page, words_of_a_script
 from tests.faces.controller.fake_stage import FakeStage
@@ -71,7 +71,9 @@ NOT_WORDS = [
         "styles, and the policy",
     ),
     ("stage/encoders.py", "Pillow", "the name of a package"),
-    ("story/commands.py", "Arrow", "a key of browsers"),
+    ("stage/commands.py", "Arrow", "a key of browsers"),
+    ("stage/render_options.py", "*by default*", "a line of a docstring"),
+    ("scene/look.py", "*", "words of commands, whose keys test_commands has"),
     ("stage/show.py", "write sv.*|show the *", "parts of errors"),
     ("faces/watch.py", "sv.watch*|sv.picture*", "parts of errors"),
     ("faces/notebook/exercises.py", "check {}", "a key in records"),

@@ -238,10 +238,10 @@ GOOD = {
     "a%20run%231.safetensors#step=20": Link("a run#1.safetensors", {}, 20),
     "rgb#neuron=tanh%200:3": Link("rgb", neuron=("tanh 0", 3)),
     "rgb#sample=2&play=0.5&theme=light&tour=no": Link(
-        "rgb", sample=2, play=0.5, theme="light", tour="no"
+        "rgb", sample=2, play=0.5, look={"theme": "light"}, tour="no"
     ),
     "rgb#hide=controls,strip": Link("rgb", hide=("controls", "strip")),
-    "rgb#numbers=yes": Link("rgb", numbers="yes"),
+    "rgb#numbers=yes": Link("rgb", look={"numbers": True}),
 }
 
 
@@ -257,7 +257,7 @@ def test_a_link_says_what_to_open_and_where_and_reads_back_when_written(text: st
      "rgb#play=nan", "rgb#theme=blue", "rgb#tour=yes", "rgb#hide=all", "rgb#hide=", "rgb#hide=,",
      "rgb#alert(1)=2", "rgb#__proto__=1", "rgb?hidden=../x", "rgb?picture=/etc/passwd",
      "rgb?folder=\\\\host\\x", "rgb?picture=http://host/x", "rgb?hidden=$(id)", "x" * 2001,
-     "rgb?picture=mine.png", "rgb?folder=..", "rgb#numbers=no"],
+     "rgb?picture=mine.png", "rgb?folder=..", "rgb#numbers=true", "rgb#camera=flatt"],
 )  # fmt: skip
 def test_what_means_nothing_is_refused_in_one_sentence(text: str) -> None:
     refused(InputError).by(read_link, text)
@@ -267,7 +267,8 @@ def test_pages_read_the_same_moments() -> None:
     fragments = [link.fragment for link in GOOD.values()]
     body = """
       const sizes = new Map([["tanh 0", 9]]);
-      const limits = {first: 0, end: 1e9 + 1, operations: 13, rows: 99, batch: 8, sizes};
+      const look = new Map([["theme", ["dark", "light"]], ["numbers", ["yes", "no"]]]);
+      const limits = {first: 0, end: 1e9 + 1, operations: 13, rows: 99, batch: 8, sizes, look};
       return data.links.map((hash) => writeLink(readLink(`#${hash}`, limits)));
     """
     for fragment, text in zip(fragments, in_web("links", body, links=fragments), strict=True):

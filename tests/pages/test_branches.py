@@ -334,11 +334,12 @@ def test_what_only_a_page_does_has_its_words() -> None:
 
 LIMITS = """
 const limits = {first: 10, operations: 13, rows: 43, batch: 8, end: 1e9 + 1,
-  sizes: new Map([["inputs", 3], ["tanh 0", 4], ["a:b", 2]])};
+  sizes: new Map([["inputs", 3], ["tanh 0", 4], ["a:b", 2]]),
+  look: new Map([["theme", ["dark", "light"]], ["numbers", ["yes", "no"]]])};
 """
 NOTHING = {
     "step": None, "operation": None, "pinned": None, "sample": None, "hide": [], "play": None,
-    "theme": None, "tour": None, "numbers": None, "guess": None, "bad": [], "over": [],
+    "look": {}, "tour": None, "guess": None, "bad": [], "over": [],
 }  # fmt: skip
 
 
@@ -360,9 +361,9 @@ def read(*links: str) -> Any:
         ("#neuron=tanh%200%3A3", {"pinned": {"neuron": ["tanh 0", 3]}}),
         ("#neuron=a:b:1", {"pinned": {"neuron": ["a:b", 1]}}),
         ("#hide=controls, strip", {"hide": ["controls", "strip"]}),
-        ("#play=.5&theme=light&tour=no", {"play": 0.5, "theme": "light", "tour": "no"}),
+        ("#play=.5&theme=light&tour=no", {"play": 0.5, "look": {"theme": "light"}, "tour": "no"}),
         ("#sample=7&guess=1", {"sample": 7, "guess": True}),
-        ("#numbers=yes", {"numbers": "yes"}),
+        ("#numbers=yes", {"look": {"numbers": True}}),
     ],
 )
 def test_a_link_says_where_a_page_opens(link: str, fields: dict[str, Any]) -> None:
@@ -379,7 +380,7 @@ BAD = [
 
 def test_what_means_nothing_is_left_out_and_named() -> None:
     for part, found in zip(BAD, read(*(f"#theme=dark&{part}&pin=1" for part in BAD)), strict=True):
-        expected = {**NOTHING, "theme": "dark", "pinned": {"row": 1}}
+        expected = {**NOTHING, "look": {"theme": "dark"}, "pinned": {"row": 1}}
         # A part without a value is named by its name.
         assert found == {**expected, "bad": [part.removesuffix("=")]}, part
 
@@ -412,7 +413,8 @@ def test_a_link_names_neurons_and_steps_that_a_page_shows() -> None:
     const lines = [
       {values: "tanh 0", sums: "sums 0", count: 4, one: true},
       {sums: "sums 1", count: 1, one: false}];
-    const spec = {engine: {moments: [1, 2], sizes: {batch: 4}, step: 3}, facts: {rows: 9, lines}};
+    const spec = {engine: {moments: [1, 2], sizes: {batch: 4}, step: 3}, facts: {rows: 9, lines},
+      page: {look: {words: {}}}};
     const links = [
       "#neuron=tanh 0:4", "#neuron=sums 0:1", "#neuron=sums 1:0", "#step=9", "#sample=2"];
     const badIn = (each) => links.map((link) => readLink(link, linkLimits(each)).bad);
@@ -426,7 +428,13 @@ def test_a_link_that_is_written_reads_back() -> None:
     moments = [
         {"step": 120, "operation": 7, "pinned": {"row": 0}},
         {"step": 10, "operation": 0, "pinned": {"neuron": ["a:b", 1]}, "sample": 3},
-        {"step": 11, "operation": 12, "hide": ["controls", "curve"], "play": 10, "theme": "dark"},
+        {
+            "step": 11,
+            "operation": 12,
+            "hide": ["controls", "curve"],
+            "play": 10,
+            "look": {"theme": "dark"},
+        },
     ]
     both = "return data.moments.map((m) => [writeLink(m), readLink(writeLink(m), limits)]);"
     body = LIMITS + both

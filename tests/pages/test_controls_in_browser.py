@@ -15,8 +15,8 @@ from scalarviz import data
 from scalarviz.base.texts import text
 from scalarviz.faces.scene_file import find, load
 from scalarviz.pages.page import page_of
+from scalarviz.stage.commands import page_keys
 from scalarviz.stage.show import Show
-from scalarviz.story.commands import page_keys
 from tests.pages.browser import PATIENCE, Tab
 from tests.pages.conftest import Opens
 from tests.stage.test_first_sight import NOT_PLAIN

@@ -18,7 +18,7 @@ import scalarviz as sv
 from scalarviz.pages import page
 from scalarviz.pages.engine_data import engine_data, initial_data, training_of
 from scalarviz.stage.by_parts import sizes_of
-from scalarviz.story.commands import page_keys
+from scalarviz.stage.commands import page_keys
 from scalarviz.story.guide import ByNeuron, Tour
 from tests.pages.node import InPage, data_in, floats, in_web, run_script
 from tests.pages.test_engine import rgb, xor

@@ -228,7 +228,7 @@ def stages() -> dict[str, Stage]:
 @pytest.mark.parametrize("turn", [(0.0, 0.0), (35.0, 12.0)], ids=str)
 def test_numbers_stand_on_the_same_faces_as_in_a_window(name: str, turn: Any) -> None:
     stage = stages()[name]
-    stage.numbers = True
+    stage.take(numbers=True)
     data, see = stage.frame_data(), projection(stage)
     see = replace(see, camera=see.camera.orbited(*turn))
     expected = numbers_on_cubes(Even(see.width, see.height), see, data, 1.0)[0]
@@ -238,7 +238,7 @@ def test_numbers_stand_on_the_same_faces_as_in_a_window(name: str, turn: Any) ->
     const layout = new Layout(unpackedAll(data.layout));
     const scene = unpackedAll(data.scene);
     const none = {{ hoverNeuron: null, pinnedNeuron: null, moment: null, before: null }};
-    const all = {{ hoverRow: -1, beside: [], pieces: [], numbers: true, ...none }};
+    const all = {{ hoverRow: -1, beside: [], pieces: [], look: {{ numbers: true }}, ...none }};
     const frame = {{ ...all, ...data.frame, layout, scene, part: 1 }};
     frame.sizeScaleAt = () => data.frame.sizeScale;
     frame.numberAt = (row) => data.frame.colors[row];

@@ -28,6 +28,7 @@ from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import FrameData, NeuronMaps
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.lights import focus_of, lights
+from scalarviz.scene.look import Look
 from scalarviz.scene.marks import draw_ghosts, draw_marks, draw_pushes
 from scalarviz.scene.picture import draw_scenery
 from scalarviz.scene.tray_card import MARGIN, draw_tray, tray_box
@@ -187,7 +188,7 @@ def blocks(image: np.ndarray) -> np.ndarray:
 @contextmanager
 def window(show: Show, size: tuple[int, int], theme: str, **options: bool) -> Iterator[Stage]:
     """A stage without buttons, as in a file."""
-    stage = Stage(show, theme, **options)
+    stage = Stage(show, Look(theme=theme, **options))
     stage.silent = True
     stage.resize(*size)
     if stage.reading.program.is_graph:
@@ -215,18 +216,18 @@ def fall_back(stage: Stage) -> None:
 
 def compare(page: PicturePage, stage: Stage, size: tuple[int, int], **options: Any) -> None:
     """Draw the present moment in a window and in the page, and compare words and colors."""
-    look = RenderOptions(size=size, theme=stage.theme, samples=1)
+    look = RenderOptions(size=size, theme=stage.look.theme, samples=1)
     with look.canvas() as canvas:
         image = drawn(canvas, stage, look)
         seen = stage.frame_data()
         division = seen.division(*size)
         scene, inner = division.scene, division.inner
         box = replace(inner, y=inner.y - scene.y)
-        words = expected_words(seen, stage, size, stage.theme)
+        words = expected_words(seen, stage, size, stage.look.theme)
         found, said = page.draw(
             state_of(stage, seen),
             (int(scene.width), int(scene.height)),
-            theme=stage.theme,
+            theme=stage.look.theme,
             part=seen.part,
             seconds=stage.motion.seconds,
             neuron=stage.motion.neurons.number if stage.motion.neurons else 0,

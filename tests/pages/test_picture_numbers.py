@@ -19,6 +19,7 @@ from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import NEAR, RIGHT, UP, Plate, Tiles
 from scalarviz.scene.legend import ends_of
 from scalarviz.scene.lights import are_at, lights
+from scalarviz.scene.look import Look
 from scalarviz.scene.marks import shares_of
 from scalarviz.scene.neuron_images import painted
 from scalarviz.scene.pace import SAME_PLACE
@@ -75,7 +76,7 @@ def test_scales_have_the_same_stops_and_grow_as_slowly() -> None:
     many[::400] = np.nan
     times = [(0.0, 0.7), (1.0, 1.5), (2.0, 30.0), (6.5, 60.0), (7.0, 0.1), (20.0, 400.0)]
     plan = layout_of(session)
-    scales = Scales()
+    scales = Scales(Look())
     expected = []
     for now, top in times:
         source = type("Source", (), {})()
@@ -267,7 +268,7 @@ def test_a_channel_has_its_own_scale_and_is_computed_once() -> None:
     };
     const remembered = new Remembered(new Scales());
     const shown = (color, now) => {
-      const channels = { color, size: color };
+      const channels = { look: { color, cubes: color } };
       remembered.take(state, [color, color], now);
       const frame = frameOf(scene, layout, state, channels, remembered, now);
       return { ...frame, again: frameOf(scene, layout, state, channels, remembered, now) };

@@ -38,14 +38,14 @@ def test_a_key_shows_every_weight_and_leads_back(tab: Tab) -> None:
     assert tab.ask("app.picture.eyes.camera.elevation") == 8
     tab.page.click("#more")
     tab.page.evaluate("document.getElementById('others').open = true")
-    tab.page.click("#every")
+    tab.page.click("#every-weight")
     tab.until(f"!{NOW}")
     assert tab.ask("app.picture.placed.extent.length") == former
 
 
 @pytest.mark.page("rgb")
 def test_a_small_network_has_no_button_for_it(tab: Tab) -> None:
-    assert not tab.page.locator("#every").is_visible()
+    assert not tab.page.locator("#every-weight").is_visible()
     before = tab.ask(CUBES)
     tab.page.keyboard.press("w")
     tab.page.wait_for_timeout(300)

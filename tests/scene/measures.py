@@ -25,6 +25,7 @@ from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.labels import Obstacles, draw_labels, inside, points_in
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.lights import lights
+from scalarviz.scene.look import Look
 from scalarviz.scene.telling import BAR_HIGH
 from scalarviz.stage.stage import Stage
 from tests.sessions import advanced
@@ -56,7 +57,7 @@ class Seen:
 
 def stage_of(show: Any, size: tuple[int, int], **look: Any) -> Stage:
     """A stage of this size, as in a picture."""
-    stage = Stage(show, reduced_motion=True, **look)
+    stage = Stage(show, Look(**look), reduced_motion=True)
     stage.silent = True
     stage.resize(*size)
     stage.frame_data()  # the camera is fitted

@@ -75,7 +75,7 @@ def test_cubes_have_two_decimals_or_one_if_all_have_numbers_and_none_at_rest(
 ) -> None:
     stage = shown(size, way)
     assert [*numbers(stage)] == [5] * (way == "card")
-    stage.numbers = True
+    stage.take(numbers=True)
     found = numbers(stage)
     stage.pin(None)
     assert all(re.fullmatch(r"-?\.\d\d?", each.words) for each in found.values())
@@ -87,7 +87,8 @@ def test_cubes_have_two_decimals_or_one_if_all_have_numbers_and_none_at_rest(
 @pytest.mark.parametrize("name", ["rgb", "xor", "circle", "xnor", "2-12-2"])
 def test_numbers_stand_apart_and_on_their_cubes_after_each_turn(name: str, size: Any) -> None:
     stage = stage_of(trained(name), size)
-    stage.numbers, see = True, projection(stage)
+    stage.take(numbers=True)
+    see = projection(stage)
     for right, up in TURNS:
         canvas = written(stage, replace(see, camera=see.camera.orbited(right, up)))
         assert apart(box for _, box in canvas.found)
@@ -96,7 +97,8 @@ def test_numbers_stand_apart_and_on_their_cubes_after_each_turn(name: str, size:
 @pytest.mark.parametrize("zoom", [1.0, 2.0, 4.0])
 def test_a_number_has_three_tenths_of_the_height_of_its_face(zoom: float) -> None:
     stage = stage_of(trained("rgb"), (1280, 800))
-    stage.numbers, see = True, projection(stage)
+    stage.take(numbers=True)
+    see = projection(stage)
     near = replace(see, camera=see.camera.zoomed(zoom))
     faces, found = faces_seen(near, stage.frame_data(), (), 1.0), numbers(stage, near)
     highs = dict(zip(faces.rows.tolist(), faces.high.max(axis=1).tolist(), strict=True))
@@ -109,7 +111,7 @@ def test_a_number_has_three_tenths_of_the_height_of_its_face(zoom: float) -> Non
 @pytest.mark.parametrize("name", ["rgb", "xor"])
 def test_a_number_is_on_what_is_seen_of_its_cube(name: str) -> None:
     stage = stage_of(trained(name), (1280, 800))
-    stage.numbers = True
+    stage.take(numbers=True)
     for turn in [(0.0, 0.0), (-60.0, 20.0), (150.0, -60.0)]:
         stage.eyes.orbit(*turn)
         seen, found = look(stage), numbers(stage)
@@ -141,7 +143,7 @@ def test_a_hovered_or_pinned_cube_has_its_number_and_the_cubes_of_a_neuron(
 
 def test_the_hovered_cube_has_its_number_where_cubes_are_too_small_for_any() -> None:
     stage = stage_of(trained("12-64-3"), (800, 500))
-    stage.every_weight = stage.numbers = True
+    stage.take(every_weight=True, numbers=True)
     assert 100 not in numbers(stage)
     stage.hover = 100
     assert 100 in numbers(stage)
@@ -171,7 +173,7 @@ def test_the_stage_writes_plain_decimals(factor: float) -> None:
     show = Show.of(load(find("rgb"))())
     show.session.network.bank.value[:] = factor * np.linspace(-3.0, 3.0, 59)
     stage = stage_of(show, (1280, 800))
-    stage.numbers = True
+    stage.take(numbers=True)
     data, canvas = stage.frame_data(), Words(1280, 800)
     lit = lights(data.layout, None, None)
     draw_scenery(canvas, projection(stage), data, lit, THEMES["dark"])
@@ -192,7 +194,7 @@ class Inks(Words):
 @pytest.mark.parametrize("theme", ["dark", "light"])
 def test_numbers_on_cubes_and_spheres_have_one_color_with_a_halo(theme: str) -> None:
     stage = stage_of(trained("rgb"), (1280, 800))
-    stage.numbers = True
+    stage.take(numbers=True)
     data, canvas = stage.frame_data(), Inks(1280, 800)
     lit = lights(data.layout, None, None)
     draw_scenery(canvas, projection(stage), data, lit, THEMES[theme])

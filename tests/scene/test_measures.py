@@ -239,7 +239,8 @@ def test_what_is_written_on_a_cube_is_its_weight_at_the_printed_digits(name: str
     stage = stage_of(trained(name), (1280, 800))
     weights, written = stage.session.network.bank.value, []
     for row in (None, *range(len(weights))):
-        stage.numbers, stage.hover = row is None, row
+        stage.take(numbers=row is None)
+        stage.hover = row
         about = Words(1280, 800), projection(stage), stage.frame_data(), 1.0
         found = numbers_on_cubes(*about)[0]
         assert row is None or [*found] == [row]

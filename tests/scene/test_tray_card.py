@@ -66,6 +66,6 @@ def test_it_has_the_strongest_pairs_and_the_mouse_finds_their_weights(
 def test_with_every_weight_as_a_cube_there_is_no_card(stages: Stages) -> None:
     stage = stages.lead
     stage.pin(neuron_of(stage, 2, 5))
-    stage.every_weight = True
+    stage.take(every_weight=True)
     stage.frame_data()
     assert tray_of(stage.frame_data()) is None

@@ -25,7 +25,7 @@ def stage_of(*sizes: int) -> Stage:
     data = np.ones((8, sizes[0])), np.zeros((8, sizes[-1]))
     session = sv.Session(sv.Network(list(sizes), "tanh", seed=0), data, seed=0, engine="python")
     stage = Stage(session, reduced_motion=True)
-    stage.every_weight = True
+    stage.take(every_weight=True)
     stage.frame_data()
     return stage
 
@@ -110,7 +110,7 @@ def test_the_way_leads_through_the_group_of_its_channel() -> None:
     network = sv.Network([*layers, sv.Dense(16, 2)], seed=0)
     inputs = np.random.default_rng(0).uniform(0.1, 1.0, (4, 144))
     stage = Stage(sv.Session(network, (inputs, np.zeros((4, 2))), engine="python"))
-    stage.every_weight = True
+    stage.take(every_weight=True)
     data = stage.frame_data()
     layout = data.layout
     for column in range(4):  # from each channel

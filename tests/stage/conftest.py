@@ -3,6 +3,7 @@
 import pytest
 
 import scalarviz as sv
+from scalarviz.scene.look import Look
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from tests.studio import Studio, Walk, face
@@ -19,7 +20,7 @@ def faced(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def stage(colours: sv.Session, faced: None) -> Stage:
     colours.advance(3)
-    return Stage(Show(colours, title="colours", about="About it."), "dark", "flat")
+    return Stage(Show(colours, title="colours", about="About it."), Look(camera="flat"))
 
 
 def words(studio: Studio, stage: Stage, size: tuple[int, int] = SIZE) -> list[str]:

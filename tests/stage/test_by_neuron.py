@@ -100,7 +100,7 @@ def test_each_weight_of_a_neuron_gets_its_gradient_with_it(walked: Stage, number
     assert pushes is not None and {*np.flatnonzero(np.isfinite(pushes)).tolist()} == own
     grad = walked.session.network.bank.grad
     np.testing.assert_array_equal(pushes[[*own]], np.asarray(grad)[[*own]])
-    walked.color = walked.size = "gradient"
+    walked.take(color="gradient", cubes="gradient")
     assert {*np.flatnonzero(walked.frame_data().cubes.colors).tolist()} <= own
 
 

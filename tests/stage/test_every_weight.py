@@ -9,10 +9,10 @@ from numpy.testing import assert_array_equal
 import scalarviz as sv
 from scalarviz.scene.layout.plates import Layout
 from scalarviz.stage.camera_control import FOLDS, UNFOLDS
+from scalarviz.stage.commands import COMMANDS
 from scalarviz.stage.render_options import RenderOptions
 from scalarviz.stage.stage import Stage
 from scalarviz.stage.stages import Stages
-from scalarviz.story.commands import COMMANDS
 
 
 def session_of(*sizes: int) -> sv.Session:
@@ -41,7 +41,7 @@ def test_it_has_a_key_in_window_and_page() -> None:
 def test_the_former_layout_turns_edge_on_then_walls_turn_to_their_side() -> None:
     stage = stage_of(30, 24, 2)
     before, azimuth = stage.plan, stage.eyes.camera.azimuth
-    stage.every_weight = True
+    stage.take(every_weight=True)
     seen = [(at(stage, 1.0 + 0.01 * i), stage.eyes.camera.azimuth) for i in range(70)]
     walls, end = seen[-1][0], seen[-1][0].views["perspective"].azimuth
     folding = [turned for layout, turned in seen if layout is before]
@@ -55,7 +55,7 @@ def test_the_former_layout_turns_edge_on_then_walls_turn_to_their_side() -> None
     assert 0.0 > folding[-1] > azimuth
     assert stage.eyes.framed
     assert not stage.eyes.tick(1.8)
-    stage.every_weight = False
+    stage.take(every_weight=False)
     for now in np.arange(2.0, 2.8, 0.05):
         at(stage, now)
     assert_array_equal(stage.plan.extent, before.extent)
@@ -65,7 +65,7 @@ def test_the_former_layout_turns_edge_on_then_walls_turn_to_their_side() -> None
 def test_squares_turn_edge_on_before_walls_do() -> None:
     stage = stage_of(2, 30, 24, 1)
     assert len(stage.plan.plates) < 4
-    stage.every_weight = True
+    stage.take(every_weight=True)
     seen = [(at(stage, 1.0 + 0.01 * i), stage.eyes.camera.azimuth) for i in range(70)]
     squares = [turned for layout, turned in seen if layout.fans[0].is_direct]
     assert squares == sorted(squares, reverse=True)
@@ -75,7 +75,7 @@ def test_squares_turn_edge_on_before_walls_do() -> None:
 
 def test_it_changes_at_once_where_motion_is_reduced() -> None:
     stage = stage_of(30, 24, 2, still=True)
-    stage.every_weight = True
+    stage.take(every_weight=True)
     walls = at(stage, 0.1)
     assert stage.eyes.camera.azimuth == walls.views["perspective"].azimuth != 0.0
 
@@ -83,7 +83,7 @@ def test_it_changes_at_once_where_motion_is_reduced() -> None:
 def test_training_continues_in_walls_and_what_is_pinned_stays() -> None:
     stage = stage_of(30, 24, 2, still=True)
     stage.pin(40)
-    stage.every_weight = True
+    stage.take(every_weight=True)
     at(stage, 0.1)
     stage.session.advance(2)
     shown = stage.frame_data()
@@ -94,7 +94,7 @@ def test_training_continues_in_walls_and_what_is_pinned_stays() -> None:
 
 def test_it_is_remembered_for_another_session() -> None:
     stage = stage_of(30, 24, 2, still=True)
-    stage.every_weight = True
+    stage.take(every_weight=True)
     stage.replace(session_of(3, 8, 3))
     few = at(stage, 0.2)
     stage.replace(session_of(25, 5, 3))
@@ -105,7 +105,8 @@ def test_it_is_remembered_for_another_session() -> None:
 
 def test_a_small_network_does_not_turn() -> None:
     stage = stage_of(3, 8, 3)
-    before, stage.every_weight = stage.plan, True
+    before = stage.plan
+    stage.take(every_weight=True)
     assert at(stage, 1.0) is before
     assert not stage.eyes.tick(1.1)
 
@@ -119,8 +120,8 @@ def test_very_long_rows_are_walls_without_it() -> None:
 def test_side_by_side_all_change() -> None:
     stages = Stages([stage_of(30, 24, 2, still=True), stage_of(3, 8, 3, still=True)], ("a", "b"))
     assert stages.has_walls
-    stages.every_weight = True
-    assert [each.every_weight for each in stages.panes] == [True, True]
+    stages.take(every_weight=True)
+    assert [each.look.every_weight for each in stages.panes] == [True, True]
 
 
 @pytest.mark.parametrize("every", [False, True])

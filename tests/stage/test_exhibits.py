@@ -380,7 +380,7 @@ def test_each_map_has_its_own_place_among_the_tiles_of_all() -> None:
 def test_a_neuron_that_is_not_computed_yet_has_no_map(studio: Studio) -> None:
     session = learned(circle())
     stage = Stage(session)
-    stage.neuron_maps = True
+    stage.take(neuron_maps=True)
     session.advance(1, "operation")
     stage.tick(0.0)
     stage.tick(100.0)
@@ -400,7 +400,7 @@ def test_a_neuron_that_is_not_computed_yet_has_no_map(studio: Studio) -> None:
 
 def test_the_card_of_a_neuron_has_its_map_with_axes_and_samples() -> None:
     stage = Stage(learned(circle()))
-    stage.neuron_maps = False
+    stage.take(neuron_maps=False)
     stage.pin(("tanh 0", 2))
     shown = stage.frame_data()
     assert shown.maps is None and shown.pinned is not None  # none in the squares

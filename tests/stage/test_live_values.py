@@ -15,6 +15,7 @@ from scalarviz import data
 from scalarviz.core.program import NONE
 from scalarviz.scene.exhibits.images import Swatches
 from scalarviz.scene.frame_data import History
+from scalarviz.scene.look import Look
 from scalarviz.stage import background, data_exhibits
 from scalarviz.stage.background import AT_ONCE, LONGEST_REST, REST, Answer, Throttle
 from scalarviz.stage.channels import ChannelSource, names_of, read
@@ -381,7 +382,7 @@ def test_the_nodes_of_an_expression_have_the_numbers_of_the_sample() -> None:
 @pytest.mark.parametrize("within", [0, 4])
 def test_after_another_activation_its_numbers_are_shown(activation: str, within: int) -> None:
     s = session()
-    stage = Stage(Show(s), camera="flat")
+    stage = Stage(Show(s), Look(camera="flat"))
     s.advance(2)
     stage.frame_data()
     camera, name = stage.eyes.camera, "affine 0" if activation == "linear" else f"{activation} 0"
@@ -404,7 +405,7 @@ def test_after_another_activation_its_numbers_are_shown(activation: str, within:
 
 def test_a_step_that_is_only_looked_up_is_not_shown() -> None:
     s = session()
-    stage = Stage(Show(s), camera="flat")
+    stage = Stage(Show(s), Look(camera="flat"))
     s.advance(2)
     s.set_activation(0, "relu")
     stage.frame_data()
@@ -487,7 +488,7 @@ def test_a_picture_does_not_wait_for_the_step_that_goes_on() -> None:
     with gate.closed(lambda: gate.session.advance(2)):
         start = time.perf_counter()
         stage.pin(4)
-        stage.color = "last change"
+        stage.take(color="last change")
         for now in (0.0, 0.1):
             stage.tick(now)
             stage.frame_data()
@@ -502,7 +503,7 @@ def test_what_a_picture_asks_for_is_shown_when_it_is_there(unit: Any) -> None:
     s = gate.session
     stages = [Stage(Show(s), patience=AT_ONCE), Stage(Show(s))]
     for stage in stages:
-        stage.color = "last change"
+        stage.take(color="last change")
         stage.pin(4)
         stage.frame_data()
     until(lambda: not stages[0].reading.pending)

@@ -12,6 +12,7 @@ from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.exhibits.plots import cells
 from scalarviz.scene.frame_data import FrameData, NeuronMaps
 from scalarviz.scene.layout.division import Projection
+from scalarviz.scene.look import Look
 from scalarviz.scene.neuron_images import heat_of, painted_parts
 from scalarviz.scene.neurons import draw_neurons
 from scalarviz.stage import background
@@ -230,7 +231,7 @@ def test_a_square_shows_its_map_a_rim_of_its_hue_and_where_the_sample_lies(
     session = sv.Session(
         sv.Network([2, 1], "tanh", "tanh", seed=0), circle(), batch=4, engine="python"
     )
-    stage = Stage(session, theme)
+    stage = Stage(session, Look(theme=theme))
     pixels, shown = studio.stage(stage, 0.0, SIZE), stage.frame_data()
     line, maps = shown.layout.neurons[0], shown.maps
     assert line.square and maps is not None and maps.dot is not None
@@ -286,7 +287,7 @@ def test_a_square_is_pointed_at_up_to_its_corners(studio: Studio) -> None:
 
 def test_without_maps_squares_have_the_colors_of_their_numbers() -> None:
     stage = Stage(learned(circle()))
-    stage.neuron_maps = False
+    stage.take(neuron_maps=False)
     shown, see = view_of(stage)
     canvas = Noted("#000000", *SIZE)
     draw_neurons(canvas, see, shown.layout.neurons[0], 1.0, shown, THEMES["dark"], 1.0)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import scalarviz as sv
 from scalarviz.base.scales import GROWTH_SECONDS, stop_above
+from scalarviz.scene.look import Look
 from scalarviz.stage.channels import ChannelSource, Scales
 from scalarviz.stage.curves import SMOOTHED_PART, measured_of, smoothed_of
 from scalarviz.stage.stage import Stage
@@ -46,7 +47,7 @@ def test_a_stop_is_one_of_six_times_a_power_of_ten_and_the_next_above(number: fl
 
 @pytest.fixture
 def scales() -> Scales:
-    return Scales()
+    return Scales(Look())
 
 
 def test_a_scale_grows_at_most_once_in_five_seconds(scales: Scales) -> None:
@@ -87,7 +88,7 @@ def test_growth_is_said_for_some_seconds(scales: Scales) -> None:
 
 
 def test_growth_of_the_sizes_is_not_said_of_the_colors(scales: Scales) -> None:
-    scales.color = "gradient"
+    scales.look = Look(color="gradient")
     scales.choose([(numbers(0.8, grads=0.1), PLATES)])
     scales.follow([(numbers(3.0, grads=0.1), PLATES)], 10.0)
     assert scales.stops.just_grown(10.0) is None
@@ -96,8 +97,7 @@ def test_growth_of_the_sizes_is_not_said_of_the_colors(scales: Scales) -> None:
 
 
 def test_each_layer_may_have_its_own() -> None:
-    scales, plates = Scales(), of_layers()
-    scales.per_layer = True
+    scales, plates = Scales(Look(per_layer=True)), of_layers()
     scales.choose([(numbers(0.8, 40.0), plates)])
     assert scales.of("value", plates).tolist() == [1.0, 50.0]
     assert scales.clipped(plates, numbers(0.9, 49.0).numbers.value) == 0
@@ -107,7 +107,7 @@ def test_each_layer_may_have_its_own() -> None:
 
 
 def test_the_first_gradient_has_a_scale_of_its_own_and_changes_no_other(scales: Scales) -> None:
-    scales.size = "gradient"
+    scales.look = Look(cubes="gradient")
     scales.choose([(numbers(0.8), PLATES)])  # before the first step there is no gradient
     assert scales.of("gradient", PLATES).tolist() == [1.0, 1.0]
     scales.follow([(numbers(0.8, grads=3e-4), PLATES)], 1.0)

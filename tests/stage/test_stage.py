@@ -27,6 +27,7 @@ from scalarviz.scene import picture
 from scalarviz.scene.canvas.palette import THEMES, rgb
 from scalarviz.scene.labels import draw_labels
 from scalarviz.scene.layout.camera import Camera
+from scalarviz.scene.look import Look
 from scalarviz.stage.channels import CHANNELS
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.show import Show, whole_numbers
@@ -57,7 +58,7 @@ def assert_right_colors(
     found = places(stage, size)
     assert sorted(found) == list(range(len(frame_data.cubes.colors)))
     for index, place in found.items():
-        expected = shade(stage.theme, frame_data.cubes.colors[index], scales[index])
+        expected = shade(stage.look.theme, frame_data.cubes.colors[index], scales[index])
         np.testing.assert_allclose(between(pixels, place), expected, atol=2)
 
 
@@ -68,7 +69,7 @@ def test_the_legend_has_the_numbers_of_the_scales(studio: Studio, stage: Stage) 
     said = words(studio, stage, (1280, 800))
     scale = float(stage.frame_data().cubes.color_scales[0])
     assert {f"−{scale:.3g} minus".replace("0.", ".")} <= set(said)
-    stage.color, stage.size, stage.per_layer = "gradient", "value", True
+    stage.take(color="gradient", cubes="value", per_layer=True)
     said = words(studio, stage, (1280, 800))
     assert {"color: gradient, size: |value|", "+max of its layer"} <= set(said)
 
@@ -139,14 +140,14 @@ def test_each_channel_is_what_it_says(
 ) -> None:
     colours.optimizer = sv.Adam(0.01)
     colours.advance(3)
-    stage = Stage(colours, theme, "flat")
-    stage.per_layer = per_layer
+    stage = Stage(colours, Look(theme=theme, camera="flat"))
+    stage.take(per_layer=per_layer)
     bank = colours.network.bank
     of_one = {name for name, row in CHANNELS.items() if not row.of_several}
     assert set(stage.channels) == {*of_one, "m", "v"}
     known = {"value": bank.value, "gradient": bank.grad, **bank.slots}
     for name in stage.channels:
-        stage.color = name
+        stage.take(color=name)
         assert_right_colors(studio, stage)
         shown = stage.frame_data().cubes
         if name in known:
@@ -157,10 +158,10 @@ def test_each_channel_is_what_it_says(
 
 def test_an_unknown_channel_is_refused(stage: Stage) -> None:
     with refused(InputError, "'colour'"):
-        stage.color = "colour"
+        stage.take(color="colour")
     with refused(InputError, "'m'"):
-        stage.size = "m"  # SGD has none
-    assert (stage.color, stage.size) == ("value", "value")
+        stage.take(cubes="m")  # SGD has none
+    assert (stage.look.color, stage.look.cubes) == ("value", "value")
 
 
 @pytest.mark.some(1)
@@ -168,7 +169,7 @@ def test_an_unknown_channel_is_refused(stage: Stage) -> None:
 def test_another_theme_or_step_keeps_the_scales(
     studio: Studio, stage: Stage, per_layer: bool
 ) -> None:
-    stage.per_layer = per_layer
+    stage.take(per_layer=per_layer)
     stage.session.edit([3, 40], [50.0, -60.0])
     studio.stage(stage, 0.0, SIZE)
     studio.stage(stage, 9.0, SIZE)  # the scale of the other layer grows some seconds later
@@ -215,7 +216,7 @@ def test_a_scale_that_has_grown_is_said_in_the_legend(studio: Studio, stage: Sta
 def test_escape_closes_what_is_open_and_then_restores_the_view_with_its_angle(
     stage: Stage,
 ) -> None:
-    stage.look("perspective")
+    stage.take(camera="perspective")
     stage.tick(0.0), stage.tick(5.0)
     first = stage.eyes.camera
     stage.eyes.orbit(90.0, 30.0), stage.eyes.zoom(3.0, 100.0, 100.0), stage.eyes.move(40.0, 0.0)
@@ -277,7 +278,7 @@ def test_a_session_can_be_exchanged_for_another(studio: Studio, stage: Stage) ->
 
 def test_a_theme_can_be_exchanged(studio: Studio, stage: Stage) -> None:
     dark = studio.stage(stage, 0.0, SIZE)
-    stage.theme = "light"
+    stage.take(theme="light")
     light = studio.stage(stage, 0.0, SIZE)
     for theme, pixels in (("dark", dark), ("light", light)):
         lit = ground_of(theme) + 0.277 * 255.0 * rgb((THEMES[theme].pool,))[0]  # by the pool
@@ -289,7 +290,7 @@ def test_a_theme_can_be_exchanged(studio: Studio, stage: Stage) -> None:
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 def test_the_parameters_of_an_expression_are_cubes_too(studio: Studio, engine: str) -> None:
     show = load(find("expression"))(engine=engine)
-    stage = Stage(show, camera="flat")
+    stage = Stage(show, Look(camera="flat"))
     show.session.advance(3)
     assert {"height", "damping", "speed", "phase"} <= set(words(studio, stage))
     assert stage.channels == ["value", "gradient", "last change", "change since start", "m", "v"]
@@ -328,7 +329,7 @@ def test_twice_the_pixels_show_the_same(studio: Studio, stage: Stage, ratio: int
 def test_the_eye_may_stand_in_the_middle_of_the_scene(studio: Studio) -> None:
     net = sv.Network([3, *[8, 5, 9, 4] * 4, 3], "tanh", output="sigmoid", seed=0)
     session = sv.Session(net, data.Rgb(levels=4), batch=4, optimizer=sv.SGD(0.1), engine="python")
-    stage = Stage(session, camera="perspective")
+    stage = Stage(session, Look(camera="perspective"))
     session.advance(1)
     stage.pin(3)
     stage.hover = 400
@@ -353,7 +354,7 @@ def test_cubes_show_the_change_since_the_start_across_branches() -> None:
     s = sv.Session(net, sv.data.Xor(), optimizer=sv.SGD(0.5), engine="python")
     begun = net.bank.value.copy()
     stage = Stage(s)
-    stage.color = stage.size = "change since start"
+    stage.take(color="change since start", cubes="change since start")
     assert not stage.frame_data().cubes.colors.any()
     s.advance(3)
     s.seek(1)

@@ -15,6 +15,7 @@ from scalarviz import data
 from scalarviz.base.scales import stop_above
 from scalarviz.errors import InputError, ScalarvizError, UnknownNameError
 from scalarviz.scene.canvas import palette
+from scalarviz.scene.look import Look
 from scalarviz.stage.channels import DIFFERENCE
 from scalarviz.stage.show import Several
 from scalarviz.stage.stage import Stage
@@ -157,12 +158,12 @@ def test_activations_and_gradients_have_one_scale_too() -> None:
 def test_channels_of_one_session_are_zeros_in_the_others() -> None:
     shown = beside(rgb(), rgb(optimizer=sv.Adam(0.01)))
     assert {"value", "gradient", "m", "v"} <= set(shown.channels)
-    shown.color = "m"
+    shown.take(color="m")
     panes = shown.frame_data()
     assert not panes[0].cubes.colors.any() and panes[1].cubes.colors.any()
     assert panes[0].cubes.color == panes[1].cubes.color == "m"
     with refused(UnknownNameError, "'weight'"):
-        shown.size = "weight"
+        shown.take(cubes="weight")
 
 
 # Pictures.
@@ -189,7 +190,7 @@ def test_the_table_says_loss_accuracy_weights_and_time_of_each(
     studio: Studio, size: tuple[int, int], theme: str
 ) -> None:
     sessions = [rgb(steps=300), xor(steps=20), rgb((3, 3), steps=0)]
-    shown = beside(*sessions, theme=theme)
+    shown = beside(*sessions, look=Look(theme=theme))
     shot(studio, shown, size)
     words = shown._picture.words
     assert {"step", "loss", "right yet?", "weights", "time a step"} <= set(words)
@@ -276,7 +277,7 @@ def test_the_difference_to_the_first_is_a_channel_where_shapes_agree(studio: Stu
     first, other = rgb(), rgb(first=3)
     shown = beside(first, other, rgb((3, 3)))
     assert DIFFERENCE in shown.channels
-    shown.color = DIFFERENCE
+    shown.take(color=DIFFERENCE)
     panes = shown.frame_data()
     values = [session.network.bank.value for session in (first, other)]
     assert not panes[0].cubes.colors.any() and not panes[2].cubes.colors.any()
@@ -297,10 +298,10 @@ def test_without_another_network_of_the_shape_there_is_no_difference(make: Any) 
     shown = make()
     assert DIFFERENCE not in shown.channels
     with refused(InputError, DIFFERENCE):
-        shown.color = DIFFERENCE
+        shown.take(color=DIFFERENCE)
     with refused(InputError, DIFFERENCE):
-        shown.size = DIFFERENCE
-    assert shown.color == shown.size == "value"
+        shown.take(cubes=DIFFERENCE)
+    assert shown.look.color == shown.look.cubes == "value"
 
 
 # Branches.
@@ -317,7 +318,7 @@ def test_branches_of_one_session_stand_side_by_side_and_go_on() -> None:
     several = Several.of(twins)
     assert several is not None and several.names == ("3-8-3, branch 0", "3-8-3, branch 1")
     shown = stages_of(several)
-    shown.color = DIFFERENCE
+    shown.take(color=DIFFERENCE)
     assert shown.frame_data()[1].cubes.colors.any()
     SharedClock(several.sessions).advance(5)
     assert [twin.step_index for twin in twins] == [13, 13] and session.step_index == 8

@@ -131,7 +131,8 @@ def test_a_weight_gradient_grows_the_cubes_of_its_layer_only(
 ) -> None:
     # No arrows stand beside the cubes whose widths are measured.
     monkeypatch.setattr("scalarviz.stage.stage.pushes", lambda *given: None)
-    walk.stage.size, least = "gradient", walk.stage.plan.plates[0].least
+    walk.stage.take(cubes="gradient")
+    least = walk.stage.plan.plates[0].least
     for name, layer in (("weight gradient 1", 1), ("weight gradient 0", 0)):
         walk.go_to(name)
         start, half, end = (widths(walk, walk.look(part)) for part in (0.0, 0.6, 1.0))

@@ -1,6 +1,6 @@
 """PageLink: answers the pages that look at a session, and does the commands that they send.
 
-Their names and arguments are those of rows of COMMANDS in story/commands.py, or of OTHERS here.
+Their names and arguments are those of rows of COMMANDS in stage/commands.py, or of OTHERS here.
 
 All is called on one thread, that of the face. Each page gets a state when it has taken the last
 one, at most 30 a second, and an answer to each of its commands when that is done.
@@ -50,9 +50,9 @@ from scalarviz.pages.scene_data import SHAPES
 from scalarviz.pages.session_state import SessionState, as_sent, losses_from, metrics_from
 from scalarviz.scene.overlay import LANDSCAPE
 from scalarviz.stage.chart_view import CurveView, OverlayPointer
+from scalarviz.stage.commands import COMMANDS, REQUIRED, ROW, Argument, page_look
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.stage import Stage
-from scalarviz.story.commands import COMMANDS, REQUIRED, ROW, Argument
 from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.session import Session, Unit
 
@@ -373,7 +373,7 @@ def links_of(face: Face, options: WatchOptions) -> list[PageLink]:
         face.all.until = None
     for pane in face.panes:
         pane.await_kernels()
-    theme = "" if options.theme == "auto" else options.theme
+    theme = "" if options.look.theme == "auto" else options.look.theme
     return [PageLink(face, i, theme=theme, tour=options.tour) for i in range(len(face.panes))]
 
 
@@ -431,16 +431,9 @@ def is_due(reader: PageReader, now: float, busy: bool, mark: Any) -> bool:
 
 def looks_of(stage: Stage) -> dict[str, Any]:
     """Return how a page looks at first: what its cubes show, what is pinned, whether it is calm."""
-    pin = (
-        {"row": stage.pinned}
-        if stage.pinned is not None
-        else {"neuron": stage.pinned_neuron}
-        if stage.pinned_neuron is not None
-        else None
-    )
-    shown = {"color": stage.color, "cubes": stage.size, "numbers": stage.numbers}
-    more = {"every": stage.every_weight, "pin": pin, "calm": stage.reduced_motion}
-    return shown | more
+    parts = ("row", stage.pinned), ("neuron", stage.pinned_neuron)
+    pin = next(({name: part} for name, part in parts if part is not None), None)
+    return {"look": page_look(stage.look), "pin": pin, "calm": stage.reduced_motion}
 
 
 # Offers: the controls that a page does not have by itself, options, and the large buttons.

@@ -60,7 +60,7 @@ def watch(
     calls: SimpleQueue[Callable[[], object]] = SimpleQueue()
     is_open = not is_loopback(address)
     with listening(address, port if is_open or port is not None else 0) as listener:
-        face = options.face(show, "dark" if options.theme == "auto" else options.theme)
+        face = options.face(show, "dark")
         (link,) = links_of(face, options)
         number = listener.getsockname()[1]
 

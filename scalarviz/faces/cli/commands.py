@@ -406,7 +406,8 @@ def watch_scene(scene: Scene, name: str, given: Mapping[str, Any], typed: Collec
 
         show, keep = shown_and_kept(scene, given, typed)
         plays = None if given["resume"] is None or given["steps"] is not None else False
-        return watch_anywhere(show, given, name, keep, Recipe(scene, given), play=plays)
+        general = not_own(scene, given)
+        return watch_anywhere(show, general, name, keep, Recipe(scene, given), play=plays)
 
 
 def train_scene(scene: Scene, name: str, given: Mapping[str, Any], typed: Collection[str]) -> int:
@@ -424,13 +425,18 @@ def write_scene(
     """Draw a scene into a file, or write it as a page that trains; return the exit code."""
     with opening(window=False):
         from scalarviz.faces.cli.render_scene import render, write_page
-        from scalarviz.faces.scene_options import own_options
 
-        write, own = {"render": render, "page": write_page}[verb], own_options(scene)
+        write = {"render": render, "page": write_page}[verb]
         show, keep = shown_and_kept(scene, given, typed)
-        # Without the options of the scene alone.
-        general = {k: v for k, v in given.items() if k not in own or k == "steps"}
-        return write(show, general, name, keep)
+        return write(show, not_own(scene, given), name, keep)
+
+
+def not_own(scene: Scene, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that are not those of a scene alone."""
+    from scalarviz.faces.scene_options import own_options
+
+    own = own_options(scene)
+    return {each: value for each, value in given.items() if each not in own or each == "steps"}
 
 
 def shown_and_kept(

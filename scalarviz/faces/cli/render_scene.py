@@ -28,7 +28,7 @@ from scalarviz.faces.controller.train import (
 from scalarviz.faces.scene_options import RENDERING
 from scalarviz.files.atomic import check_place, replace_file
 from scalarviz.pages.page import STEPS, check_name, page_of, trains
-from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.look import AUTO, OFFERS, Look
 from scalarviz.stage.background import Portions
 from scalarviz.stage.render import picture, record, storyboard
 from scalarviz.stage.render_options import RenderOptions
@@ -116,14 +116,9 @@ def wanted(
     look = RenderOptions(
         size=pixels(chosen["pixels"]) or SIZES.get(kind, VIDEO),
         samples=chosen["samples"],
-        theme=chosen["theme"],
-        camera=chosen["camera"],
-        color=chosen["color"],
-        cubes=chosen["cubes"],
         pin=chosen["pin"],
-        every_weight=chosen["every_weight"],
-        numbers=chosen["numbers"],
         past=chosen["past"] or None,
+        **{name: chosen[name] for name in OFFERS},
     )
     return chosen, path, kind, look
 
@@ -216,8 +211,7 @@ def write_page(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) 
         size(given[option], f"--{option}")
     check_name(path.name)
     check_place(path)
-    theme = given.get("theme", "auto")
-    pick({"auto": "", **THEMES}, theme, "theme")
+    theme = Look(theme=given.get("theme", AUTO)).theme
     engine = False if given.get("no_engine") else None
     trains(show.session, engine)
     if given["steps"] is not None and (code := train(show, given["steps"], keep)):
@@ -226,7 +220,7 @@ def write_page(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) 
     try:
         made = page_of(
             show,
-            theme=None if theme == "auto" else theme,
+            theme=None if theme == AUTO else theme,
             engine=engine,
             steps=STEPS if given.get("record") is None else given["record"],
             every=1 if given.get("every") is None else given["every"],

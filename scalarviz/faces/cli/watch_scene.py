@@ -40,6 +40,7 @@ from scalarviz.faces.controller.train import (
 from scalarviz.faces.links import Link, read_link
 from scalarviz.faces.scene_file import Scene, load, scenes
 from scalarviz.faces.scene_options import (
+    LOOK,
     RUNNING,
     SHARED,
     WATCHING,
@@ -51,9 +52,11 @@ from scalarviz.faces.scene_options import (
 from scalarviz.files.atomic import replace_file
 from scalarviz.pages.page import page_of
 from scalarviz.pages.plain_pages import INDEX, Entry, index_of
+from scalarviz.scene.look import AUTO, OFFERS, Look
 from scalarviz.stage.background import Portions
 from scalarviz.stage.encoders import chunk, png
 from scalarviz.stage.render import picture
+from scalarviz.stage.render_options import RenderOptions
 from scalarviz.stage.show import Several, Show
 from scalarviz.story.facts import Neuron
 from scalarviz.training.follow.followed_session import RecordedRun
@@ -83,12 +86,13 @@ def watch_anywhere(
     """
     has_option = "browser" in given
     given = {each: option.default for each, option in (RUNNING | WATCHING).items()} | dict(given)
+    look = RenderOptions(**{each: given[each] for each in OFFERS})
     several = shown if isinstance(shown, Mapping) else {name: shown}
     shows = {each: Show.of(show) for each, show in several.items()}
     for show in shows.values():  # before anything is said or written
         end_of(show, given["steps"])
     plays, keep = more.get("play") is not False, keep or Autosave()
-    also = "steps", "speed", "theme", "tour", "reduced_motion", "every_weight", "numbers"
+    also = "steps", "speed", "tour", "reduced_motion", *OFFERS
     if given["browser"]:
         return int(faces.watch(
             shown, keep=keep, recipe=recipe, browser=True,
@@ -103,7 +107,7 @@ def watch_anywhere(
         opening_over()
         address = given["address"] or "127.0.0.1"
         with bound(address, given["port"]) as server:
-            pages, code = in_files(shows, given, keep, plays=plays)
+            pages, code = in_files(shows, given, keep, look, plays=plays)
             return code or until_ctrl_c(server, pages, address)
     clocks = [show.session.clock for show in shows.values()]
     more |= {each: given[each] for each in also}
@@ -116,28 +120,33 @@ def watch_anywhere(
         say(text("watch.without" if plays else "watch.at_rest", lack=error.__cause__ or error))
         if len(shows) == 1 and (has_option or not plays):
             say(text("watch.browser" if has_option else "watch.open", program=program()))
-        return in_files(shows, given, keep, plays=plays)[1]
+        return in_files(shows, given, keep, look, plays=plays)[1]
 
 
 def in_files(
-    shows: Mapping[str, Show], given: Mapping[str, Any], keep: Autosave, *, plays: bool
+    shows: Mapping[str, Show],
+    given: Mapping[str, Any],
+    keep: Autosave,
+    look: RenderOptions,
+    *,
+    plays: bool,
 ) -> tuple[dict[str, bytes], int]:
     """Write pages that begin here, train, and write a picture; return the pages and the exit code.
 
     A file that cannot be made is left out, with a sentence that says why.
     """
-    theme = None if given["theme"] == "auto" else given["theme"]
+    code, (one, *others) = 0, shows.values()
+    several = Several.of(shows) if others else None
+    look.check_names(several or one)
     places, image = free_places(list(shows))
     pages: dict[str, bytes] = {}
     with Progress(0, is_informed(), "kernels"):  # one bar, those of the training included
         for place, show in zip(places, shows.values(), strict=True):
             paced = replace(show, speed=given["speed"] or show.speed)
-            if page := written(place, partial(page_text, paced, theme)):
+            if page := written(place, partial(page_text, paced, look)):
                 pages[place.name] = page
             if plays:
                 load_kernels(show.session)
-    code, (one, *others) = 0, shows.values()
-    several = Several.of(shows) if others else None
     if several is not None:
         code = train_all(several, given["steps"])
     elif plays:
@@ -146,7 +155,7 @@ def in_files(
         say(text("watch.pages", names=", ".join(pages)))
     if code:
         return pages, code
-    drawn = written(image, lambda: png(picture(shows if others else one, theme=theme or "dark")))
+    drawn = written(image, lambda: png(picture(shows if others else one, look=look)))
     if drawn:
         say(text("watch.picture", name=image.name))
     if pages and has_browser():
@@ -156,8 +165,8 @@ def in_files(
     return {**pages, INDEX: start}, int(not (pages or drawn))
 
 
-def page_text(show: Show, theme: str | None) -> bytes:
-    return page_of(show, theme=theme).text
+def page_text(show: Show, look: Look) -> bytes:
+    return page_of(show, theme=None if look.theme == AUTO else look.theme).text
 
 
 def written(place: Path, make: Callable[[], bytes]) -> bytes:
@@ -258,10 +267,10 @@ def open_link(words: str, given: Mapping[str, Any]) -> int:
         show.session.focus = link.sample
     speed = link.play if given["speed"] is None else given["speed"]
     plays = link.play is not None or given["speed"] is not None or not link.names_moment
-    theme = link.theme if given["theme"] == "auto" and link.theme else given["theme"]
     name = Path(link.target).stem
-    numbers = given["numbers"] or link.numbers == "yes"
-    chosen = {**given, "speed": speed, "theme": theme, "numbers": numbers}
+    # What was typed wins over the link.
+    of_link = {k: v for k, v in link.look.items() if given[k] == LOOK[k].default}
+    chosen = {**given, "speed": speed, **of_link}
     return watch_anywhere(show, chosen, name, keep, recipe, play=plays, pin=pinned)
 
 

@@ -1,7 +1,7 @@
 """Control, a row of the table CONTROLS, and the FaceState that controls show.
 
 A state is read often and without waiting for the training. A control has a getter (from
-`FaceState`) and a setter (on `Controller`); its row of COMMANDS in story/commands.py has its words
+`FaceState`) and a setter (on `Controller`); its row of COMMANDS in stage/commands.py has its words
 and its kind, by which window and notebook choose their widget.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
 
 from scalarviz.base.texts import text
@@ -21,8 +21,9 @@ from scalarviz.faces.controller.changes import (
 )
 from scalarviz.faces.controller.options import OptionChoice, rate_now
 from scalarviz.scene.frame_data import Work
+from scalarviz.scene.look import Look
 from scalarviz.stage.by_parts import has_neurons
-from scalarviz.story.commands import COMMANDS, OF_TRAININGS, Command
+from scalarviz.stage.commands import COMMANDS, OF_TRAININGS, Command
 from scalarviz.story.guide import can_guess
 from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.branches import Branch, Clock
@@ -79,23 +80,14 @@ class FaceState:
     redoable: int  # and done again
     offered: tuple[str, ...]  # labels of the large buttons
     needs_hidden_layers: bool  # whether one layer could not learn the data
-    color: str
-    size: str
+    look: Look  # of the picture; its camera is that of the chosen session
     channels: tuple[str, ...]
-    camera: str
-    per_layer: bool
     smooth: bool  # whether the loss curve shows means
     large_curve: bool
     looks: tuple[object, ...]  # what else is seen: where it changes, all is drawn anew
     has_walls: bool
-    every_weight: bool
     has_plane: bool
     recorded: bool  # whether another program has trained it, so that nothing can be changed
-    neuron_maps: bool
-    numbers: bool
-    test_points: bool
-    discrete: bool
-    theme: str
     marks: bool
     guesses: bool  # whether the user guesses before a weight moves
     can_guess: bool
@@ -238,11 +230,8 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         + bool(set(face.undone_last()) - {controller}),
         offered=stage.offered,
         needs_hidden_layers=needs_hidden_layers(session),
-        color=picture.color,
-        size=picture.size,
+        look=replace(picture.look, camera=stage.camera),
         channels=tuple(picture.channels),
-        camera=stage.camera,
-        per_layer=picture.per_layer,
         smooth=stage.curve_view.smooth,
         large_curve=stage.curve_view.large,
         looks=(
@@ -250,14 +239,8 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
             *(branch.name for branch in timeline.branches),
         ),
         has_walls=picture.has_walls,
-        every_weight=stage.every_weight,
         has_plane=picture.has_plane,
         recorded=session.trainer.recorded is not None,
-        neuron_maps=stage.neuron_maps,
-        numbers=stage.numbers,
-        test_points=stage.test_points,
-        discrete=stage.discrete,
-        theme=picture.theme,
         marks=stage.marks,
         guesses=controller.guessing.on,
         can_guess=can_guess(facts_of(session), bank_now(session)),

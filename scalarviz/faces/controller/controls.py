@@ -1,7 +1,7 @@
 """CONTROLS: what each row of COMMANDS does, and what it shows of a FaceState.
 
 Window, notebook, keyboard and help have it from here, in the order in which it appears. A new
-control is two places: its row in story/commands.py, and its Control here.
+control is two places: its row in stage/commands.py, and its Control here.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from scalarviz.faces.controller.export import (
     open_branches,
 )
 from scalarviz.faces.controller.stopping import completions, find_first, stop_when
-from scalarviz.scene.canvas.palette import THEMES
-from scalarviz.scene.layout.camera import CAMERAS
+from scalarviz.scene.look import OFFERS
+from scalarviz.stage.channels import CUBES
 from scalarviz.training.session.branches import Branch
 
 if TYPE_CHECKING:
@@ -175,6 +175,26 @@ def scene_names(state: FaceState) -> tuple[str, ...]:
     return (*(() if state.scene else (text("controls.choose"),)), *entries())
 
 
+# What of the view needs something in the picture: fields of Look, and of FaceState.
+NEEDS = {
+    "every_weight": "has_walls",
+    "neuron_maps": "has_plane",
+    "test_points": "has_plane",
+    "discrete": "has_plane",
+}
+
+
+def of_look(name: str) -> Control:
+    """Return the control of a field of Look."""
+    return Control(
+        OFFERS[name].control,
+        give("take", name),
+        attrgetter(f"look.{name}"),
+        names=(lambda state: OFFERS[name].names) if OFFERS[name].names else field("channels"),
+        enabled=field(NEEDS[name]) if name in NEEDS else lambda state: True,
+    )
+
+
 CONTROLS = table(
     [
         # Time.
@@ -238,8 +258,7 @@ CONTROLS = table(
         Control("together", give("set_together"), field("together")),
         Control("session", give("choose"), field("name"), names=field("names")),
         # What cubes show, and the sample.
-        Control("color", give("set_channel", "color"), field("color"), names=field("channels")),
-        Control("size", give("set_channel", "size"), field("size"), names=field("channels")),
+        *map(of_look, CUBES),
         Control("before", press("next_sample", -1), enabled=has_samples),
         Control(
             "sample",
@@ -310,34 +329,11 @@ CONTROLS = table(
         Control("add layer", press(changes.layer_more)),
         Control("remove layer", press(changes.layer_less)),
         # The picture.
-        Control("camera", give("stage.look"), field("camera"), names=lambda state: CAMERAS),
+        of_look("camera"),
         Control("look at pinned", press("stage.frame_pinned")),
         Control("point", press(point)),
         Control("look at everything", press("stage.restore")),
-        Control("theme", put("stage", "theme"), field("theme"), names=lambda state: THEMES),
-        Control("by layer", put("stage", "per_layer"), field("per_layer")),
-        Control(
-            "every weight",
-            put("stage", "every_weight"),
-            field("every_weight"),
-            enabled=field("has_walls"),
-        ),
-        Control(
-            "neuron maps",
-            put("stage", "neuron_maps"),
-            field("neuron_maps"),
-            enabled=field("has_plane"),
-        ),
-        Control("numbers", put("stage", "numbers"), field("numbers")),
-        Control(
-            "test points",
-            put("stage", "test_points"),
-            field("test_points"),
-            enabled=field("has_plane"),
-        ),
-        Control(
-            "discrete", put("stage", "discrete"), field("discrete"), enabled=field("has_plane")
-        ),
+        *(of_look(name) for name in OFFERS if name not in (*CUBES, "camera")),
         Control("fit colours", press("stage.rescale")),
         Control("smooth", put("stage.curve_view", "smooth"), field("smooth")),
         Control("large curve", put("stage.curve_view", "large"), field("large_curve")),

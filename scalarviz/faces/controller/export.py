@@ -345,7 +345,7 @@ def open_branches(controller: Controller) -> None:
     if len(controller.session.branches) == 1:
         return controller.tell(text("notices.one_branch"))
     return controller.do(
-        partial(controller.branch_windows.open, controller.session, controller.stage.theme),
+        partial(controller.branch_windows.open, controller.session, controller.stage.look.theme),
         lambda _: controller.tell(text("notices.branch_window")),
         branching=False,
     )
@@ -427,12 +427,13 @@ def export_of(
 
         trains(sessions[0])
     check_place(path)
-    look: dict[str, Any] = {"theme": stage.theme}
+    look: dict[str, Any] = {"theme": stage.look.theme}
     if what != "page":
-        look |= {"per_layer": stage.per_layer, "pin": pin}
-        look |= {"color": stage.color, "cubes": stage.size, "past": stage.curve_view.past}
-        names = "every_weight", "neuron_maps", "test_points", "discrete", "numbers"
-        look |= {name: getattr(stage, name) for name in names}
+        look = {
+            **replace(stage.look, camera=stage.look.preset).unusual,
+            "pin": pin,
+            "past": stage.curve_view.past,
+        }
     about = {"what": what, "titles": [show.title for show in shows], "look": look}
     return Export(sessions, path, json.dumps(about))
 

@@ -25,7 +25,7 @@ from scalarviz.faces.controller.export import Exports
 from scalarviz.faces.controller.keys import command_of, help_rows
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.controller.train import Autosave
-from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.look import Look
 from scalarviz.stage.background import AT_ONCE
 from scalarviz.stage.render_options import RenderOptions
 from scalarviz.stage.show import Several, Show
@@ -237,10 +237,10 @@ class Face:
         """Show an error."""
         self.lead.tell_error(error)
 
-    def set_channel(self, which: str, name: str) -> None:
-        """Set the channel of the cubes' "color" or "size"."""
+    def take(self, field: str, value: object) -> None:
+        """Change a field of the look of all panes."""
         with reporting_errors(self):
-            setattr(self.stage, which, name)
+            self.stage.take(**{field: value})
 
     def quit(self) -> None:
         """Stop everything but files that are to be written, after the current command."""
@@ -275,7 +275,6 @@ class WatchOptions:
 
     steps: int | None = None
     speed: float | None = None
-    theme: str = "auto"
     keep: Autosave = field(default_factory=Autosave)
     recipes: Sequence[Recipe | None] = ()
     size: tuple[int, int] | None = None
@@ -287,7 +286,6 @@ class WatchOptions:
     look: RenderOptions = field(default_factory=RenderOptions)
 
     def __post_init__(self) -> None:
-        pick({"auto": "", **THEMES}, self.theme, "theme")
         if self.steps is not None:
             count_of(self.steps, "steps", 0)
         for name in ("tour", "reduced_motion", "present", *("play",) * (self.play is not None)):
@@ -306,16 +304,18 @@ class WatchOptions:
             object.__setattr__(self, "size", RenderOptions(size=self.size).size)
 
     def face(self, show: Show | Several, theme: str, *, reduced_motion: bool = False) -> Face:
-        """Return the face of a show, or of several, with their picture in a `theme`.
+        """Return the face of a show, or of several, with their picture in a `theme`, if not chosen.
 
         reduced_motion  True: no animations, whatever the options say
         """
         still = self.reduced_motion or reduced_motion
         if self.speed is not None and isinstance(show, Show):
             show = replace(show, film=False)
-        stages = stages_of(show, theme, reduced_motion=still, patience=AT_ONCE)
+        look = self.look.in_theme(theme)
+        first = Look(theme=look.theme, camera=look.preset)
+        stages = stages_of(show, first, reduced_motion=still, patience=AT_ONCE)
         stages.present, stages.nodes = self.present, self.nodes
-        self.look.choose(stages)
+        look.choose(stages)
         return Face(stages, self.recipes, steps=self.steps, speed=self.speed)
 
 

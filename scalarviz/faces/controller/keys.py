@@ -8,7 +8,8 @@ from typing import Any
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.control import Control, FaceState
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.story.commands import DIGITS, OF_TRAININGS, Command
+from scalarviz.scene.look import DIGITS
+from scalarviz.stage.commands import OF_TRAININGS, Command
 
 TIMES_WITH_SHIFT = 10
 ARROWS = {"left": "←", "right": "→", "up": "↑", "down": "↓"}

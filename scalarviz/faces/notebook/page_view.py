@@ -127,17 +127,13 @@ class PageView(CellOutput):
 
     def image(self) -> bytes:
         """Return the picture as it is now, as the bytes of a PNG."""
-        stage, panes = self.face.stage, self.face.panes
+        panes, seen = self.face.panes, self.face.stage.look
         shows: Any = [pane.show for pane in panes]
         pins: Any = [pane.stage.pinned_part for pane in panes]
         look = RenderOptions(
             size=self.size,
-            theme="light" if self._options.theme == "auto" else self._options.theme,
-            color=stage.color,
-            cubes=stage.size,
             pin=pins if self.face.several else pins[0],
-            every_weight=stage.every_weight,
-            numbers=stage.numbers,
+            **{**seen.unusual, "theme": self._options.look.in_theme("light").theme},
         )
         several = Several(tuple(shows), tuple(self.face.names)) if self.face.several else None
         try:
@@ -203,7 +199,7 @@ def watch(show: Show | Several, options: WatchOptions) -> PageView:
     """
     if options.speed is None:
         show = begun_slowly(show)
-    face = options.face(show, "light" if options.theme == "auto" else options.theme)
+    face = options.face(show, "light")
     larger = PRESENTED if options.present else 1.0  # so that larger letters leave nothing out
     wide, high = SIZE_OF_SEVERAL if face.several else SIZE
     shown = PageView(face, options.size or (round(wide * larger), round(high * larger)), options)

@@ -41,7 +41,7 @@ def watch(show: Show | Several, options: WatchOptions) -> Any:
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
         why = text("notebook.lack", package=missing[0], command=pip_command("notebook"))
-        return page_instead(show, why, options.theme)
+        return page_instead(show, why, options.look.theme)
     from scalarviz.faces.notebook import page_view
 
     return page_view.watch(show, options)

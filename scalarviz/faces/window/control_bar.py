@@ -67,7 +67,7 @@ from scalarviz.faces.controller.face import Face
 from scalarviz.faces.controller.keys import controls_for, keys_of, written_key
 from scalarviz.faces.controller.options import OptionChoice
 from scalarviz.faces.window.application import icon, spaced
-from scalarviz.story.commands import FIRST_CONTROLS, Command, first_groups
+from scalarviz.stage.commands import FIRST_CONTROLS, Command, first_groups
 from scalarviz.training.session.actions import nothing
 
 Act = Callable[[Any], object]

@@ -71,7 +71,7 @@ from scalarviz.faces.window.application import LoopWindow, dress, spaced
 from scalarviz.faces.window.control_bar import STYLE, WIDTH, ControlBar, edit
 from scalarviz.faces.window.picture_widget import View
 from scalarviz.scene.layout.division import Division
-from scalarviz.story.commands import COMMANDS
+from scalarviz.stage.commands import COMMANDS
 from scalarviz.training.session.timeline import Position
 
 FRAME = 33  # milliseconds between updates
@@ -327,8 +327,8 @@ class MainWindow(LoopWindow):
         state = state_of(self.face.lead, here)
         if state == self._state and self.controls.shows_all:
             return
-        if self._state is None or state.theme != self._state.theme:
-            dress(self, state.theme)
+        if self._state is None or state.look.theme != self._state.look.theme:
+            dress(self, state.look.theme)
         self._state, self.view.stale = state, True
         self.setWindowTitle(f"{state.title} - scalarviz")
         self.controls.show_state(state)
@@ -593,7 +593,7 @@ class ExportsDialog(QDialog):
         """Open the dialog; the window stays open meanwhile."""
         names = self.face.lead.exports.going
         self.said.setText(plural("farewell.asking", len(names), names=named(names)))
-        dress(self, self.face.stage.theme)
+        dress(self, self.face.stage.look.theme)
         self._failures = self.face.lead.exports.failures
         self._show_progress()
         self.finish.setDefault(True)

@@ -247,10 +247,11 @@ def watch_sweep(
             while (run := window.run()) is not None:
                 from scalarviz.faces.controller.face import WatchOptions
                 from scalarviz.faces.window.window import watch
+                from scalarviz.stage.render_options import RenderOptions
 
                 window.hide()
                 one = Show(sweep[run], title=sweep.name_of(*run))
-                watch(one, WatchOptions(theme=theme, play=False))
+                watch(one, WatchOptions(look=RenderOptions(theme=theme), play=False))
         finally:
             window.release()
     if window.error is not None:

@@ -36,7 +36,7 @@ def watch(shown: Show | Several, options: WatchOptions) -> int:
     from scalarviz.faces.window.main_window import MainWindow
 
     application()
-    face = options.face(shown, theme_of(options.theme), reduced_motion=reduces_motion())
+    face = options.face(shown, theme_of(options.look.theme), reduced_motion=reduces_motion())
     shows = [pane.show for pane in face.panes]
     starts = [show.session.step_index for show in shows]
     save = partial(save_at_once, face, keep)

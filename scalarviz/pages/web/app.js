@@ -64,14 +64,14 @@ export class App {
     this.foot = 0; // of the picture: logical pixels for a caption
     this.hover = this.resting = null;
     this.spoken = -1; // the operation on the last picture
-    this.numbers = remembered("numbers") === true;
+    /** What a user has decided of the view, as scene/look.py has it. */
+    this.look = { ...spec.page.look.now };
+    if (remembered("numbers") === true) this.look.numbers = true;
     this.pointed = null; // the piece of the caption under the mouse
     this.pinned = null;
     this.beside = []; // rows that are pinned beside a weight
     this.opened = false;
     this.unit = "step";
-    this.channel = "value"; // what the colors of cubes show
-    this.sizes = "value";
     this.tour = null;
     this.tourPart = "";
     this.slow = 0; // counts slow steps
@@ -101,7 +101,7 @@ export class App {
     const { spec } = this;
     this.controls = new Controls((name, ...given) => this.run(name, ...given));
     arrange(spec.page.first);
-    setShown(byId("every"), spec.scene.walls.length > 0);
+    setShown(byId("every-weight"), spec.scene.walls.length > 0);
     if (!this.hasNeurons) byId("unit").querySelector("[value=neuron]").remove();
     this.strip = new StripBar(byId("strip"), spec.facts.cells, (done) => this.run("go", done));
     this.lines = new BranchLines();
@@ -152,7 +152,7 @@ export class App {
       pan: (dx, dy) => this.move("move", dx, dy),
       zoom: (factor, x, y) => this.move("zoom", factor, x, y),
       home: () => this.run("whole-network"),
-      hover: (x, y) => this.look(x < 0 ? null : this.picture.at(x, y)),
+      hover: (x, y) => this.point(x < 0 ? null : this.picture.at(x, y)),
       tap: (x, y, isBeside) => this.tap(x, y, isBeside),
       ...draggingIn(this),
     });
@@ -229,8 +229,9 @@ export class App {
   follow(state) {
     if (this.spec.recording) state.begun = this.begun ??= state.value;
     const known = channelsOf(state);
-    if (!known.includes(this.channel)) this.channel = "value";
-    if (!known.includes(this.sizes)) this.sizes = this.channel;
+    const { color, cubes } = this.look;
+    if (!known.includes(color)) this.look.color = "value";
+    if (!known.includes(cubes)) this.look.cubes = this.look.color;
   }
 
   /** Change fields of the page, and draw it again. */
@@ -269,7 +270,7 @@ export class App {
     const caption = captionFor(this, state, neuron);
     const moves = this.picture.draw(state, {
       caption, part, neuron, seconds, hover: this.touched(state.moment), pinned: this.pinned, pointed: this.pointed, box: this.box(),
-      beside: this.beside, numbers: this.numbers, color: this.channel, size: this.sizes, maps: this.mapsOf(state), guess: this.guess.question,
+      beside: this.beside, look: this.look, maps: this.mapsOf(state), guess: this.guess.question,
       result: this.exhibit !== null, doors: this.exhibit?.result.doors(byId("cubes")) ?? [], named: this.pinned && cardOf(this.spec, state, this.pinned)?.name,
     }); // prettier-ignore
     setShown(byId("whole"), !this.tour && isMoved(this.picture.eyes));
@@ -291,7 +292,7 @@ export class App {
       speeds: this.player.speeds,
       operations: this.spec.engine.moments.length,
     });
-    showOptions(this.spec.engine, this.state, this.channel);
+    showOptions(this.spec.engine, this.state, this.look.color);
     this.marks.show(this.picture.frame, this.picture.arrows);
     this.showCard(seen);
     this.own.show(state);
@@ -363,7 +364,7 @@ export class App {
     if (!isHeld) this.request();
   }
 
-  look(thing) {
+  point(thing) {
     byId("cubes").classList.toggle("on", thing !== null);
     if (this.resting) this.request();
     this.resting = null;
@@ -455,7 +456,7 @@ export class App {
       branches: (key, step) => this.chooseBranch(still, key, step),
       optimizer: (number) => this.act() && player.ask("optimizer", { number: Number(number) }),
       batch: (size) => this.act() && player.ask("batch", { size: Number(size) }),
-      color: (channel) => this.change({ channel, sizes: channel }),
+      color: (color) => this.choose({ color, cubes: color }),
       "new weights": () => this.newWeights(still),
       unit: (unit) => this.setUnit(unit),
       speed: (place) => player.setSpeed(place),
@@ -476,25 +477,35 @@ export class App {
       "guess-stays": () => this.guess.choose(0),
       "next question": () => this.guess.goOn(),
       theme: () => this.setTheme(this.theme === "dark" ? "light" : "dark"),
-      "every weight": () => {
-        this.picture.every = !this.picture.every;
-      },
       "large curve": () => {
         this.setSheet(false); // on a phone it covers the weights
         this.past.toggle();
       },
       marks: () => this.toggleMarks(),
-      numbers: () => {
-        this.numbers = !this.numbers;
-        remember("numbers", this.numbers);
-      },
       keys: () => this.setSheet(byId("sheet").hidden, true),
       more: () => this.setSheet(byId("sheet").hidden),
       "whole-network": () => this.picture.home(),
       reload: () => location.reload(),
       "copy link": () => copyLink(this),
       "look at everything": () => this.close(),
+      ...this.ticks,
     };
+  }
+
+  /** The commands that turn a field of the look on and off. */
+  get ticks() {
+    const rows = Object.entries(this.spec.page.look.ticks);
+    const flipped = (field) => () => {
+      this.choose({ [field]: !this.look[field] });
+      remember(field, this.look[field]);
+    };
+    return Object.fromEntries(rows.map(([field, command]) => [command, flipped(field)]));
+  }
+
+  /** Change fields of the look, and draw it again. */
+  choose(fields) {
+    Object.assign(this.look, fields);
+    this.request();
   }
 
   /** Return where a number of operations of the present step are done. */

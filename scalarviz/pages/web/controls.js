@@ -170,7 +170,7 @@ export function showOptions({ optimizers = [], batches = [], initial }, state, c
 
 let known = []; // the groups of the page
 
-/** Put the first controls into their groups, as far as the page has them; see story/commands.py. */
+/** Put the first controls into their groups, as far as the page has them; see stage/commands.py. */
 export function arrange(groups = known) {
   known = groups;
   const focused = document.activeElement;

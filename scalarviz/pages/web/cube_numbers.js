@@ -22,11 +22,11 @@ export function numbersOnCubes(view) {
   const { frame } = view;
   const { most, seen, apart } = frame.scene.numbers;
   const first = firstRows(frame);
-  if (!first.size && !frame.numbers) return new Map();
+  if (!first.size && !frame.look.numbers) return new Map();
   const cubes = facesSeen(view, first);
   const spheres = spheresSeen(view);
   const rank = ({ index }) => first.get(index) ?? 2;
-  const shown = cubes.filter(({ index }) => frame.numbers || first.has(index));
+  const shown = cubes.filter(({ index }) => frame.look.numbers || first.has(index));
   const sorted = shown.sort((a, b) => rank(a) - rank(b) || a.far - b.far);
   const found = new Map();
   const balls = spheres.map((each) => around_ball(each.slice(0, 3), view.scale));

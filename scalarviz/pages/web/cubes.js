@@ -75,9 +75,9 @@ export class Cubes {
   }
 
   /** Set the numbers that colors and sizes show; the same array counts as the same numbers. */
-  setNumbers({ colors, sizes, scaleAt, sizeScaleAt, numbers: written }) {
+  setNumbers({ colors, sizes, scaleAt, sizeScaleAt, look }) {
     if (colors !== this.given || sizes !== this.sizes) this.turn++;
-    Object.assign(this, { given: colors, sizes, scaleAt, sizeScaleAt, written });
+    Object.assign(this, { given: colors, sizes, scaleAt, sizeScaleAt, written: look.numbers });
   }
 
   /** The inverse scales of colors and sizes of a plate. */

@@ -139,7 +139,7 @@ function mayScroll() {
   return isFramed() || document.documentElement.scrollHeight > innerHeight;
 }
 
-// Keys of the page, as story/commands.py has them.
+// Keys of the page, as stage/commands.py has them.
 
 const TIMES = 10; // by an arrow with Shift
 

@@ -58,7 +58,8 @@ function numbersOf(state, name) {
 export function frameOf(scene, layout, state, options, remembered, now) {
   const part = Math.min(1, Math.max(0, options.part ?? 1));
   const moment = scene.moments[state.moment ?? -1] ?? null;
-  const { color = "value", size = "value", seconds = 0 } = options;
+  const { seconds = 0, look = {} } = options;
+  const { color = "value", cubes: size = "value" } = look;
   const walked = walkedIn(moment, options.neuron);
   const about = { layout, moment, part, walked };
   const own = (name) => {
@@ -93,6 +94,7 @@ export function frameOf(scene, layout, state, options, remembered, now) {
     weights: color === "value" ? colors : state.value,
     hasResult: options.result ?? false, // beside the picture
     doors: options.doors ?? [], // where it is entered
+    look, // what a user has decided of the view
     color,
     size,
     scale: scales.of(color),
@@ -126,7 +128,6 @@ export function frameOf(scene, layout, state, options, remembered, now) {
     pinnedNeuron: pinned?.neuron ?? null,
     pointed: pointed ?? null,
     named: options.named ?? "",
-    numbers: options.numbers ?? false,
     maps: options.maps ?? null,
     walked,
     guess,

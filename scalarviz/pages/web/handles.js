@@ -41,7 +41,7 @@ export function draggingIn(app) {
     app.act();
     if (handle.inputs) app.own.drag(handle, up);
     else {
-      app.look({ row: handle.row }); // wherever the pointer is
+      app.point({ row: handle.row }); // wherever the pointer is
       app.hold(true);
       player.askLatest("edit", { row: handle.row, value: draggedTo(handle, up) });
     }

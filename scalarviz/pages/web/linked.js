@@ -41,7 +41,7 @@ function join(client, app) {
 
 /** Return an app of a new description in place of another, with what its user has chosen. */
 function appAnew(app, markup, { spec, texts }) {
-  const { client, picture, pinned, unit, channel, sizes, player } = app;
+  const { client, picture, pinned, unit, look, player } = app;
   const [isOpen, isWhole] = [!byId("sheet").hidden, byId("others").open];
   const focused = document.activeElement?.id;
   app.end();
@@ -54,7 +54,7 @@ function appAnew(app, markup, { spec, texts }) {
   const { speed, other } = player;
   next.setUnit(unit);
   Object.assign(next.player, { speed, other, playing: player.playing, told: player.told });
-  Object.assign(next, { channel, sizes });
+  next.choose(look);
   if (!(pinned?.row >= spec.facts.rows)) next.pin(pinned);
   next.setSheet(isOpen, isWhole);
   if (focused) byId(focused)?.focus();
@@ -71,10 +71,7 @@ async function startLinked() {
   const channel = channelOf(link);
   const client = new LinkClient(channel, { spec, version: link.version });
   let app = appOf(spec, client, pictureOf(spec));
-  const { color, cubes, every, numbers, pin } = spec.page;
-  app.picture.every = every ?? false;
-  Object.assign(app, { channel: color ?? app.channel, sizes: cubes ?? app.sizes });
-  if (numbers) app.numbers = true;
+  const { pin } = spec.page;
   if (pin) app.pin(pin);
   if (!spec.page.theme && channel instanceof FrameChannel)
     channel.ontheme = (name) => app.setTheme(name);

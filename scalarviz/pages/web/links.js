@@ -12,11 +12,11 @@ const PARTS_NAMED = 6; // such parts that are named
 
 /** What a link may name of a page, as read_part takes it; a recording has a last step.
  */
-export function linkLimits({ engine, facts, recording }) {
+export function linkLimits({ engine, facts, page, recording }) {
   const { moments, sizes, step = 0 } = engine;
   const sized = ({ values, sums, count, one }) => [values || sums, count + Number(one)];
   return {
-    first: step, operations: moments.length + 1, rows: facts.rows, batch: recording ? 0 : sizes.batch,
+    look: new Map(Object.entries(page.look.words)), first: step, operations: moments.length + 1, rows: facts.rows, batch: recording ? 0 : sizes.batch,
     sizes: new Map(facts.lines.map(sized)), end: 1 + (recording ? recording.steps.at(-1) : FURTHEST),
   }; // prettier-ignore
 }
@@ -28,16 +28,16 @@ export function linkLimits({ engine, facts, recording }) {
  * sample            in focus
  * hide              names of what is not shown
  * play              steps a second
- * theme, tour       "dark" or "light", "no"
- * numbers           "yes"
+ * tour              "no"
+ * look              fields of Look: true, false or a name
  * guess             true to begin with questions
  * bad               parts that mean nothing in this page, shortly
  * over              parts that a later one overrides
  */
 export function readLink(hash, limits) {
   const found = {
-    step: null, operation: null, pinned: null, sample: null, hide: [], play: null, theme: null,
-    tour: null, numbers: null, guess: null, bad: [], over: [],
+    step: null, operation: null, pinned: null, sample: null, hide: [], play: null, look: {},
+    tour: null, guess: null, bad: [], over: [],
   }; // prettier-ignore
   const from = new Map(); // by field, the part that says it
   for (const [name, given] of new URLSearchParams(hash.replace(/^#/, ""))) {
@@ -51,7 +51,9 @@ export function readLink(hash, limits) {
     }
     if (from.has(field)) found.over.push(from.get(field));
     from.set(field, part);
-    found[field] = field === "pinned" ? { [name === "pin" ? "row" : name]: read } : read;
+    if (limits.look.has(name))
+      found.look[name] = ["yes", "no"].includes(read) ? read === "yes" : read;
+    else found[field] = field === "pinned" ? { [name === "pin" ? "row" : name]: read } : read;
   }
   if (found.operation !== null) found.step ??= limits.first;
   return found;
@@ -69,11 +71,13 @@ export function badParts(bad) {
  * @param {any} place
  */
 export function writeLink(place) {
-  const { step, operation, pinned, sample, hide = [], play, theme, tour, numbers } = place;
+  const { step, operation, pinned, sample, hide = [], play, tour, look = {} } = place;
   const said = {
     step: String(step ?? ""), op: operation, pin: String(pinned?.row ?? ""),
-    neuron: pinned?.neuron?.join(":"), sample, hide: hide.join(","), play, theme, tour, numbers,
+    neuron: pinned?.neuron?.join(":"), sample, hide: hide.join(","), play, tour,
   }; // prettier-ignore
+  for (const [name, value] of Object.entries(look))
+    said[name] = typeof value === "boolean" ? (value ? "yes" : "no") : value;
   const parts = Object.entries(said).filter(([, value]) => value);
   const plain = (value) => encodeURIComponent(value).replaceAll("%2C", ",").replaceAll("%3A", ":");
   return `#${parts.map(([name, value]) => `${name}=${plain(value)}`).join("&")}`;
@@ -96,13 +100,12 @@ const PROGRESS = 250; // milliseconds between two words on how far it is
  */
 export async function followLink(app, hash) {
   const link = readLink(hash, linkLimits(app.spec));
-  const { step, operation, pinned, sample, hide, play, theme, tour, numbers, guess, bad, over } =
-    link;
+  const { step, operation, pinned, sample, hide, play, tour, look, guess, bad, over } = link;
   document.documentElement.dataset.hide = hide.join(" ");
   app.setSheet(false);
   app.chip.clear();
-  if (theme) app.setTheme(theme);
-  if (numbers) app.numbers = true;
+  app.choose(look);
+  if (look.theme) app.setTheme(look.theme);
   const stands = step !== null || pinned || play || sample !== null || tour === "no" || guess;
   if (stands) {
     app.act();
@@ -154,7 +157,10 @@ async function arriveAt(app, { step, operation }, goesOn) {
 /** Put the address of the present moment on the clipboard, and say so. */
 export async function copyLink(app) {
   const hide = (document.documentElement.dataset.hide ?? "").split(" ").filter(Boolean);
-  const link = writeLink({ ...shownMoment(app.state), pinned: app.pinned, hide });
+  const { now, words } = app.spec.page.look;
+  const isChosen = ([name, value]) => name in words && name !== "theme" && value !== now[name];
+  const look = Object.fromEntries(Object.entries(app.look).filter(isChosen));
+  const link = writeLink({ ...shownMoment(app.state), pinned: app.pinned, hide, look });
   const changed = app.client.resume?.journal?.length > 0;
   const done = await putOnClipboard(location.href.split("#")[0] + link);
   app.setSheet(false);

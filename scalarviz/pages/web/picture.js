@@ -42,7 +42,7 @@ export class Picture {
   constructor(canvas, scene) {
     this.canvas = canvas;
     this.scene = unpackedAll(scene);
-    this.every = this.opened = false; // whether walls are wanted, and shown
+    this.opened = false; // whether walls are shown
     this.layouts = this.scene.layouts.map((each) => new Layout(each));
     this.palettes = Object.fromEntries(
       Object.entries(this.scene.themes).map(([name, each]) => [name, new Palette(each)]),
@@ -109,9 +109,9 @@ export class Picture {
   }
 
   /** Look as another picture did, which a user may have turned. */
-  takeUp({ eyes, size, ratio, every }) {
+  takeUp({ eyes, size, ratio, opened }) {
     this.seen = eyes;
-    this.every = this.opened = every;
+    this.opened = opened;
     this.resize(...size, ratio);
   }
 
@@ -135,7 +135,7 @@ export class Picture {
    * scale    size of letters, by default larger than 1 on large canvases only
    * doors    where lines from the outputs enter the result, [x, y] each
    * neuron   the number of the neuron that the moment has come to, from 1; 0, the default: all are there
-   * color, size  what cubes show: "value", the default, "gradient", "last change" or a slot
+   * look     fields of Look, as in scene/look.py
    * guess    what is asked about a weight, see GuessBox, or null
    * now      the time in seconds
    */
@@ -146,12 +146,13 @@ export class Picture {
     const scale =
       options.scale ?? Math.max(1, Math.min(width / PICTURE.stage[0], height / PICTURE.stage[1]));
     const whole = this.boxOf(options.box, scale);
-    this.place(whole, options.pinned);
+    const { look = {} } = options;
+    this.place(whole, options.pinned, look.every_weight);
     this.right = Math.min(width, whole.right + whole.x);
     const box = this.besideNames(whole, scale);
     if (this.painted !== this.palette) this.cubes.setPalette(this.palette);
     this.painted = this.palette;
-    this.remembered.take(state, [options.color ?? "value", options.size ?? "value"], now);
+    this.remembered.take(state, [look.color ?? "value", look.cubes ?? "value"], now);
     this.eyes.cuts = this.calm;
     this.eyes.frame([0, height], box); // a card may take of the width
     const moving = this.eyes.tick(now);
@@ -218,10 +219,10 @@ export class Picture {
   }
 
   /** Choose the layout that is made for the shape of the box; a card does not change it. */
-  place(box, pinned) {
+  place(box, pinned, wanted = false) {
     const shape = Math.log(Math.min(Math.max(box.width / box.height, 0.3), 6));
     const far = ([each]) => Math.abs(Math.log(each) - shape);
-    const every = this.every && this.scene.walls.length > 0;
+    const every = wanted && this.scene.walls.length > 0;
     const opens = every !== this.opened && (!this.eyes || this.eyes.fold());
     if (opens) this.opened = every;
     const [, number] = this.scene[this.opened ? "walls" : "shapes"].reduce((best, each) =>

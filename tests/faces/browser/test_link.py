@@ -22,12 +22,12 @@ from scalarviz.nn import MLP
 from scalarviz.scene.visuals.mip_levels import spread_of
 from scalarviz.stage import narration
 from scalarviz.stage.channels import largest
+from scalarviz.stage.commands import COMMANDS
 from scalarviz.stage.curves import measured_of
 from scalarviz.stage.narration import blocks_of_weight
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import CardLine
-from scalarviz.story.commands import COMMANDS
 from scalarviz.training.session.value_session import session_of
 from tests.faces.browser.pages import FakePage, linked, opened
 from tests.machine import until as until_it_is

@@ -300,7 +300,7 @@ def test_a_shell_completes_commands_scenes_and_options() -> None:
         ("train xor --optimizer ad", ["adam", "adamw"]),
         ("train texture --loss sig", ["sigmoid_cross_entropy"]),
         ("page rgb --engine ", ["cuda", "cpu", "python", "auto"]),
-        ("render rgb --theme ", ["dark", "light"]),
+        ("render rgb --theme ", ["dark", "light", "auto"]),
         ("render rgb --move o", ["orbit"]),
         ("watch rgb --save ru", []),  # the shell offers files then
         ("watch rgb --lr ", []),

@@ -682,7 +682,7 @@ def test_slots_of_the_optimizer_can_be_chosen_before_they_have_numbers() -> None
     stage = Stage(session)
     plain = "value", "gradient", "last change", "change since start"
     assert stage.channels == [*plain, "m", "v", "w*x", "x*g"]
-    stage.color = stage.size = "m"
+    stage.take(color="m", cubes="m")
     assert not stage.frame_data().cubes.colors.any()
     session.advance(1)
     seen = stage.frame_data().cubes

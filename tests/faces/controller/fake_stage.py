@@ -13,6 +13,7 @@ from scalarviz.faces.controller.control import Shown
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.precompile import Warming
+from scalarviz.scene.look import Look
 from scalarviz.stage.chart_view import CurveView
 from scalarviz.stage.stage import Stage
 from scalarviz.story.guide import ByNeuron
@@ -26,10 +27,10 @@ class FakeStage:
 
     channels = ("value", "gradient", "last change")
 
-    def __init__(self, show: Any, theme: str = "dark") -> None:
+    def __init__(self, show: Any, look: Look | None = None) -> None:
         self.show = show
         self.own = None
-        self.theme = theme
+        self.look = (look or Look(cubes="gradient")).in_theme("dark")
         self.pinned: int | None = None
         self.guess: Any = None
         self.hidden: Any = None
@@ -39,13 +40,8 @@ class FakeStage:
         self.help = self.marks = self.present = self.walking = False
         self.reduced_motion = False
         self.nodes: Any = None
-        self.color = "value"
-        self.size = "gradient"
         self.camera = "perspective"
-        self.per_layer = False
-        self.has_walls = self.every_weight = False
-        self.has_plane = self.neuron_maps = self.test_points = self.discrete = False
-        self.numbers = False
+        self.has_walls = self.has_plane = False
         self.keys: list[tuple[str, str]] = []
         self.patience = 0.0
         self.status = self.part_of_tour = ""
@@ -72,10 +68,15 @@ class FakeStage:
         return self.pinned if self.pinned_neuron is None else self.pinned_neuron
 
     def __getattr__(self, name: str) -> Callable[..., None]:
-        known = "finish look orbit move zoom frame_pinned pin_pointed restore hover_at rescale"
+        known = "finish orbit move zoom frame_pinned pin_pointed restore hover_at rescale"
         if name not in known.split():
             raise AttributeError(name)
         return lambda *given, **_: self.asked.append((name, *given))
+
+    def look_as(self, look: Look, changed: Any) -> None:
+        self.look = look.in_theme(self.look.theme)
+        if "camera" in changed:
+            self.asked.append(("look", look.camera))
 
     def place_of(self, row: int) -> tuple[float, float]:
         return 300.0, 200.0
@@ -132,7 +133,7 @@ class FakeStage:
             raise self.broken
         self.drawn.append((width, height, ratio))
         gloo.set_viewport(0, 0, width, height)
-        gloo.clear(GROUNDS[self.theme])
+        gloo.clear(GROUNDS[self.look.theme])
 
 
 HANG = 300.0  # seconds that only what hangs takes

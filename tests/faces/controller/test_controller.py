@@ -24,10 +24,10 @@ from scalarviz.faces.controller.keys import controls_for, help_rows, keys_of
 from scalarviz.faces.controller.pointer import LEFT, Pointer
 from scalarviz.faces.controller.stopping import take_offer
 from scalarviz.scene.pace import pauses
+from scalarviz.stage.commands import page_keys
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.stage.stages import Stages
-from scalarviz.story.commands import page_keys
 from scalarviz.training.session import threads
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.fake_stage import attended
@@ -801,7 +801,7 @@ def test_keys_do_what_the_help_says(controller: Any) -> None:
     for key in ("up", "up", "down", ">", "<", "<", "c", "d", "?"):
         controller.face.press(key)
     assert (controller.face.state.rate, controller.face.state.focus) == (1.0, 7)
-    assert (stage.color, stage.theme) == ("gradient", "light")
+    assert (stage.look.color, stage.look.theme) == ("gradient", "light")
     assert stage.help
     for key in ("escape", "f", "1", "3"):
         controller.face.press(key)
@@ -852,10 +852,10 @@ def test_t_plays_as_space_does_and_q_asks_to_leave(controller: Any) -> None:
 
 @pytest.mark.usefixtures("patient")
 def test_channels_are_chosen_by_name(controller: Any) -> None:
-    controller.face.set_channel("size", "last change")
-    assert controller.stage.size == "last change"
-    controller.face.set_channel("color", "flavour")
-    assert controller.stage.color == "value" and "flavour" in controller.message
+    controller.face.take("cubes", "last change")
+    assert controller.stage.look.cubes == "last change"
+    controller.face.take("color", "flavour")
+    assert controller.stage.look.color == "value" and "flavour" in controller.message
 
 
 @pytest.mark.usefixtures("patient")

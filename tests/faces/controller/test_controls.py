@@ -23,8 +23,8 @@ from scalarviz.faces.controller.control import Control
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.options import CLICKS, as_sentence, without_code
+from scalarviz.scene.look import DIGITS
 from scalarviz.stage.stage import Stage
-from scalarviz.story.commands import DIGITS
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.fake_stage import FakeStage, patient
 from tests.sessions import inverting
@@ -50,7 +50,7 @@ def used(controller: Controller, control: Control, value: Any) -> Any:
     """What a control shows after its key was pressed, or without one after it was set."""
     key = control.row.key
     if not key or key == DIGITS:
-        control.set(controller, value)
+        controller.face.act(control, value)
     else:
         assert controller.face.press(key)
     return control.get(controller.face.state)

@@ -19,6 +19,7 @@ from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.pointer import LEFT, Pointer
 from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.look import Look
 from scalarviz.scene.marks import mark_of
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
@@ -283,7 +284,7 @@ def test_a_question_mark_then_guess_and_answer_are_seen(
     opened: Open, session: sv.Session, studio: Any, theme: str
 ) -> None:
     session.advance(2)
-    controller = opened(session, Stage(session, theme))
+    controller = opened(session, Stage(session, Look(theme=theme)))
     stage = stage_of(controller)
     controller.face.press("p")
     assert all_words(controller, studio).split("\n").count("?") == 2  # one is the legend's

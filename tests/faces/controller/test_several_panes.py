@@ -195,9 +195,13 @@ def test_channels_cameras_and_themes_are_those_of_the_picture(
     for row, value in (("color", "gradient"), ("size", "w*x"), ("theme", "light")):
         face.face.act(CONTROLS[row], value)
     face.press("2")
-    assert (face.stage.color, face.stage.size, face.stage.theme) == ("gradient", "w*x", "light")
+    assert (face.stage.look.color, face.stage.look.cubes, face.stage.look.theme) == (
+        "gradient",
+        "w*x",
+        "light",
+    )
     assert {stage.camera for stage in face.stage.panes} == {"orthographic"}
-    assert face.face.state.color == "gradient"
+    assert face.face.state.look.color == "gradient"
     face.press("?")
     assert face.stage.help
     face.press("escape")
@@ -360,7 +364,7 @@ def test_a_video_is_of_all_sessions_as_they_are_seen(
     assert "nothing to make a video of" in " ".join(face.told())
     face.press("right", "right", "d")
     face.stage.pin([4, 7, None])
-    face.stage.color = "difference to first"
+    face.stage.take(color="difference to first")
     export_to(face.face, tmp_path / "all.mp4", "video")
     face.until((tmp_path / "all.mp4").exists)
     face.until(lambda: not face.face.lead.exports.going)

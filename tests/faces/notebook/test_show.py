@@ -169,7 +169,7 @@ async def test_colours_and_sizes_of_cubes_show_the_channels_that_are_asked_for(
     for given in (session, [session, session.copy()]):
         live = sv.watch(given, color="last change", cubes="gradient")
         stage = live.face.stage
-        assert (stage.color, stage.size) == ("last change", "gradient")
+        assert (stage.look.color, stage.look.cubes) == ("last change", "gradient")
         live.close()
     refused(UnknownNameError, "gradeint").by(sv.watch, session, cubes="gradeint")
 
@@ -297,7 +297,8 @@ async def test_without_opengl_the_page_of_a_session_is_live_all_the_same(
 
     view = sv.watch(session, color="last change", cubes="gradient", pin=3)
     looks = view.links[0].described["spec"]["page"]
-    assert (looks["color"], looks["cubes"]) == ("last change", "gradient")
+    now = looks["look"]["now"]
+    assert (now["color"], now["cubes"]) == ("last change", "gradient")
     assert looks["pin"] == {"row": 3}
     view.close()
     assert "image/png" not in shown[0]

@@ -195,7 +195,9 @@ def case_a_drag_turns_all_networks_and_the_wheel_zooms_them() -> None:
 def case_themes_help_and_menus_are_those_of_the_whole_window() -> None:
     with Open() as it:
         it.press("d")
-        assert it.stage.theme == "light" and {s.theme for s in it.stage.panes} == {"light"}
+        assert it.stage.look.theme == "light" and {s.look.theme for s in it.stage.panes} == {
+            "light"
+        }
         assert it.pixels()[40, 4].min() > 200
         it.press("?")
         it.until(lambda: "all sessions together" in " ".join(it.stage._picture.words))

@@ -65,11 +65,11 @@ from scalarviz.scene.layout.camera import CAMERAS
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.visuals.opengl import Smooth
 from scalarviz.stage.background import quick_turns
+from scalarviz.stage.commands import COMMANDS, FIRST_CONTROLS
 from scalarviz.stage.render_options import RenderOptions
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.stage.stages import Stages
-from scalarviz.story.commands import COMMANDS, FIRST_CONTROLS
 from tests.additions import test_new_controls
 from tests.faces.controller.fake_stage import GROUNDS, FakeStage
 from tests.machine import until
@@ -413,7 +413,7 @@ def case_keys_work_wherever_the_focus_is() -> None:
     bench.press("?")
     assert bench.stage.help
     bench.press("d")
-    assert bench.stage.theme == "light"
+    assert bench.stage.look.theme == "light"
     bench.press("<")
     assert bench.session.focus == 7 and bench.made["sample"].text() == "7 of 0 to 7"
     bench.click(bench.made["after"])
@@ -464,9 +464,9 @@ def case_what_colours_and_sizes_stand_for_is_chosen() -> None:
     bench.open_panel()
     bench.choose(bench.made["color"], "last change")
     bench.choose(bench.made["size"], "value")
-    assert (bench.stage.color, bench.stage.size) == ("last change", "value")
+    assert (bench.stage.look.color, bench.stage.look.cubes) == ("last change", "value")
     bench.press("c")
-    assert bench.made["color"].currentText() == bench.stage.color == "value"
+    assert bench.made["color"].currentText() == bench.stage.look.color == "value"
 
 
 def case_options_are_chosen_in_their_panel() -> None:
@@ -761,7 +761,7 @@ def case_the_wheel_scrolls_the_panel_and_changes_no_choice() -> None:
     event = QWheelEvent(at, around, down, down, none, NONE, Qt.ScrollPhase.NoScrollPhase, False)
     QApplication.sendEvent(bench.window.windowHandle(), event)
     bench.settle()
-    assert bench.stage.color == made.currentText() == "value"
+    assert bench.stage.look.color == made.currentText() == "value"
     assert panel.verticalScrollBar().value() > 0
 
 
@@ -829,7 +829,7 @@ def case_a_presentation_has_controls_while_the_mouse_is_near_them() -> None:
 def case_menus_dialogs_and_tool_tips_have_the_colours_of_the_theme() -> None:
     bench = Bench()
     for theme in ("light", "dark"):
-        bench.stage.theme = theme
+        bench.stage.take(theme=theme)
         bench.settle()
         look = THEMES[theme].controls
         menu, dialog = bench.window.menus.menus["View"], bench.window.farewell
@@ -1300,7 +1300,11 @@ def case_rows_for_controls_are_in_the_bar() -> None:
         bench.click(made["per layer"], 9)
         bench.click(made["sample in numbers"])
         bench.press("3", Key.Key_Return)
-        assert (bench.stage.theme, bench.stage.per_layer, session.focus) == ("light", True, 3)
+        assert (bench.stage.look.theme, bench.stage.look.per_layer, session.focus) == (
+            "light",
+            True,
+            3,
+        )
         assert made["sample in numbers"].text() == "3" and made["per layer"].isChecked()
         slid, small, time = made["sample slid"], made["small rate"], made["time again"]
         assert (slid.value(), slid.maximum()) == (3, 7)
@@ -1335,14 +1339,14 @@ def case_rows_for_the_picture_are_in_the_menu() -> None:
         view = bench.window.menus.menus["View"]
         next(each for each in view.actions() if each.text() == "Below\t4").trigger()
         bench.settle()
-        assert bench.stage.theme == "sepia"
+        assert bench.stage.look.theme == "sepia"
         assert bench.made["theme"].currentText() == "sepia"
         assert ("look", "below") in bench.stage.asked
         tick = bench.window.menus.entries["by layer"]
         for on in (True, False):
             tick.trigger()
             bench.settle()
-            assert bench.stage.per_layer == tick.isChecked() == on
+            assert bench.stage.look.per_layer == tick.isChecked() == on
         assert bench.pixel() == (128, 64, 64)
         bench.close()
     finally:
@@ -1412,7 +1416,7 @@ def with_fake_stage(hand: Callable[[], None], **given: Any) -> int:
     QTimer.singleShot(600, hand)
     tour.was_seen = lambda: True
     made = face.stages_of
-    face.stages_of = lambda show, theme, **_: Stages([FakeStage(show, theme)])  # type: ignore[assignment]  # in its place
+    face.stages_of = lambda show, look, **_: Stages([FakeStage(show, look)])  # type: ignore[assignment]  # in its place
     try:
         return door.watch(colours(), WatchOptions(**given))
     finally:
@@ -1499,7 +1503,7 @@ def case_watch_shows_the_channels_that_are_asked_for() -> None:
 
     def look() -> None:
         stage = opened().face.lead.stage
-        seen.append((stage.color, stage.size))
+        seen.append((stage.look.color, stage.look.cubes))
         opened().close()
 
     with_fake_stage(look, look=RenderOptions(color="gradient", cubes="last change"))

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from scalarviz.base.texts import row_text
+from scalarviz.scene.look import IS_TICK, OFFERS, Look
+from scalarviz.stage.channels import CHANNELS
 
 KINDS = "button", "tick", "choice", "number", "whole", "slider", "timeline", "text", "entry"
-DIGITS = "123456789"  # key of a choice whose names have a digit each
 REQUIRED: Any = ...  # default of an argument that may not be missing
 MOST = 2**53  # up to which whole numbers are exact in a page
 
@@ -137,6 +138,12 @@ class Command:
     def words(self, field: str) -> str:
         """Return a text of the row, or its translation."""
         return row_text(f"rows.controls.{self.name}.{field}", getattr(self, field))
+
+
+def of_look(name: str) -> Command:
+    """Return the command that chooses a field of Look, in all pictures of a face."""
+    offer, kind = OFFERS[name], "tick" if IS_TICK[name] else "choice"
+    return Command(offer.control, kind, offer.about, acts_on="all", **offer.words)
 
 
 ROWS = (
@@ -314,18 +321,8 @@ ROWS = (
         key="x",
         several=True,
     ),
-    # What cubes show.
-    Command(
-        "color",
-        "choice",
-        "What colours stand for",
-        label="Colour",
-        help="colour by something else",
-        acts_on="all",
-        key="c",
-        page="field",
-    ),
-    Command("size", "choice", "What sizes stand for", label="Size", acts_on="all"),
+    # What cubes show, and what else of the view a user decides.
+    *(of_look(name) for name in OFFERS),
     # Which sample is shown.
     Command(
         "before",
@@ -547,16 +544,7 @@ ROWS = (
         text="- layer",
         page="offer",
     ),
-    # The picture: camera, theme, maps, loss curve, help and window.
-    Command(
-        "camera",
-        "choice",
-        "Where it is looked at from",
-        help="look at it from another side: {}",
-        menu="View",
-        acts_on="all",
-        key=DIGITS,
-    ),
+    # The picture: pinned weight, loss curve, help and window.
     Command(
         "look at pinned",
         "button",
@@ -587,72 +575,6 @@ ROWS = (
         acts_on="all",
         key="escape",
         page="key",
-    ),
-    Command(
-        "theme",
-        "choice",
-        "The colours of the picture and of what is around it",
-        label="Theme",
-        help="{}",
-        acts_on="all",
-        key="d",
-        page="key",
-    ),
-    Command(
-        "by layer",
-        "tick",
-        "Colours of each layer by themselves",
-        text="Colours by layer",
-        menu="View",
-        acts_on="all",
-    ),
-    Command(
-        "every weight",
-        "tick",
-        "Each layer as a wall, in which every weight is a cube",
-        label="Walls",
-        text="Every weight",
-        help="every weight as a cube of a wall, and back",
-        acts_on="all",
-        key="w",
-        page="key",
-    ),
-    Command(
-        "neuron maps",
-        "tick",
-        "What each neuron computes over all places, in its square",
-        label="Squares",
-        text="Neuron maps",
-        help="maps or curves of the neurons, in their squares",
-        acts_on="all",
-        key="m",
-    ),
-    Command(
-        "numbers",
-        "tick",
-        "The numbers of all cubes, not only of what is pointed at or spoken of",
-        text="Numbers",
-        help="numbers on all cubes",
-        menu="View",
-        acts_on="all",
-        key="n",
-        page="key",
-    ),
-    Command(
-        "test points",
-        "tick",
-        "The held-out points, hollow, on the map of the plane",
-        text="Test points",
-        menu="View",
-        acts_on="all",
-    ),
-    Command(
-        "discrete",
-        "tick",
-        "Maps of the plane in two colours only",
-        text="Discrete",
-        menu="View",
-        acts_on="all",
     ),
     Command(
         "fit colours",
@@ -739,11 +661,39 @@ PAGE_BUTTONS = {
     "redo": "redo",
     "weights": "new weights",
     "link": "copy link",
-    "every": "every weight",
-    "numbers": "numbers",
     "enlarge": "large curve",
     "home": "whole-network",
 }
+
+
+def page_ticks() -> dict[str, Command]:
+    """Return the commands of fields of Look that a page turns on and off, by the fields."""
+    return {
+        name: row
+        for name, offer in OFFERS.items()
+        if IS_TICK[name] and (row := COMMANDS[offer.control]).page == "key"
+    }
+
+
+def page_look(look: Look) -> dict[str, Any]:
+    """Return what a page knows of Look: the fields, ticks, and the words of links."""
+    return {
+        "now": {name: getattr(look, name) for name in OFFERS if name != "camera"},
+        "ticks": {name: row.name for name, row in page_ticks().items()},
+        "words": {
+            name: words
+            for name, words in link_words().items()
+            if COMMANDS[OFFERS[name].control].page
+        },
+    }
+
+
+def link_words() -> dict[str, tuple[str, ...]]:
+    """Return the words that a link may have for the fields of Look."""
+    return {
+        name: ("yes", "no") if IS_TICK[name] else tuple(offer.names or CHANNELS)
+        for name, offer in OFFERS.items()
+    }
 
 
 def first_groups() -> list[dict[str, Any]]:
