@@ -14,7 +14,7 @@ const PARTS_NAMED = 6; // such parts that are named
  */
 export function linkLimits({ engine, facts, page, recording }) {
   const { moments, sizes, step = 0 } = engine;
-  const sized = ({ values, sums, count, one }) => [values || sums, count + Number(one)];
+  const sized = ({ values, sums, count, one }) => [values || sums, count + Number(one ?? 0)];
   return {
     look: new Map(Object.entries(page.look.words)), first: step, operations: moments.length + 1, rows: facts.rows, batch: recording ? 0 : sizes.batch,
     sizes: new Map(facts.lines.map(sized)), end: 1 + (recording ? recording.steps.at(-1) : FURTHEST),
