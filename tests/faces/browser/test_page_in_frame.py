@@ -62,7 +62,7 @@ def framed(browser: Any) -> FramedPage:
 @pytest.fixture
 def page(framed: FramedPage) -> Iterator[FramedPage]:
     """The page at step 0 of its training, with nothing pinned; nothing may have gone wrong."""
-    framed.link.controller.reset()
+    framed.link.controller.time.reset()
     framed.frame.evaluate("scalarviz.pin(null); scalarviz.setSheet(false); null")
     framed.wait(lambda: framed.app("state.step") == 0)
     yield framed
