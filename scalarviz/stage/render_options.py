@@ -164,7 +164,7 @@ def with_fields(
         )
         for each in fields(look)
     ]
-    lines = [f"    {name:<13} {said[name]}; by default {usual[name]!r}" for name in usual]
+    lines = [f"    {name:<13} {said.get(name, '')}; by default {usual[name]!r}" for name in usual]
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)

@@ -173,7 +173,7 @@ def application(words: Sequence[str]) -> Typer:
         group = typer.Typer(
             cls=type("SceneGroup", (QuietGroup,), {"shown": general}),
             help=help_text,
-            epilog=f"scalarviz {verb} SCENE --help has the options of a scene, too.",
+            epilog=f"scalarviz {verb} SCENE --help also lists the options of that scene.",
             no_args_is_help=True,
             subcommand_metavar="SCENE ...",
             rich_markup_mode="rich",

@@ -358,7 +358,7 @@ def test_help_has_no_types_of_python(run, words: list[str]) -> None:
     if words[:1] == ["watch"]:
         assert "--bias" in text and "--no-bias" in text and re.search(r"--save +FILE", text)
         assert bool(words[1:]) == bool(re.search(r"--map +NAME", text))
-        assert words[1:] or "watch SCENE --help has the options of a scene" in text
+        assert words[1:] or "watch SCENE --help also lists the options of that scene" in text
 
 
 def test_a_switch_that_help_leaves_out_still_works(run) -> None:
