@@ -15,7 +15,7 @@ from scalarviz.base.texts.decimals import CHANGE, short, typeset
 from scalarviz.scene.annotations import BIG, LEFT, Ball, lead
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.pace import ARRIVES, MOVED
-from scalarviz.story.caption import Bent, Caption, Change, Piece, Summed, ends_of_bars
+from scalarviz.story.caption import Bent, Caption, Effect, Piece, Summed, ends_of_bars
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
@@ -451,7 +451,7 @@ def changes_size(count: int, scale: float) -> tuple[float, float]:
 def draw_changes(
     canvas: Canvas2D,
     theme: Theme,
-    changes: Sequence[Change],
+    changes: Sequence[Effect],
     colors: Sequence[Color],
     box: Box,
     part: float,

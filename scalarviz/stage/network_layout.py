@@ -23,7 +23,7 @@ from scalarviz.scene.layout.plates import RIGHT, UP, Layout, WrittenWords
 from scalarviz.scene.layout.squares import squares_layout
 from scalarviz.scene.layout.trays import About, trays_layout
 from scalarviz.scene.layout.walls import walls
-from scalarviz.training.follow.modules import Wall
+from scalarviz.training.follow.modules import ModuleArray
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.reading import is_output, names_of
 from scalarviz.training.session.session import Session
@@ -62,7 +62,7 @@ def layout_of(
     program, own = network.program, names_of(session)
     hidden = [each.name for each in program.buffers if not is_output(program, each)]
     squares = hidden if sees_places(session) else []
-    if isinstance(network.layers[0], Wall):
+    if isinstance(network.layers[0], ModuleArray):
         return of_modules(program, about, shape)
     if every or shows_every_weight(session):
         return walls(program, about, own, shape, squares)
@@ -161,7 +161,7 @@ def about_layer(session: Session, label: str) -> tuple[str, str]:
     layer = session.network.layers[first]
     for part in parts:
         layer = getattr(layer, "layers", (layer,) * (part + 1))[part]
-    if isinstance(layer, Wall):
+    if isinstance(layer, ModuleArray):
         return layer.title
     name, activation = text("plates.layer", label=label), getattr(layer, "activation", "")
     if isinstance(layer, Dense):

@@ -52,7 +52,7 @@ class Summed:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Effect:
     """How a step moves an output of the shown sample, or how far all are off: None."""
 
     neuron: Neuron | None
@@ -121,7 +121,7 @@ class Caption:
     summed: Summed | None = None
     bent: Bent | None = None
     chain: tuple[Piece, ...] = ()
-    changes: tuple[Change, ...] = ()
+    changes: tuple[Effect, ...] = ()
 
     @property
     def subject(self) -> Neuron | None:

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from scalarviz.base.texts import plural, text
 from scalarviz.story.backward_captions import BACKWARD_KINDS, delta, row_back
-from scalarviz.story.caption import Caption, Change, Piece, plain_lines
+from scalarviz.story.caption import Caption, Effect, Piece, plain_lines
 from scalarviz.story.equations import (
     LONGEST_FORMULA,
     PRODUCT,
@@ -98,7 +98,7 @@ def step(ctx: TracedWeight) -> Caption:
     return replace(caption, changes=changes_of(ctx))
 
 
-def changes_of(ctx: TracedWeight) -> tuple[Change, ...]:
+def changes_of(ctx: TracedWeight) -> tuple[Effect, ...]:
     """Return what a step makes of the outputs of the shown sample; of many, the right class."""
     outputs, answer, right = ctx.facts.outputs, ctx.state.answer, right_output(ctx.facts, ctx.state)
     every = None if answer is None else ctx.of_batch("values", outputs)
@@ -109,14 +109,14 @@ def changes_of(ctx: TracedWeight) -> tuple[Change, ...]:
     names, places = ctx.facts.buffers[outputs].names, list(range(size))
     if size > TERMS:
         places = [] if right is None else [right[1]]
-    found: list[Change] = []
+    found: list[Effect] = []
     for place in places:
         name = names[place] if len(names) == size else text("picture.out")
-        found.append(Change((outputs, place), name, before[place], float(answer[place])))
+        found.append(Effect((outputs, place), name, before[place], float(answer[place])))
     target = ctx.state.target
     if len(places) == size and target is not None and not ctx.facts.loss.logits:
         off = [mean_off(each, floats(target)) for each in (before, floats(answer))]
-        found.append(Change(None, text("reason.off"), off[0], off[1]))
+        found.append(Effect(None, text("reason.off"), off[0], off[1]))
     return tuple(found)
 
 

@@ -52,7 +52,7 @@ from scalarviz.pages.lessons.answers import (
     FILES,
     LARGEST_RECORD,
     AnswerTable,
-    Record,
+    LessonRecord,
     record_of,
     records_in,
     table_in,
@@ -451,7 +451,7 @@ class Collecting:
             wait = ceil(-rest * EVERY)
             raise InputError(f"too many answers come from here: send them again in {wait} s")
 
-    def _take(self, sent: str | bytes, who: str) -> Record:
+    def _take(self, sent: str | bytes, who: str) -> LessonRecord:
         """Keep and return a record; raise InputError if it cannot be kept, or without the token."""
         found = read(sent) if len(sent) <= LARGEST_RECORD else None
         if found is None:

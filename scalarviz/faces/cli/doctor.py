@@ -137,7 +137,7 @@ CLASS = (
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckResult:
     """Result of a check; `mend` is a command that fixes it, or "".
 
     works  whether it works; None if its probe did not answer in time
@@ -214,12 +214,12 @@ def unsuccessful(why: str, works: bool | None = False, mend: str = SYSTEM) -> st
     return json.dumps({"works": works, "said": why, "mend": mend})
 
 
-def find(check: Check, found: str) -> Finding:
+def find(check: Check, found: str) -> CheckResult:
     """Return the finding of a probe's JSON."""
     answer = json.loads(found)
     exactly = replace(check, debian=answer.get("debian", check.debian))
     mend = command_for(exactly, answer["mend"], sys.platform)
-    return Finding(check, answer["works"], answer["said"], mend)
+    return CheckResult(check, answer["works"], answer["said"], mend)
 
 
 def command_for(check: Check, kind: str, system: str) -> str:
@@ -244,7 +244,7 @@ def command_for(check: Check, kind: str, system: str) -> str:
 SIGNS = {True: "works", False: "lacks", None: "slow"}
 
 
-def as_table(findings: list[Finding]) -> Table:
+def as_table(findings: list[CheckResult]) -> Table:
     """Return a table with one row per finding."""
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("", no_wrap=True)

@@ -223,7 +223,7 @@ def take_constants(
 
 
 @dataclass(frozen=True)
-class Given:
+class KnownNumbers:
     """Numbers that are known already."""
 
     array: Array
@@ -237,7 +237,7 @@ def sizes_of(node: GraphNode, stored: Mapping[str, Constant]) -> Constant | None
     if not parts or any(part.shape != (1,) for part in parts[:MOST_DIMENSIONS]):
         return None
     arrays = [part.array for part in parts[: MOST_DIMENSIONS + 1]]
-    return Constant(node.outputs[0], Given(np.concatenate(arrays)))
+    return Constant(node.outputs[0], KnownNumbers(np.concatenate(arrays)))
 
 
 def tensor_of(node: GraphNode) -> Any:

@@ -34,7 +34,7 @@ from scalarviz.core.layers.shapes import layer_size, shape_behind
 from scalarviz.engines.reference import program_backward
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.files.onnx.flows import Flow, LayerStep, NodeContext, Parameter, of_features
-from scalarviz.files.onnx.onnx_graph import Constant, Given, GraphNode, ModelGraph, Port
+from scalarviz.files.onnx.onnx_graph import Constant, GraphNode, KnownNumbers, ModelGraph, Port
 from scalarviz.files.onnx.reading import build, flat, walk
 from scalarviz.files.onnx_names import Names, unused
 from scalarviz.training.network.network import Network
@@ -293,7 +293,9 @@ class Traced:
         """Keep numbers under a name; return it. A parameter also has the name in its module."""
         tensor = self.torch.as_tensor(numbers).detach().cpu()
         tensor = tensor.float() if tensor.element_size() < 4 else tensor  # numpy has no bfloat16
-        self.constants[name] = Constant(self.names.get(id(numbers), name), Given(tensor.numpy()))
+        self.constants[name] = Constant(
+            self.names.get(id(numbers), name), KnownNumbers(tensor.numpy())
+        )
         return name
 
     def add(self, kind: str, node: Any, inputs: Sequence[str], name: str, **more: Any) -> None:
@@ -437,7 +439,9 @@ def layer(at: NodeContext) -> Flow:
         raise InputError(f"{told} with {given}" if given else told) from error
     parameters = []
     for role, sizes in made.parameter_shapes().items():  # a norm may have none, and ours has
-        usual = Constant(f"{at.node.name}.{role}", Given(np.full(sizes, float(role == "weight"))))
+        usual = Constant(
+            f"{at.node.name}.{role}", KnownNumbers(np.full(sizes, float(role == "weight")))
+        )
         found = arrays.get(role, usual)
         numbers, held = found.array.ravel(), found is usual
         parameters.append(Parameter(role, found.name, numbers, tied=not held, held=held))

@@ -75,7 +75,7 @@ class Given:
 
 @final
 @dataclass(frozen=True)
-class Record:
+class LessonRecord:
     """The answers of a learner to a lesson.
 
     name     of the learner; "": not given
@@ -101,7 +101,7 @@ class Record:
         return json.dumps(found, ensure_ascii=False).encode() + b"\n"
 
 
-def record_of(found: object) -> Record:
+def record_of(found: object) -> LessonRecord:
     """Return a record of JSON; raise InputError for anything else."""
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise InputError("it holds no answers of scalarviz")
@@ -116,7 +116,7 @@ def record_of(found: object) -> Record:
         checked(f"{each} in the picture", inner(picture, each)) for each in ("right", "asked")
         if picture is not None
     ]  # fmt: skip
-    return Record(
+    return LessonRecord(
         checked("lesson", found.get("lesson")),
         checked("name", found.get("name", "")),
         {checked("key", key): given_of(each) for key, each in answers.items()},
@@ -150,7 +150,7 @@ def checked(what: str, value: object) -> Any:
     return visible(" ".join(value.split()), most) if isinstance(value, str) else value
 
 
-def in_notebook(notebook: object) -> list[Record]:
+def in_notebook(notebook: object) -> list[LessonRecord]:
     """Return the records in the outputs of a notebook, one a lesson.
 
     Checks of code without a lesson belong to the first lesson that is named.
@@ -167,7 +167,7 @@ def in_notebook(notebook: object) -> list[Record]:
     whole: dict[str, dict[str, Given]] = {}
     for lesson, answers in found.items():
         whole.setdefault(lesson or first, {}).update(answers)
-    return [Record(each, "", checked("answers", answers)) for each, answers in whole.items()]
+    return [LessonRecord(each, "", checked("answers", answers)) for each, answers in whole.items()]
 
 
 def listed(found: object, name: str) -> list[Any]:
@@ -190,10 +190,10 @@ FILES: dict[str, tuple[int, Callable[[bytes], Iterable[bytes]]]] = {
 }
 
 
-def records_in(path: Path) -> tuple[list[Record], list[str]]:
+def records_in(path: Path) -> tuple[list[LessonRecord], list[str]]:
     """Return the records of a file, and of what is left out why."""
     most, parts = FILES[path.suffix.lower()]
-    records: list[Record] = []
+    records: list[LessonRecord] = []
     try:
         with path.open("rb") as file:
             data = file.read(most + 1)
@@ -241,7 +241,9 @@ class AnswerTable:
     remarks  sentences about what they were made of
     """
 
-    def __init__(self, records: Iterable[tuple[str, Record]], remarks: Iterable[str] = ()) -> None:
+    def __init__(
+        self, records: Iterable[tuple[str, LessonRecord]], remarks: Iterable[str] = ()
+    ) -> None:
         newest = {(name, each.lesson, each.id or each.line()): each for name, each in records}
         rows: dict[str, dict[Column, Given | str]] = {}
         taken: set[tuple[str, str]] = set()
@@ -298,7 +300,7 @@ class AnswerTable:
         return file.getvalue()
 
 
-def cells_of(record: Record) -> Mapping[Column, Given | str]:
+def cells_of(record: LessonRecord) -> Mapping[Column, Given | str]:
     """Return the cells of a record."""
     cells: dict[Column, Given | str] = {
         Column(record.lesson, key): each for key, each in record.answers.items()

@@ -159,13 +159,13 @@ def of_notebook(content: str, path: Path) -> Lesson:
     return Lesson(path.stem, title_of("".join(sources[:1]), path), tuple(parts), code)
 
 
-def source_of(cell: Any, spoken: Translation) -> str:
+def source_of(cell: Any, spoken: LessonTranslation) -> str:
     """Return the text of a cell, in the chosen language, or its code."""
     source = "".join(cell["source"])
     return spoken.text(source) if cell["cell_type"] == "markdown" else source
 
 
-def notebook_parts(cells: Any, sources: list[str], spoken: Translation) -> Iterator[Part]:
+def notebook_parts(cells: Any, sources: list[str], spoken: LessonTranslation) -> Iterator[Part]:
     """Yield the parts of cells, questions in the chosen language."""
     for number, (cell, source) in enumerate(zip(cells, sources, strict=True)):
         if is_left_out(cell):
@@ -392,7 +392,7 @@ TRANSLATED = ("ask", "hint", "why", "choices", "replies")  # fields of a questio
 
 
 @dataclass(frozen=True)
-class Translation:
+class LessonTranslation:
     """The texts of a lesson by the marks of the English ones, and its questions by their keys."""
 
     texts: Mapping[str, Any] = field(default_factory=dict)
@@ -424,14 +424,14 @@ class Translation:
         return replace(english, **given)
 
 
-def translation_of(lesson: str) -> Translation:
+def translation_of(lesson: str) -> LessonTranslation:
     """Return the translation of a lesson into the chosen language, which may be empty.
 
     Raises InputError for a file that cannot be read as one.
     """
     path = file_of(os.environ.get(LANGUAGE) or "english").with_suffix("") / f"{lesson}.toml"
     if not path.is_file():
-        return Translation()
+        return LessonTranslation()
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -441,7 +441,7 @@ def translation_of(lesson: str) -> Translation:
             f"the translation {path.name} has a line outside of its tables: put [texts] before "
             "texts, and its key before a question"
         )
-    return Translation(found.pop("texts", {}), found)
+    return LessonTranslation(found.pop("texts", {}), found)
 
 
 def mark_of(words: str) -> str:

@@ -27,7 +27,7 @@ from scalarviz.data import Arrays
 from scalarviz.engines.engine import Run, RunOutcome
 from scalarviz.errors import FileError, ScalarvizError
 from scalarviz.training.follow.followed import Followed, Head, Kept
-from scalarviz.training.follow.modules import Model
+from scalarviz.training.follow.modules import FollowedModel
 from scalarviz.training.follow.sources import numbers_in
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.session import MEMORY, Session
@@ -73,7 +73,7 @@ def optimizer_of(given: Mapping[str, Any], rate: float) -> Optimizer | None:
 class RecordedRun(Run):
     """Steps of a record, which are read and not taken."""
 
-    def __init__(self, followed: Followed, model: Model, trainer: Trainer) -> None:
+    def __init__(self, followed: Followed, model: FollowedModel, trainer: Trainer) -> None:
         super().__init__(trainer.batches, trainer.loss)
         self.followed, self.model, self.trainer = followed, model, trainer
         trainer.network.program.moments, self.named_arrays = MOMENTS, model.arrays
@@ -205,7 +205,7 @@ def timeline_of(followed: Followed) -> Timeline:
     followed.kept(followed.record.steps[0])  # its length is that of the arrays
     if head.count * head.dtype.itemsize > os.path.getsize(followed.path):
         raise FileError(f"{shorten(followed.path)} has no kept moment of its newest arrays")
-    model = Model(head)
+    model = FollowedModel(head)
     network = model.network
     sample = np.zeros((1, network.inputs))
     if model.computes and head.probe:

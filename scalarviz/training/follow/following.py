@@ -32,7 +32,7 @@ from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import FileError, InputError, OrderError, ScalarvizError
 from scalarviz.training.diagnosis import Diagnosis, diagnose
 from scalarviz.training.follow.followed import Followed
-from scalarviz.training.follow.keeping import Keeper, between, moment, price
+from scalarviz.training.follow.keeping import SnapshotWriter, between, moment, price
 from scalarviz.training.follow.record import PAGE, Recorder, is_record
 from scalarviz.training.follow.signs import note
 from scalarviz.training.follow.sources import (
@@ -146,7 +146,7 @@ def probe_of(probe: object) -> dict[str, Any]:
 
 
 @final
-class Losses:
+class ReportedLosses:
     """The losses that a loop reports, before or after their steps.
 
     Which of both it does is known from the first one: one that comes when steps were taken already
@@ -246,14 +246,14 @@ class Following:
         self._bound, self._show, self._probe = bound, show, probe
         self._share = ALONE if show is None else WATCHED
         self._source: Source | None = None
-        self._keeper: Keeper | None = None
+        self._keeper: SnapshotWriter | None = None
         self._handles: list[Any] = []
         self._viewer: Any = None  # its process
         self.is_temporary = is_temporary  # whether the record goes when nobody needs it
         self._network: Network | None = None
         self._known: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # parameters of optimizers
         self._process = os.getpid()
-        self._losses = Losses()
+        self._losses = ReportedLosses()
         self._newest: Any = None  # the optimizer whose step was seen last
         self._within = self._keeps = False
         self._lonely = 0  # losses before the first step
@@ -577,13 +577,15 @@ class Following:
         self._next = now[0] + ASKED
         return False
 
-    def _begin(self) -> Keeper:
+    def _begin(self) -> SnapshotWriter:
         """At the first step, open the file and the viewer."""
         if self._keeper is None:
             assert self._source is not None
             self._begun = moment()
             self._flushed = self._begun[0]
-            self._keeper = Keeper(self._source, Recorder(self.path, self._bound), self._probe)
+            self._keeper = SnapshotWriter(
+                self._source, Recorder(self.path, self._bound), self._probe
+            )
             if self._show is not None:
                 self._viewer = show_record(
                     self.path, SHOWN[self._show], self._source.is_crowded, self.is_temporary
@@ -606,7 +608,7 @@ class Following:
             self._try(self._flush)
             self._spend(begun)
 
-    def _keep(self, keeper: Keeper) -> None:
+    def _keep(self, keeper: SnapshotWriter) -> None:
         self._flush()
         urgent = self._losses.is_bad and not keeper.signs.has_seen_nan
         keeper.keep(self.steps, self._losses.newest, urgent=urgent)

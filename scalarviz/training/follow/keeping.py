@@ -43,7 +43,7 @@ LOOKED = 0.05  # part of a file for statistics; when it is full, only kept steps
 
 
 @final
-class Keeper:
+class SnapshotWriter:
     """Copies the numbers of a source, and writes them.
 
     source    the followed model

@@ -1,7 +1,7 @@
 """The network that a picture shows of a followed model: layers of ours, or a wall for each module.
 
 A model that is a chain of modules, each of which is a layer here, is that network; else nothing is
-known of what happens between its arrays, and each module is a Wall with its name.
+known of what happens between its arrays, and each module is a ModuleArray with its name.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Unknown(Layer):
 
 
 @final
-class Wall(Unknown):
+class ModuleArray(Unknown):
     """An array of a module, of whose use nothing is known.
 
     title   names of the module and of its kind, beside the picture
@@ -138,7 +138,7 @@ def folded(rows: int, columns: int) -> int:
 
 
 def walls_of(head: Head) -> tuple[list[Layer], list[Array]]:
-    """Return a Wall for each matrix and each line of parameters, and their arrays in order."""
+    """Return a ModuleArray for each matrix and each line of parameters, and their order."""
     left = [each for each in head.arrays if not each.is_buffer and 0 not in each.kept]
     require(left, "the record has no parameters that could be shown")
     names = {each["name"] for each in head.modules}
@@ -156,7 +156,7 @@ def walls_of(head: Head) -> tuple[list[Layer], list[Array]]:
         about = f"{'×'.join(map(str, each.shape))}  {each.kind}"
         title = short_name(each.module or each.name, names), about
         before = before or (columns if columns > 1 else rows)
-        layers.append(Wall(title, before, rows, columns, biases=bias is not None))
+        layers.append(ModuleArray(title, before, rows, columns, biases=bias is not None))
         order.append(each)
         if bias is not None:
             left.remove(bias)
@@ -165,7 +165,7 @@ def walls_of(head: Head) -> tuple[list[Layer], list[Array]]:
     return layers, order
 
 
-class Model:
+class FollowedModel:
     """The network of a followed model, and where its arrays are in the bank.
 
     network   a Network

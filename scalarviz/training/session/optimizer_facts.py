@@ -73,7 +73,7 @@ def optimizer_facts(optimizer: Optimizer, *, mixed: bool) -> OptimizerFacts:
         steps_before(clips, limit, optimizer.l1, optimizer.l2),
         constants,
         names,
-        [Result(row.update, place) for place in range(len(row.slots) + 1)],
+        [FunctionResult(row.update, place) for place in range(len(row.slots) + 1)],
         cases,
         whole,
     )
@@ -97,7 +97,7 @@ def steps_before(clips: bool, limit: float, l1: float, l2: float) -> Sequence[Up
     ]
 
 
-class Result:
+class FunctionResult:
     """What a function returns at a place; NaN where it fails."""
 
     def __init__(self, function: Callable[..., Any], place: int, name: str = "") -> None:
@@ -205,7 +205,10 @@ def steps_of(
             cases.append(case)
         except (UnwritableError, ArithmeticError, TypeError, ValueError, RecursionError):
             continue
-    formula, calls = f"{row.name}({', '.join(own)})", {row.name: Result(row.update, 0, row.name)}
+    formula, calls = (
+        f"{row.name}({', '.join(own)})",
+        {row.name: FunctionResult(row.update, 0, row.name)},
+    )
     whole = step_of("w", "w", formula, dict(zip(own, own, strict=True)), {}, calls)
     return own, constants, cases, whole
 
@@ -219,7 +222,9 @@ def constants_of(row: OptimizerRow, names: Sequence[str]) -> list[UpdateStep]:
         for name, formula in zip(names, formulas, strict=True)
     ]
     return [
-        UpdateStep(line.name, settings, [STEP, *settings[1:]], {}, Result(row.constants, i), line)
+        UpdateStep(
+            line.name, settings, [STEP, *settings[1:]], {}, FunctionResult(row.constants, i), line
+        )
         for i, line in enumerate(lines)
     ]
 
@@ -318,7 +323,7 @@ class Way:
 
     def step(self, name: str, tree: Tree, places: Mapping[str, str]) -> UpdateStep:
         """Add a step of one expression."""
-        found = Expression(self, places)
+        found = StraightExpression(self, places)
         formula = ast.unparse(found.syntax(tree))
         given = {each: self.defaults[at] for each, at in places.items() if at in self.defaults}
         place, constants = f"#{len(self.steps)}", {**found.constants, **given}
@@ -334,7 +339,7 @@ class Way:
         return holds
 
 
-class Expression:
+class StraightExpression:
     """An expression with conditions decided by a way, and functions called by their own names.
 
     constants  numbers of names that are defined outside

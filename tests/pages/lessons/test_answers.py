@@ -25,7 +25,7 @@ from scalarviz.pages.lessons.answers import (
     MIME,
     VERSION,
     Given,
-    Record,
+    LessonRecord,
     record_of,
     records_in,
 )
@@ -321,7 +321,7 @@ def test_answers_are_taken_up_only_in_the_form_in_which_they_are_kept(other: Any
     assert len(mark) > 5 and (mark == "of this page") == (other == {"id": "of this page"})
 
 
-def read(folder: Path, name: str, content: str | bytes) -> tuple[list[Record], list[str]]:
+def read(folder: Path, name: str, content: str | bytes) -> tuple[list[LessonRecord], list[str]]:
     path = folder / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return records_in(path)
@@ -331,7 +331,7 @@ def test_a_record_is_read_and_written_the_same() -> None:
     made = record("Anna", gradient=given("8", "-8"), tanh=given(right=False, shown=True))
     found = record_of(made)
     answers = {"gradient": Given(("8", "-8"), True), "tanh": Given((), False, True)}
-    assert found == Record(LESSON, "Anna", answers, (7, 10))
+    assert found == LessonRecord(LESSON, "Anna", answers, (7, 10))
     assert record_of(json.loads(found.line())) == found
     assert found.line().endswith(b"}\n") and found.line().count(b"\n") == 1
 
@@ -408,7 +408,7 @@ def test_a_notebook_has_a_record_of_each_lesson_with_its_checks(tmp_path: Path) 
         {"lesson": "02-layers", "key": "w", **given("3")},
     )
     first, second = read(tmp_path, "a.ipynb", text)[0]
-    assert first == Record(
+    assert first == LessonRecord(
         LESSON, "", {"check Value.__mul__": Given((), True), "gradient": Given(("8", "-8"), True)}
     )
     assert (second.lesson, second.answers) == ("02-layers", {"w": Given(("3",), True)})

@@ -23,8 +23,8 @@ from scalarviz.pages.lessons.lesson import (
     HANDOUTS,
     Lesson,
     LessonPicture,
+    LessonTranslation,
     Text,
-    Translation,
     html_of,
     is_left_out,
     lesson_of,
@@ -453,7 +453,7 @@ def test_a_text_that_was_changed_stays_english() -> None:
     spoken = translation_of("01-one-weight")
     asked = questions_of("01-one-weight")["goal"]
     assert spoken.text("Changed.") == "Changed."
-    changed = Translation(spoken.texts, {"goal": {**spoken.questions["goal"], "of": "0"}})
+    changed = LessonTranslation(spoken.texts, {"goal": {**spoken.questions["goal"], "of": "0"}})
     assert changed.question(asked) is asked
     assert spoken.question(asked) != asked
 
@@ -488,4 +488,4 @@ def test_a_damaged_translation_is_refused(content: str, tmp_path: Path) -> None:
 def test_a_question_with_other_fields_or_choices_is_refused(more: str) -> None:
     asked = questions_of("01-one-weight")["quarter"]
     table = tomllib.loads(f'of = "{mark_of(words_of(asked))}"\n{more}')
-    refused(InputError, "quarter").by(Translation({}, {"quarter": table}).question, asked)
+    refused(InputError, "quarter").by(LessonTranslation({}, {"quarter": table}).question, asked)

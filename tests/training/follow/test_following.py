@@ -234,14 +234,14 @@ def test_a_full_disk_ends_the_recording_and_not_the_training(
 @pytest.mark.parametrize(
     ("owner", "method"),
     [
-        (following.Losses, "report"),
-        (following.Losses, "end_step"),
-        (following.Losses, "write"),
+        (following.ReportedLosses, "report"),
+        (following.ReportedLosses, "end_step"),
+        (following.ReportedLosses, "write"),
         (sources.TorchSource, "read"),
         (sources.TorchSource, "takes"),
         (sources.TorchSource, "rates"),
         (signs.Signs, "lost"),
-        (keeping.Keeper, "end"),
+        (keeping.SnapshotWriter, "end"),
         (record.Recorder, "close"),
     ],
 )
@@ -267,7 +267,7 @@ def test_any_error_ends_the_recording_and_not_the_training(
 def test_ctrl_c_within_a_look_ends_the_program(
     torch: Any, net: Any, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeping.Keeper, "keep", Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr(keeping.SnapshotWriter, "keep", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt), sv.follow(net, path, show=None):
         torch.optim.SGD(net.parameters(), 0.1).step()
 
@@ -379,7 +379,7 @@ def test_a_look_costs_the_work_of_this_thread_where_others_have_the_cores(
     for name, place in (("perf_counter", 0), ("thread_time", 1)):
         monkeypatch.setattr(following.time, name, partial(lambda i: float(now[i]), place))
     monkeypatch.setattr(following, "ALONE", 0.01)
-    monkeypatch.setattr(keeping.Keeper, "keep", keep)
+    monkeypatch.setattr(keeping.SnapshotWriter, "keep", keep)
     moved = torch.optim.SGD(net.parameters(), 0.1)
     with sv.follow(net, path, show=None):
         for _ in range(3000):
