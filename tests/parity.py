@@ -1,6 +1,6 @@
 """The sheet of features, tests/parity.tsv: what a user can do, one feature a line.
 
-    python -m tests.parity   writes the sheet
+    python -m tests.parity   writes the sheet, and the names of rows that stand in other files
 
 It is written by this alone, and what differs in a commit is what comes and what goes. Features that
 were taken away are in tests/gone.tsv, with the reason and the message that their users get.
@@ -31,6 +31,7 @@ from scalarviz.pages.page import markup_of_page
 from scalarviz.scene.layout.camera import CAMERAS
 from scalarviz.scene.look import DIGITS
 from scalarviz.stage.commands import page_keys
+from tests import listed
 from tests.lessons import BLOCK, examples, lessons
 from tests.machine import ROOT
 from tests.public_names import parameters, public_objects
@@ -208,4 +209,6 @@ def texts_that_run() -> Iterator[Feature]:
 
 
 if __name__ == "__main__":
+    for path, text in listed.files():
+        path.write_text(text, encoding="utf-8")
     SHEET.write_text("".join(f"{line}\n" for line in sorted(lines())), encoding="utf-8")

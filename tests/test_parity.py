@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from scalarviz.errors import InputError, UnknownNameError
-from tests import parity, wording
+from tests import listed, parity, wording
 from tests.machine import ROOT
 from tests.wording import TESTS, function, golden, refused
 
@@ -24,6 +24,11 @@ def test_the_sheet_of_features_is_current() -> None:
     now, then = parity.lines(), {*parity.SHEET.read_text(encoding="utf-8").splitlines()}
     wrong = [*(f"new: {row}" for row in now - then), *(f"gone: {row}" for row in then - now)]
     assert not wrong, "\n".join([*sorted(wrong), "python -m tests.parity writes the sheet anew"])
+
+
+def test_the_names_of_rows_that_stand_in_other_files_are_current() -> None:
+    for path, text in listed.files():
+        assert text == path.read_text(encoding="utf-8"), f"{path.name}: python -m tests.parity"
 
 
 def test_what_is_gone_has_a_reason_and_the_message_that_its_users_get() -> None:

@@ -311,7 +311,7 @@ class Value:
         self._set_inputs(Formula(self._op, graph.unknown, ()), *self._inputs)
         self._own_backward = function
 
-    if TYPE_CHECKING:  # written by `python -m tests.core.value_methods`
+    if TYPE_CHECKING:  # written by `python -m tests.parity`
         # The rows of OPERATIONS without a symbol.
         maximum: Callable[..., Value]
         minimum: Callable[..., Value]

@@ -23,7 +23,6 @@ from scalarviz.core.value import Value
 from scalarviz.core.value_functions import minimum, where
 from scalarviz.core.weight import Weight
 from scalarviz.errors import InputError
-from tests.core import value_methods
 from tests.sessions import OPERATORS
 from tests.wording import refused
 
@@ -366,11 +365,6 @@ def test_a_subclass_may_have_attributes_and_read_the_number_its_own_way() -> Non
     assert ((x * x).data, x.note) == (36.0, "mine")  # type: ignore[attr-defined]  # an attribute of one's own
     x.data = 5.0
     assert (x + 1.0).data == 11.0
-
-
-def test_type_checkers_see_the_methods_that_the_table_makes() -> None:
-    text = value_methods.PATH.read_text(encoding="utf-8")
-    assert text == value_methods.replaced(text), "run `python -m tests.core.value_methods`"
 
 
 def table(rows: int = 4, columns: int = 3) -> list[list[sv.Value]]:

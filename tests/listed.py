@@ -1,0 +1,99 @@
+"""Names of rows of tables that stand in files of the repository.
+
+They are in the guide, in the help of the package and among the methods of `Value`; `python -m
+tests.parity` writes them.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import scalarviz as sv
+from scalarviz.core import value
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.arithmetic import OPERATIONS
+from scalarviz.core.formulas.initializers import INITIALIZERS
+from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
+from scalarviz.core.formulas.metric_formulas import METRICS
+from scalarviz.core.layers import LAYERS
+from scalarviz.engines.registry import ENGINES
+from tests.machine import ROOT
+
+
+class NameList(NamedTuple):
+    """A list in the guide: what stands before and behind it, its names, and how one is written."""
+
+    start: str
+    end: str
+    names: Iterable[str]
+    form: str = "{}"
+
+
+ALL_LOSSES = {**LOSSES, **ROW_LOSSES}
+LISTS = {
+    "activations": NameList("| activations | ", " |", ACTIVATIONS),
+    "losses": NameList(
+        "| losses | ", "; on logits", [x for x, row in ALL_LOSSES.items() if not row.logits]
+    ),
+    "losses on logits": NameList(
+        "; on logits: ", ". `sv.Loss", [x for x, row in ALL_LOSSES.items() if row.logits]
+    ),
+    "metrics": NameList("| metrics | ", ";", METRICS),
+    "initializers": NameList("| initializers | ", ";", INITIALIZERS),
+    "layers": NameList("| layers | ", " |", LAYERS, "`{}`"),
+    "engines": NameList("| engines | ", ";", ENGINES),
+}
+
+
+def files() -> Iterator[tuple[Path, str]]:
+    """Each file that has names of rows, and its text as it should be."""
+    guide = ROOT / "docs" / "guide" / "networks.md"
+    text = guide.read_text(encoding="utf-8")
+    for each in LISTS.values():
+        text = with_names(text, each)
+    yield guide, text
+    package, stub = Path(str(sv.__file__)), Path(value.__file__)
+    yield package, with_layers(package.read_text(encoding="utf-8"))
+    yield stub, with_methods(stub.read_text(encoding="utf-8"))
+
+
+def with_names(text: str, listed: NameList) -> str:
+    """The text with these names in its list.
+
+    Those that are there keep their places and what is said of them in parentheses.
+    """
+    assert text.count(listed.start) == 1, f"the guide has no {listed.start!r}"
+    before, _, rest = text.partition(listed.start)
+    found, end, after = rest.partition(listed.end)
+    items = {re.findall(r"\w+", item)[0]: item for item in re.split(r", (?![^(]*\))", found)}
+    kept = [item for name, item in items.items() if name in listed.names]
+    new = [listed.form.format(name) for name in listed.names if name not in items]
+    return before + listed.start + ", ".join(kept + new) + end + after
+
+
+def with_layers(text: str) -> str:
+    """The text of the package with all kinds of layers in its docstring."""
+    before, start, rest = text.partition("    layers        ")
+    found, end, after = rest.partition("\n    start ")
+    words = [each for each in found.split() if each in (*LAYERS, "Network", "Layer")]
+    lines = textwrap.wrap(" ".join([*words, *[x for x in LAYERS if x not in words]]), 80)
+    return before + start + f"\n{' ' * len(start)}".join(lines) + end + after
+
+
+def with_methods(text: str) -> str:
+    """The text of the module of `Value` with a method for each row that is one of its own name."""
+    before, start, rest = text.partition("        # The rows of OPERATIONS without a symbol.\n")
+    _, end, after = rest.partition("        # End of the rows.\n")
+    rows = sorted((row for row in OPERATIONS.values() if not row.symbol), key=lambda row: row.name)
+    several = [row.name for row in rows if len(row.partials) > 1]
+    one = [row.name for row in rows if len(row.partials) == 1]
+    names = textwrap.wrap(" = ".join(one[1:]), 80, break_long_words=False)
+    lines = [f"{name}: Callable[..., Value]" for name in several]
+    lines += ["", f"def {one[0]}(self) -> Value: ...", ""]
+    lines += [f"{each.removesuffix(' =').removeprefix('= ')} = {one[0]}" for each in names]
+    block = "".join(f"        {line}".rstrip() + "\n" for line in lines)
+    return before + start + block + end + after
