@@ -6,6 +6,8 @@ import re
 import sys
 from types import ModuleType
 
+from scalarviz.errors import MOST_NAMES
+
 # Tables by their places in scalarviz, and what a row is.
 TABLES = {
     "core.formulas.activations.ACTIVATIONS": "activation",
@@ -56,12 +58,15 @@ def names_of(module: ModuleType, table: str) -> list[str]:
 
 
 def without_rows(message: str) -> str:
-    """A message in which "all of TABLE" stands for the names of all its rows."""
+    """A message in which "all of TABLE", or "most of TABLE", stands for the names of its rows."""
     if "choose one of" not in message:
         return message
     for place in (*INNER, *TABLES):
         module, _, table = place.rpartition(".")
         if (found := sys.modules.get(f"scalarviz.{module}")) is not None:
-            listed = re.escape(", ".join(names_of(found, table)))
-            message = re.sub(rf"(?<=choose one of ){listed}(?!\w)", f"all of {table}", message)
+            listed = re.escape(", ".join(names_of(found, table)[:MOST_NAMES]))
+            for end, part in ((", and [0-9]+ more", "most"), (r"(?!\w)", "all")):
+                message = re.sub(
+                    rf"(?<=choose one of ){listed}{end}", f"{part} of {table}", message
+                )
     return message

@@ -28,14 +28,11 @@ from tests.wording import refused
 
 X = np.array([[0.3, -1.2, 0.8, 0.05], [0.9, 0.4, -0.7, 0.6], [-0.2, 0.1, 1.4, -0.9]])
 
+# A kind of layer that is not here is made of 4 numbers.
 PLAIN: dict[str, sv.Layer] = {
     "Dense": sv.Dense(4, 3, "tanh"),
     "FrequencyEncoding": sv.FrequencyEncoding(4, octaves=2),
-    "LayerNorm": sv.LayerNorm(4),
-    "RMSNorm": sv.RMSNorm(4),
     "GroupNorm": sv.GroupNorm((2, 1, 2), 1),
-    "Softmax": sv.Softmax(4),
-    "LogSoftmax": sv.LogSoftmax(4),
     "MaxPool2d": sv.MaxPool2d((1, 2, 2), kernel=2, stride=1, padding=1),
     "AvgPool2d": sv.AvgPool2d((1, 2, 2), kernel=2, stride=1, padding=1),
     "Conv2d": sv.Conv2d((1, 2, 2), 3, kernel=2, padding=1, stride=2, activation="tanh"),
@@ -54,7 +51,7 @@ PLAIN: dict[str, sv.Layer] = {
     "Elementwise": sv.Elementwise(4, "prelu", {"weight": 4}),
     "Concatenate": sv.Concatenate(sv.Softmax(4), [sv.Dense(4, 3), sv.LayerNorm(3)]),
 }
-MAKERS = {name: partial(copy.deepcopy, layer) for name, layer in PLAIN.items()}
+MAKERS = {name: partial(copy.deepcopy, PLAIN.get(name) or kind(4)) for name, kind in LAYERS.items()}
 every_layer = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 # What these make of a sample depends on the others in its batch, or on its place among them; and
 # they do something else while the network learns.
@@ -71,12 +68,8 @@ def layer(make: Callable[[], sv.Layer]) -> sv.Layer:
     return make()
 
 
-def test_every_kind_of_layer_is_tested() -> None:
-    assert set(MAKERS) == set(LAYERS)
-
-
 def test_every_row_formula_is_checked_through_its_layer() -> None:
-    used = {getattr(layer, "formula", None) for layer in PLAIN.values()}
+    used = {getattr(make(), "formula", None) for make in MAKERS.values()}
     assert set(ROW_FORMULAS.values()) <= used
 
 
