@@ -1,7 +1,7 @@
 """Names of rows of tables that stand in files of the repository.
 
-They are in the guide, in the help of the package and among the methods of `Value`; `python -m
-tests.parity` writes them.
+They are in the guide, with the keys of the window, in the help of the package and among the methods
+of `Value`; `python -m tests.parity` writes them.
 """
 
 from __future__ import annotations
@@ -21,6 +21,11 @@ from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.metric_formulas import METRICS
 from scalarviz.core.layers import LAYERS
 from scalarviz.engines.registry import ENGINES
+from scalarviz.faces.controller.face import Face
+from scalarviz.faces.controller.keys import help_rows
+from scalarviz.stage.show import Show
+from scalarviz.stage.stages import Stages
+from tests.faces.controller.fake_stage import FakeStage
 from tests.machine import ROOT
 
 
@@ -51,11 +56,12 @@ LISTS = {
 
 def files() -> Iterator[tuple[Path, str]]:
     """Each file that has names of rows, and its text as it should be."""
-    guide = ROOT / "docs" / "guide" / "networks.md"
-    text = guide.read_text(encoding="utf-8")
+    guide = ROOT / "docs" / "guide"
+    text = (guide / "networks.md").read_text(encoding="utf-8")
     for each in LISTS.values():
         text = with_names(text, each)
-    yield guide, text
+    yield guide / "networks.md", text
+    yield guide / "window.md", with_keys((guide / "window.md").read_text(encoding="utf-8"))
     package, stub = Path(str(sv.__file__)), Path(value.__file__)
     yield package, with_layers(package.read_text(encoding="utf-8"))
     yield stub, with_methods(stub.read_text(encoding="utf-8"))
@@ -73,6 +79,17 @@ def with_names(text: str, listed: NameList) -> str:
     kept = [item for name, item in items.items() if name in listed.names]
     new = [listed.form.format(name) for name in listed.names if name not in items]
     return before + listed.start + ", ".join(kept + new) + end + after
+
+
+def with_keys(text: str) -> str:
+    """The text of the page about the window with all keys in its table."""
+    before, start, rest = text.partition("\n## Keys\n\n| | |\n|---|---|\n")
+    session = sv.Session(sv.Network([3, 4, 3]), sv.data.Rgb(), engine="python")
+    face = Face(Stages([FakeStage(Show(session))]))  # type: ignore[arg-type]  # a part of a stage
+    rows = [f"| {keys} | {about} |\n" for keys, about in help_rows(face.state)]
+    face.quit()
+    face.rest()
+    return before + start + "".join(rows) + rest[rest.index("\n\n") + 1 :]
 
 
 def with_layers(text: str) -> str:

@@ -17,7 +17,6 @@ import pytest
 
 import scalarviz as sv
 from benchmarks import microgpt as benchmark
-from scalarviz import data
 from scalarviz.base.texts import texts
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.initializers import BIASES
@@ -27,18 +26,13 @@ from scalarviz.faces.cli import watch_scene
 from scalarviz.faces.cli.class_pages import named
 from scalarviz.faces.cli.commands import EXAMPLES, help_of, help_of_several, obey
 from scalarviz.faces.controller.changes import preset_names
-from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.face import Face
-from scalarviz.faces.controller.keys import help_rows
 from scalarviz.faces.scene_file import find, load, scenes
 from scalarviz.files.onnx.operators import OPERATORS
 from scalarviz.pages.lessons.questions import Question, question
 from scalarviz.stage.channels import CHANNELS
 from scalarviz.stage.show import Show
-from scalarviz.stage.stages import Stages
 from scalarviz.training.session.session import Session
-from tests.faces.controller.fake_stage import FakeStage
 from tests.lessons import examples, is_check, read, run_examples
 from tests.machine import ROOT
 
@@ -249,16 +243,6 @@ PAGE = ROOT / "docs" / "guide" / "window.md"
 WINDOW_TEXT = PAGE.read_text(encoding="utf-8")
 
 
-@pytest.fixture
-def controller() -> Iterator[Controller]:
-    net = sv.Network([3, 4, 3], seed=0)
-    session = sv.Session(net, data.Rgb(), "mse", sv.SGD(0.1), engine="python")
-    made = Face(Stages([FakeStage(Show(session))])).lead  # type: ignore[arg-type]  # a part of a stage
-    yield made
-    made.face.quit()
-    made.face.rest()
-
-
 def table(heading: str) -> list[tuple[str, ...]]:
     """The rows of the first table below a heading."""
     part = WINDOW_TEXT.split(f"\n## {heading}\n")[1].split("\n## ")[0]
@@ -268,11 +252,7 @@ def table(heading: str) -> list[tuple[str, ...]]:
     return rows[2:]
 
 
-def test_its_keys_are_those_of_the_help(controller: Controller) -> None:
-    assert table("Keys") == help_rows(controller.face.state)
-
-
-def test_controls_without_a_key_are_named(controller: Controller) -> None:
+def test_controls_without_a_key_are_named() -> None:
     text = WINDOW_TEXT.lower()
     for each in CONTROLS.values():
         row = each.row
