@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from importlib import import_module
+from inspect import signature
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,7 @@ from scalarviz.faces.scene_options import (
 from scalarviz.files.atomic import replace_file
 from scalarviz.pages.page import page_of
 from scalarviz.pages.plain_pages import INDEX, Entry, index_of
-from scalarviz.scene.look import AUTO, OFFERS, Look
+from scalarviz.scene.look import AUTO, Look
 from scalarviz.stage.background import Portions
 from scalarviz.stage.encoders import chunk, png
 from scalarviz.stage.render import picture
@@ -63,6 +64,9 @@ from scalarviz.training.follow.followed_session import RecordedRun
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import one_row
 
+# Options that are arguments of `watch`, and those that also say how a picture is drawn.
+PASSED = [each for each in ("steps", *WATCHING) if each in signature(faces.watch).parameters]
+DRAWN = [each for each in PASSED if each in RenderOptions.__dataclass_fields__]
 ENDS = {".html": 0, ".png": 12}  # bytes of a file that stay behind its signature: IEND
 
 
@@ -86,20 +90,16 @@ def watch_anywhere(
     """
     has_option = "browser" in given
     given = {each: option.default for each, option in (RUNNING | WATCHING).items()} | dict(given)
-    look = RenderOptions(**{each: given[each] for each in OFFERS})
+    look = RenderOptions(**{each: given[each] for each in DRAWN})
     several = shown if isinstance(shown, Mapping) else {name: shown}
     shows = {each: Show.of(show) for each, show in several.items()}
     for show in shows.values():  # before anything is said or written
         end_of(show, given["steps"])
     plays, keep = more.get("play") is not False, keep or Autosave()
-    also = "steps", "speed", "tour", "reduced_motion", *OFFERS
+    more = {each: given[each] for each in PASSED} | {"keep": keep, "recipe": recipe} | more
     if given["browser"]:
-        return int(faces.watch(
-            shown, keep=keep, recipe=recipe, browser=True,
-            address=given["address"] or "127.0.0.1", port=given["port"],
-            share="control" if given["control"] else "look",
-            **more, **{each: given[each] for each in also},
-        ))  # fmt: skip
+        more["address"] = given["address"] or "127.0.0.1"
+        return int(faces.watch(shown, share="control" if given["control"] else "look", **more))
     if given["serve"] or given["address"]:
         import_module("scalarviz.pages.web_server")  # says what to install
         from scalarviz.faces.cli.class_pages import bound, until_ctrl_c
@@ -110,9 +110,8 @@ def watch_anywhere(
             pages, code = in_files(shows, given, keep, look, plays=plays)
             return code or until_ctrl_c(server, pages, address)
     clocks = [show.session.clock for show in shows.values()]
-    more |= {each: given[each] for each in also}
     try:
-        return int(faces.watch(shown, keep=keep, recipe=recipe, present=given["present"], **more))
+        return int(faces.watch(shown, **more))
     except DisplayError as error:
         if clocks != [show.session.clock for show in shows.values()]:
             raise

@@ -21,6 +21,7 @@ from scalarviz.errors import DisplayError, FileError, InputError, ScalarvizError
 from scalarviz.faces import watch as faces
 from scalarviz.faces.cli import commands, render_scene, watch_scene
 from scalarviz.faces.cli.watch_scene import free_places, is_own, signed
+from scalarviz.faces.scene_options import RUNNING, WATCHING, kind_of, option_words
 from scalarviz.scene.offscreen import make_canvas
 from scalarviz.stage.encoders import png
 from scalarviz.stage.render_options import PAGE, RenderOptions
@@ -360,6 +361,7 @@ def test_a_far_step_is_trained_up_to_until_it_is_stopped(monkeypatch: pytest.Mon
 
 
 OPTIONS = ("--engine", "python", "--steps", "4")
+SERVING = "browser", "address", "port"
 
 
 @pytest.fixture
@@ -412,6 +414,18 @@ def test_the_newest_branches_of_a_kept_training_are_shown_side_by_side(
 )
 def test_scenes_are_the_words_before_the_options(words: list[str], found: list[str]) -> None:
     assert commands.scenes_in(words) == found
+
+
+@pytest.mark.parametrize("name", [name for name in watch_scene.PASSED if name not in SERVING])
+def test_an_option_that_watch_has_as_an_argument_is_passed_on(
+    name: str, run: Any, watched: list[Any]
+) -> None:
+    option = (RUNNING | WATCHING)[name]
+    _, other, *_ = *option.info.names, "", ""
+    value = {bool: not option.default, int: 3, float: 2.0, str: other}[kind_of(option)]
+    words = option_words(name.replace("_", "-"), value)
+    assert run("watch", "rgb", "--engine", "python", *words)[0] == 0
+    assert watched[0][2][name] == value
 
 
 def test_watch_shows_all_scenes_with_the_options_of_all(run: Any, watched: list[Any]) -> None:
