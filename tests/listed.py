@@ -70,7 +70,7 @@ def files() -> Iterator[tuple[Path, str]]:
 def with_names(text: str, listed: NameList) -> str:
     """The text with these names in its list.
 
-    Those that are there keep their places and what is said of them in parentheses.
+    Those that are there keep their places, and their notes in parentheses.
     """
     assert text.count(listed.start) == 1, f"the guide has no {listed.start!r}"
     before, _, rest = text.partition(listed.start)

@@ -7,6 +7,7 @@ import sys
 from types import ModuleType
 
 from scalarviz.errors import MOST_NAMES
+from scalarviz.faces.scene_file import scenes
 
 # Tables by their places in scalarviz, and what a row is.
 TABLES = {
@@ -61,12 +62,14 @@ def without_rows(message: str) -> str:
     """A message in which "all of TABLE", or "most of TABLE", stands for the names of its rows."""
     if "choose one of" not in message:
         return message
+    listings = {"scenes": list(scenes())}
     for place in (*INNER, *TABLES):
         module, _, table = place.rpartition(".")
         if (found := sys.modules.get(f"scalarviz.{module}")) is not None:
-            listed = re.escape(", ".join(names_of(found, table)[:MOST_NAMES]))
-            for end, part in ((", and [0-9]+ more", "most"), (r"(?!\w)", "all")):
-                message = re.sub(
-                    rf"(?<=choose one of ){listed}{end}", f"{part} of {table}", message
-                )
+            listings[place] = names_of(found, table)
+    for place, names in listings.items():
+        table = place.rpartition(".")[2]
+        listed = f"(?<=choose one of ){re.escape(', '.join(names[:MOST_NAMES]))}"
+        message = re.sub(f"{listed}, and [0-9]+ more", f"most of {table}", message)
+        message = re.sub(rf"{listed}(?!\w)", f"all of {table}", message)
     return message

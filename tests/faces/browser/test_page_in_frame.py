@@ -81,39 +81,12 @@ def session_of(page: FramedPage) -> sv.Session:
 
 
 @pytest.mark.usefixtures("links_end")
-def test_a_cube_under_the_mouse_is_known_and_a_click_opens_its_card(page: FramedPage) -> None:
-    x, y = page.place_of(f"{{row: {ROW}}}")
-    page.mouse.move(x, y)
-    page.wait(lambda: page.app("hover?.row") == ROW)
-    page.mouse.click(x, y)
-    page.wait(lambda: page.app("pinned?.row") == ROW)
-    page.wait(lambda: page.frame.locator("#card").is_visible())
-
-
-@pytest.mark.usefixtures("links_end")
 def test_a_click_into_the_picture_gives_keys_to_the_page(page: FramedPage) -> None:
     page.page.evaluate("document.body.tabIndex = 0; document.body.focus()")
     assert not page.frame.evaluate("document.hasFocus()")
     page.mouse.click(*page.at(20.0, 60.0))
     page.page.keyboard.press("ArrowRight")
     page.wait(lambda: page.step == 1)
-
-
-@pytest.mark.usefixtures("links_end")
-def test_it_plays_and_pauses(page: FramedPage) -> None:
-    page.frame.click("#play")
-    page.wait(lambda: session_of(page).playing and page.app("state.step") > 2)
-    page.frame.click("#play")
-    page.wait(lambda: not session_of(page).playing and not page.app("state.playing"))
-    page.wait(lambda: page.app("state.step") == session_of(page).step_index)
-
-
-@pytest.mark.usefixtures("links_end")
-def test_a_step_on_and_one_back(page: FramedPage) -> None:
-    for button, step in (("on", 1), ("on", 2), ("back", 1)):
-        page.frame.click(f"#{button}")
-        page.wait(lambda step=step: page.app("state.step") == step)
-        assert session_of(page).step_index == step
 
 
 @pytest.mark.usefixtures("links_end")
@@ -132,59 +105,6 @@ def test_a_rate_is_typed(page: FramedPage) -> None:
     page.frame.fill("#rate-number", "0.25")
     page.frame.press("#rate-number", "Enter")
     page.wait(lambda: session_of(page).learning_rate == 0.25)
-
-
-@pytest.mark.usefixtures("links_end")
-def test_an_edit_begins_a_branch_and_is_undone(page: FramedPage) -> None:
-    session = session_of(page)
-    branches = len(session.branches)
-    page.frame.click("#on")
-    page.frame.click("#on")
-    page.wait(lambda: page.app("state.step") == 2)
-    page.frame.click("#back")
-    page.wait(lambda: page.app("state.step") == 1)
-    page.frame.evaluate(f"scalarviz.pin({{row: {ROW}}}); null")
-    page.frame.evaluate(f"scalarviz.player.ask('edit', {{row: {ROW}, value: 0.75}}); null")
-    page.wait(lambda: session.network.bank.value[ROW] == 0.75)
-    page.wait(lambda: len(session.branches) == branches + 1)
-    page.wait(lambda: page.app(f"state.value[{ROW}]") == 0.75)
-    page.frame.evaluate("scalarviz.player.ask('undo'); null")
-    page.wait(lambda: session.network.bank.value[ROW] != 0.75)
-
-
-@pytest.mark.usefixtures("links_end")
-def test_an_input_of_ones_own_is_answered(page: FramedPage) -> None:
-    page.frame.evaluate("scalarviz.player.ask('own', {inputs: [0.5, 0.25, 0.75]}); null")
-    page.wait(lambda: page.app("state.own"))
-    page.frame.evaluate("scalarviz.player.ask('own', {inputs: null}); null")
-    page.wait(lambda: not page.app("state.own"))
-
-
-@pytest.mark.usefixtures("links_end")
-def test_a_long_cell_leaves_the_camera_free(page: FramedPage) -> None:
-    before, step = page.camera(), page.app("state.step")
-    page.frame.click("#on")
-    until = time.monotonic() + 3.0
-    page.drag()
-    while time.monotonic() < until:  # Playwright's messages pass, those to the session do not
-        page.page.wait_for_timeout(100)
-    assert page.camera() != before and page.app("state.step") == step
-    assert page.app("client.stands") != ""
-    page.wait(lambda: page.app("state.step") == step + 1 and page.app("client.stands") == "")
-
-
-@pytest.mark.usefixtures("links_end")
-def test_two_views_see_what_the_other_does(page: FramedPage, browser: Any) -> None:
-    other = FramedPage(browser, page.link)
-    page.frame.click("#on")
-    for each in (page, other):
-        until = time.monotonic() + 20.0
-        while each.app("state.step") != 1 and time.monotonic() < until:
-            page.pump()
-            other.pump()
-        assert each.app("state.step") == 1
-    page.link.leave(other.reader)
-    other.page.context.close()
 
 
 @pytest.mark.usefixtures("links_end")
@@ -233,18 +153,6 @@ def test_who_looks_on_is_told_what_one_can_do(browser: Any) -> None:
     page.wait(lambda: page.app("state.step") == 1)
     page.rest(0.2)
     assert text("page.looks") in body.inner_text() and page.complaints == []
-
-
-@pytest.mark.usefixtures("links_end")
-def test_far_away_it_works_as_well(browser: Any) -> None:
-    page = FramedPage(browser, linked_value(), delay=0.15)
-    began = time.monotonic()
-    page.frame.click("#on")
-    page.wait(lambda: page.app("state.step") == 1)
-    assert time.monotonic() - began < 5.0
-    page.frame.click("#play")
-    page.wait(lambda: page.app("state.step") > 5)
-    assert page.complaints == []
 
 
 @pytest.mark.usefixtures("links_end")

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QCheckBox, QFileDialog
+from PySide6.QtWidgets import QApplication, QCheckBox
 
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.interrupt import Stop
-from scalarviz.faces.controller import export
 from scalarviz.faces.controller.face import WatchOptions
 from scalarviz.faces.window.main_window import MainWindow
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.layout.division import Panes
-from scalarviz.scene.layout.plates import HALF
 from scalarviz.stage.show import Several
 from tests.faces.window.window_cases import NONE, Key, Left, main
 from tests.machine import until
@@ -84,12 +79,6 @@ class Open:
         QTest.mouseClick(self.picture, Left, NONE, QPoint(round(x), round(y)))
         self.settle()
 
-    def cube(self, number: int, row: int) -> tuple[float, float]:
-        stage, box = self.stage.panes[number], self.stage._boxes.panes[number]
-        plate, i, j = stage.plan.plate_of(row)
-        x, y = stage._see(stage._seen)(plate.point(j + 0.5, i + 0.5, HALF)).xy[0].tolist()
-        return x + box.x, y + box.y
-
     def pixels(self) -> np.ndarray:
         widget: Any = self.picture
         image = widget.grabFramebuffer().convertToFormat(QImage.Format.Format_RGB888)
@@ -107,23 +96,6 @@ def case_every_session_is_drawn_in_its_pane_with_a_table_below() -> None:
         assert it.window.windowTitle() == "3-3 | 3-8-3 | 3-4-4-3 - scalarviz"
         high = it.picture.height()
         assert panes == Panes.of(3, 1000, high) and high == 700 - it.window.controls.height()
-
-
-def case_space_and_arrows_move_all_at_once() -> None:
-    with Open() as it:
-        it.press(Key.Key_Right, Key.Key_Right)
-        assert it.steps == [2, 2, 2]
-        it.press(Key.Key_Space)
-        it.until(lambda: min(it.steps) > 10)
-        it.until(lambda: min(stage.reading.place[0] for stage in it.stage.panes) > 10)
-        it.press(Key.Key_Space)
-        it.face.all.clock.pause()  # the key waits for the last portion a moment only
-        assert len(set(it.steps)) == 1 and not it.face.is_playing
-        before = it.steps[0]
-        it.press(Key.Key_Left)
-        assert it.steps == [before - 1] * 3
-        it.press(".")
-        assert {each.clock.place for each in it.sessions} == {(before - 1, 1)}
 
 
 def case_a_click_chooses_and_the_tick_lets_one_go_alone() -> None:
@@ -147,51 +119,6 @@ def case_a_click_chooses_and_the_tick_lets_one_go_alone() -> None:
         assert np.abs(it.pixels()[int(box.y) + 40, int(box.x) + 1] - accent).max() <= 12
 
 
-def case_weights_of_equal_networks_are_pinned_and_hovered_by_the_mouse() -> None:
-    with Open(session(3, 4, 3), session(3, 4, 3), session(3, 3)) as it:
-        it.press(Key.Key_Right)
-        it.click(*it.cube(1, 6))
-        assert [stage.pinned for stage in it.stage.panes] == [6, 6, None]
-        it.until(lambda: "value" in it.stage._picture.words)
-        value = float(it.sessions[1].network.bank.value[6])
-        assert abs(float(it.window.controls.made["edit"].text()) - value) < 1e-5
-        QTest.mouseMove(it.picture, QPoint(*map(round, it.cube(0, 2))))
-        it.until(lambda: it.stage.panes[0].hover == 2)
-        it.press(Key.Key_Escape)
-        assert [stage.pinned for stage in it.stage.panes] == [None] * 3
-
-
-def case_the_timeline_and_the_curve_seek_all() -> None:
-    with Open() as it:
-        it.face.all.clock.advance(60)
-        it.settle()
-        track = it.window.controls.made["seek"]
-        middle = QPoint(track.width() // 2, track.height() // 2)
-        QTest.mouseClick(track, Left, NONE, middle)
-        it.until(lambda: len(set(it.steps)) == 1 and 20 < it.steps[0] < 40)
-        it.settle()
-        chart = it.stage.chart
-        it.click(chart.plot.x + 0.75 * chart.plot.width, chart.plot.y + 10.0)
-        it.until(lambda: it.steps == [45, 45, 45])
-
-
-def case_a_drag_turns_all_networks_and_the_wheel_zooms_them() -> None:
-    with Open() as it:
-        before = [stage.eyes.camera for stage in it.stage.panes]
-        box = it.stage._boxes.panes[0]
-        start, end = QPoint(10, int(box.bottom) - 12), QPoint(120, int(box.bottom) - 12)
-        QTest.mousePress(it.picture, Left, NONE, start)
-        QTest.mouseMove(it.picture, QPoint(60, int(box.bottom) - 12))
-        QTest.mouseMove(it.picture, end)
-        QTest.mouseRelease(it.picture, Left, NONE, end)
-        it.settle()
-        turned = [
-            stage.eyes.camera.azimuth - camera.azimuth
-            for stage, camera in zip(it.stage.panes, before, strict=True)
-        ]
-        assert abs(turned[0]) > 3.0 and np.ptp(turned) < 1e-9, turned
-
-
 def case_themes_help_and_menus_are_those_of_the_whole_window() -> None:
     with Open() as it:
         it.press("d")
@@ -207,26 +134,6 @@ def case_themes_help_and_menus_are_those_of_the_whole_window() -> None:
         assert it.window.controls.made["session"].isVisible()
         it.settle()
         assert it.window.controls.panel.isVisible()
-
-
-def case_a_video_from_the_menu_is_of_all_sessions() -> None:
-    program = "import sys; open(sys.argv[3], 'w').write(sys.argv[4])"
-    before, export.COMMAND = export.COMMAND, ("-c", program, "-")
-    ask = QFileDialog.getSaveFileName
-    try:
-        with TemporaryDirectory() as folder, Open() as it:
-            video = Path(folder) / "all.mp4"
-            QFileDialog.getSaveFileName = lambda *given: (str(video), "")  # type: ignore[assignment,method-assign]  # nobody answers
-            it.press(Key.Key_Right)
-            entries = it.window.menus.menus["File"].actions()
-            next(entry for entry in entries if "video" in entry.text().lower()).trigger()
-            it.until(video.exists)
-            it.until(lambda: not it.face.lead.exports.going)
-            told = json.loads(video.read_text())
-            assert told["titles"] == ["3-3", "3-8-3", "3-4-4-3"] and told["what"] == "video"
-            assert it.steps == [1, 1, 1]
-    finally:
-        export.COMMAND, QFileDialog.getSaveFileName = before, ask  # type: ignore[method-assign]  # as they were
 
 
 def case_it_fits_into_a_small_window() -> None:

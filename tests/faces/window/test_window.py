@@ -28,7 +28,6 @@ def cases_of(module: str) -> list[str]:
 CASES = cases_of("window_cases")
 QUICK = (
     "case_space_plays_and_pauses",
-    "case_stops_and_commas_go_by_operations",
     "case_the_timeline_seeks_and_an_edit_in_the_past_begins_a_branch",
     "case_twelve_controls_in_three_groups_stand_behind_the_button_at_first",
     "case_closing_ends_every_thread",

@@ -66,7 +66,6 @@ from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.visuals.opengl import Smooth
 from scalarviz.stage.background import quick_turns
 from scalarviz.stage.commands import COMMANDS, FIRST_CONTROLS
-from scalarviz.stage.render_options import RenderOptions
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.stage.stages import Stages
@@ -251,26 +250,6 @@ def case_samples_are_a_unit_where_a_step_has_one() -> None:
     bench.press(Key.Key_Right, Key.Key_Right)
     assert bench.session.step_index == 2
     assert not bench.made["before"].isEnabled()
-
-
-def case_stops_and_commas_go_by_operations() -> None:
-    bench = Bench()
-    bench.press(".", ".", ",")
-    assert bench.session.clock.place == (0, 1)
-    assert bench.made["where"].text().startswith("0 + 1 of 0")
-    bench.press("r")
-    assert bench.session.clock.place == (0, 0)
-
-
-def case_up_and_down_change_the_rate_of_the_next_step() -> None:
-    bench = Bench()
-    bench.press(Key.Key_Up, Key.Key_Up, Key.Key_Down)
-    number = bench.made["learning rate in numbers"]
-    assert bench.session.learning_rate == 1.0 and number.text() == "1"
-    bench.press(".", Key.Key_Up)
-    assert bench.session.learning_rate == 1.0 and number.text() == "2"
-    bench.press(Key.Key_Right, Key.Key_Right)
-    assert bench.session.learning_rate == 2.0
 
 
 def case_the_rate_is_typed_and_slid() -> None:
@@ -459,16 +438,6 @@ def case_everything_is_reached_by_tab_and_has_a_name() -> None:
     assert all(each.accessibleName() or getattr(each, "text", str)() for each in wanted)
 
 
-def case_what_colours_and_sizes_stand_for_is_chosen() -> None:
-    bench = Bench()
-    bench.open_panel()
-    bench.choose(bench.made["color"], "last change")
-    bench.choose(bench.made["size"], "value")
-    assert (bench.stage.look.color, bench.stage.look.cubes) == ("last change", "value")
-    bench.press("c")
-    assert bench.made["color"].currentText() == bench.stage.look.color == "value"
-
-
 def case_options_are_chosen_in_their_panel() -> None:
     bench = Bench(recipe=Recipe(load(find("rgb")), {"engine": "python"}))
     bench.open_panel()
@@ -585,11 +554,6 @@ def with_panel(scene: str) -> None:
         exhibit = bench.stage.frame_data().division(*bench.stage._extent).exhibit
         assert exhibit.width > 200.0 and exhibit.y > bench.bar.panel.geometry().bottom()
         bench.close()
-
-
-def case_beside_the_panel_the_network_has_three_quarters_of_its_size() -> None:
-    with_panel("rgb")
-    with_panel("circle")
 
 
 def case_beside_the_panel_every_scene_has_three_quarters_of_its_size() -> None:
@@ -1240,20 +1204,6 @@ def case_another_scene_does_not_take_the_place_of_what_is_kept() -> None:
         assert "not the one that was shown last" in said.getvalue()
 
 
-def case_branches_are_in_a_list() -> None:
-    bench = Bench()
-    bench.controller.time.step(+1, 6)
-    bench.controller.time.seek(2)
-    bench.controller.edit(3, 0.5)
-    bench.until(lambda: len(bench.session.branches) == 2)
-    bench.open_panel()
-    made, name = bench.made["branches"], "1: from step 2: weight 3 = 0.5, to step 2"
-    bench.until(lambda: made.currentText() == name)
-    assert [made.itemText(i) for i in range(made.count())] == ["0: from the start, to step 6", name]
-    bench.choose(made, "0: from the start, to step 6")
-    bench.until(lambda: bench.session.current_branch.number == 0)
-
-
 def case_a_branch_is_named_by_mouse_and_by_keys() -> None:
     bench = Bench()
     bench.session.advance(6)
@@ -1353,23 +1303,6 @@ def case_rows_for_the_picture_are_in_the_menu() -> None:
         for name, (table, _) in rows.items():
             del table[name]
         del GROUNDS["sepia"]
-
-
-def case_the_end_of_a_run_is_offered() -> None:
-    bench = Bench(steps=10)
-    bench.press(Key.Key_Space)
-    bench.until(lambda: bench.stage.offers)
-    assert not bench.session.playing and bench.session.step_index >= 10
-    bench.stage.offers["Back to start"]()
-    assert bench.session.step_index == 0
-
-
-def case_an_error_of_the_training_is_told() -> None:
-    bench = Bench()
-    bench.session.network.bank.value[:] = float("nan")
-    bench.press(Key.Key_Space)
-    bench.until(lambda: bench.stage.notices)
-    assert "is nan" in bench.stage.notices[0] and bench.window.isVisible()
 
 
 def case_closing_ends_every_thread() -> None:
@@ -1496,19 +1429,6 @@ def case_a_window_has_the_size_that_is_asked_for() -> None:
     with patch.object(QScreen, "availableSize", return_value=QSize(1024, 600)):  # a small laptop
         with_fake_stage(look)
     assert sizes == [(900, 600), (1280, 800), (1024, 560)]
-
-
-def case_watch_shows_the_channels_that_are_asked_for() -> None:
-    seen = []
-
-    def look() -> None:
-        stage = opened().face.lead.stage
-        seen.append((stage.look.color, stage.look.cubes))
-        opened().close()
-
-    with_fake_stage(look, look=RenderOptions(color="gradient", cubes="last change"))
-    with_fake_stage(look)
-    assert seen == [("gradient", "last change"), ("value", "value")]
 
 
 def case_a_colour_is_put_in_while_it_is_picked_and_taken_back_by_cancel() -> None:
