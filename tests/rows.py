@@ -8,6 +8,7 @@ from types import ModuleType
 
 from scalarviz.errors import MOST_NAMES
 from scalarviz.faces.scene_file import scenes
+from scalarviz.scene.look import OFFERS
 
 # Tables by their places in scalarviz, and what a row is.
 TABLES = {
@@ -62,6 +63,7 @@ def without_rows(message: str) -> str:
     """A message in which "all of TABLE", or "most of TABLE", stands for the names of its rows."""
     if "choose one of" not in message:
         return message
+    message = message.replace(", ".join(OFFERS), "all of OFFERS")  # among other arguments
     listings = {"scenes": list(scenes())}
     for place in (*INNER, *TABLES):
         module, _, table = place.rpartition(".")
