@@ -40,39 +40,6 @@ def test_numbers_are_those_of_micrograd() -> None:
     assert ours[2] == pytest.approx(theirs[2], rel=1e-12, abs=1e-15) and any(ours[2])
 
 
-def test_its_result_and_gradients_are_those_of_the_formulas() -> None:
-    random.seed(5)
-    model, x = MLP(2, [4, 1]), [0.5, -1.5]
-    hidden, last = model.layers
-    sums = [n.w[0].data * x[0] + n.w[1].data * x[1] + n.b.data for n in hidden.neurons]
-    active = [max(0.0, each) for each in sums]
-    (end,) = last.neurons
-    result = model(x)
-    assert result.data == pytest.approx(sum(w.data * a for w, a in zip(end.w, active, strict=True)))
-    result.backward()
-    for neuron, total, w in zip(hidden.neurons, sums, end.w, strict=True):
-        slope = w.data * (total > 0.0)
-        grads = [each.grad for each in neuron.parameters()]
-        assert grads == pytest.approx([slope * x[0], slope * x[1], slope])
-    model.zero_grad()
-    assert all(each.grad == 0 for each in model.parameters())
-
-
-def test_its_demo_learns_the_moons() -> None:
-    random.seed(1337)
-    points, targets = sv.data.Moons(noise=0.05, samples=40, share=1.0, signed=True, seed=1).training
-    model = MLP(2, [8, 1])
-    for step in range(40):
-        losses = [(1 + -t * model(list(x))).relu() for x, (t,) in zip(points, targets, strict=True)]
-        total = sum(losses) * (1.0 / len(losses)) + 1e-4 * sum(p * p for p in model.parameters())
-        model.zero_grad()
-        total.backward()
-        for p in model.parameters():
-            p.data -= (0.5 - 0.4 * step / 40) * p.grad
-    right = [(model(list(x)).data > 0) == (t > 0) for x, (t,) in zip(points, targets, strict=True)]
-    assert sum(right) >= 0.85 * len(right)
-
-
 def test_a_compiled_one_has_its_values_as_parameters() -> None:
     random.seed(1)
     model = MLP(3, [4, 4, 1])

@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,11 +27,13 @@ from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.faces import watch as faces
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.scene_file import find, load
+from scalarviz.scene.look import OFFERS
 from scalarviz.stage import render
 from scalarviz.stage.render_options import RenderOptions
 from tests.lessons import examples, with_prompts
 from tests.machine import ROOT
 from tests.public_names import callables, parameters
+from tests.scene.test_look import other
 from tests.wording import refused
 
 CALLABLES = {name: (function, home) for name, function, home in callables()}
@@ -107,29 +109,8 @@ def test_an_optimizer_has_the_options_that_it_was_given(kind: Any) -> None:
     assert {name: made.settings.get(name, getattr(made, name, None)) for name in given} == given
 
 
-@pytest.mark.parametrize("name", ["watch", "picture", "record", "storyboard"])
-def test_options_of_pictures_are_arguments_of_what_draws_them(name: str) -> None:
-    known = inspect.signature(getattr(sv, name)).parameters
-    wanted = ["size"] if name == "watch" else [each.name for each in fields(RenderOptions)]
-    assert {*wanted} <= {*known}
-
-
-LOOKS: dict[str, Any] = {
-    "size": (64, 48),
-    "ratio": 2.0,
-    "samples": 3,
-    "theme": "light",
-    "camera": "orthographic",
-    "color": "gradient",
-    "cubes": "value",
-    "per_layer": True,
-    "pin": 3,
-    "every_weight": True,
-    "neuron_maps": True,
-    "test_points": True,
-    "discrete": True,
-    "numbers": True,
-}
+LOOKS: dict[str, Any] = {name: other(name) for name in OFFERS}
+LOOKS |= {"size": (64, 48), "ratio": 2.0, "samples": 3, "pin": 3, "past": "distance"}
 
 
 @pytest.mark.parametrize("verb", ["picture", "record", "storyboard"])

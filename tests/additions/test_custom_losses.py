@@ -114,19 +114,6 @@ def test_engines_agree_on_a_loss_that_chooses() -> None:
         assert type(found.loss) is float
 
 
-def test_time_runs_back_bit_for_bit_and_branches() -> None:
-    s = trained(sv.loss(chosen), "cpu")
-    after, losses = s.network.bank.value.copy(), s.losses.copy()
-    s.seek(7)
-    s.advance(13)
-    assert np.array_equal(s.network.bank.value, after) and np.array_equal(s.losses, losses)
-    s.seek(5)
-    s.network.parameters()[0].value = 0.25
-    s.advance(5)
-    assert s.network.bank.value.tolist() != after.tolist()
-    assert math.isfinite(s.loss)
-
-
 def test_a_compiled_expression_learns_by_it() -> None:
     sv.loss(square)
     w = sv.Value(0.0)

@@ -26,7 +26,7 @@ from scalarviz.base import progress
 from scalarviz.base import progress as module
 from scalarviz.base.progress import Progress, duration, opening, opening_over
 from scalarviz.base.texts import text
-from scalarviz.errors import GradientError, InputError, Interrupted
+from scalarviz.errors import GradientError, InputError
 from tests.machine import ROOT
 from tests.sessions import advanced
 from tests.wording import refused
@@ -352,28 +352,6 @@ def test_an_error_leaves_the_terminal_clean_and_a_second_bar_can_follow(
     session.branch()
     session.advance(4)
     assert "2 of 4 steps" in tty.words and session.timeline.between == between
-
-
-def test_ctrl_c_leaves_the_terminal_clean(
-    clock: Clock, tty: Tty, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tell = Progress.tell
-
-    def interrupted(self: Progress, done: int, loss: float = 0.0) -> None:
-        tell(self, done, loss)
-        if done > 3:
-            signal.raise_signal(signal.SIGINT)
-
-    monkeypatch.setattr(Progress, "tell", interrupted)
-    clock.each = 1.0
-    session, stdout = xor(), sys.stdout
-    session.timeline.most_steps = lambda: 1
-    with pytest.raises(KeyboardInterrupt):
-        session.advance(20)
-    assert session.step_index == 4 and tty.getvalue().endswith(REMOVED)
-    with pytest.raises(Interrupted):
-        session.network.copy().train(*session.data.training, steps=10**6)
-    assert tty.getvalue().endswith(REMOVED) and sys.stdout is stdout
 
 
 # A terminal of the system.

@@ -136,19 +136,6 @@ def test_it_goes_on_past_the_steps_of_its_scene(served: Served) -> None:
         asked(own, number, "pause")
 
 
-def test_a_hostile_page_is_cut_off_and_the_training_goes_on(served: Served) -> None:
-    for words in ("{", "[]", '{"id": 1}', '{"id": 1, "name": "edit", "args": [1]}', "x" * 300_000):
-        with served.joined(served.token) as client:
-            client.send(words)
-            with pytest.raises(ConnectionClosed):
-                client.recv(timeout=SECONDS)
-    with served.joined("wrong") as client:
-        assert heard(client, "closed")["closed"]
-    with served.joined(served.token) as client:
-        assert asked(client, 1, "open", version=1)["state"]["step"] >= 0
-        assert "refused" in asked(client, 2, "edit", row=10**9, value=0.0)
-
-
 def test_it_ends_by_ctrl_c(served: Served) -> None:
     with served.joined(served.token) as client:
         asked(client, 1, "open", version=1)

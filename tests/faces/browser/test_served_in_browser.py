@@ -107,18 +107,6 @@ def page(browser: Any, served: Served) -> Iterator[Opened]:
     made.close()
 
 
-def test_what_one_does_reaches_the_training(page: Opened) -> None:
-    page.page.click("#play")
-    page.until("scalarviz.state.playing && scalarviz.state.step > 3")
-    page.page.click("#play")
-    page.until("!scalarviz.state.playing")
-    step = page.app("state.step")
-    page.page.click("#on")
-    page.until(f"scalarviz.state.step === {step + 1}")
-    page.app(f"edit({ROW}, 0.75).then(() => null)")
-    page.until(f"scalarviz.state.value[{ROW}] === 0.75 && scalarviz.state.undoable")
-
-
 def test_the_neurons_of_an_operation_come_one_by_one(page: Opened) -> None:
     page.page.select_option("#unit", "neuron")
     for operation, sums in ((1, 0), (2, 1), (2, 2)):

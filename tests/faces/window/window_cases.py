@@ -19,7 +19,6 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -61,7 +60,6 @@ from scalarviz.faces.window.application import application
 from scalarviz.faces.window.main_window import LOOKS, MainWindow
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.charts import Chart
-from scalarviz.scene.layout.camera import CAMERAS
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.visuals.opengl import Smooth
 from scalarviz.stage.background import quick_turns
@@ -70,7 +68,7 @@ from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.stage.stages import Stages
 from tests.additions import test_new_controls
-from tests.faces.controller.fake_stage import GROUNDS, FakeStage
+from tests.faces.controller.fake_stage import FakeStage
 from tests.machine import until
 from tests.sessions import advanced
 
@@ -233,15 +231,6 @@ def case_arrows_go_by_the_unit() -> None:
         assert bench.made["advance"].toolTip() == f"On by one {unit} (→)"
         bench.press(Key.Key_Left)
         assert bench.session.clock.place == (0, 0), unit
-    bench.choose(bench.made["unit"], "step")
-    bench.press(Key.Key_Right, by=Shift)
-    assert bench.session.step_index == 10
-    bench.press(Key.Key_Left, by=Shift)
-    assert bench.session.step_index == 0
-    bench.click(bench.made["advance"])
-    bench.click(bench.made["advance"])
-    bench.click(bench.made["back"])
-    assert bench.session.step_index == 1
 
 
 def case_samples_are_a_unit_where_a_step_has_one() -> None:
@@ -1273,36 +1262,6 @@ def case_rows_for_controls_are_in_the_bar() -> None:
         bench.settle()
         assert session.step_index == 0 and not made["again"].isEnabled()
         bench.close()
-
-
-def case_rows_for_the_picture_are_in_the_menu() -> None:
-    rows: dict[str, tuple[dict[str, Any], Any]] = {
-        "sepia": (THEMES, replace(THEMES["light"], name="sepia")),
-        "below": (CAMERAS, CAMERAS["flat"]),
-    }
-    for name, (table, row) in rows.items():
-        table[name] = row
-    GROUNDS["sepia"] = (0.5, 0.25, 0.25, 1.0)
-    try:
-        bench = Bench()
-        bench.choose(bench.made["theme"], "sepia")
-        view = bench.window.menus.menus["View"]
-        next(each for each in view.actions() if each.text() == "Below\t4").trigger()
-        bench.settle()
-        assert bench.stage.look.theme == "sepia"
-        assert bench.made["theme"].currentText() == "sepia"
-        assert ("look", "below") in bench.stage.asked
-        tick = bench.window.menus.entries["by layer"]
-        for on in (True, False):
-            tick.trigger()
-            bench.settle()
-            assert bench.stage.look.per_layer == tick.isChecked() == on
-        assert bench.pixel() == (128, 64, 64)
-        bench.close()
-    finally:
-        for name, (table, _) in rows.items():
-            del table[name]
-        del GROUNDS["sepia"]
 
 
 def case_closing_ends_every_thread() -> None:
