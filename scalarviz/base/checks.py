@@ -146,10 +146,10 @@ def as_floats(x: object, who: str, *, keep: bool = False, copy: bool = True) -> 
         ) from error
 
 
-def require(condition: object, why: str) -> None:
-    """Raise InputError, with the reason, unless a condition holds."""
+def require(condition: object, why: str, error: Callable[[str], Exception] = InputError) -> None:
+    """Raise an error, with the reason, unless a condition holds."""
     if not condition:
-        raise InputError(why)
+        raise error(why)
 
 
 def refuse_mask(x: object, who: str) -> None:
