@@ -48,14 +48,6 @@ HELD_OUT = 512  # number of random colours for testing
 LEVELS, LARGEST_LEVELS = 16, 128  # per channel
 
 
-def copy(rgb: FloatArray) -> FloatArray:
-    return rgb
-
-
-def invert(rgb: FloatArray) -> FloatArray:
-    return 1.0 - rgb
-
-
 def grey(rgb: FloatArray) -> FloatArray:
     return mix(rgb, [[0.299, 0.587, 0.114]] * 3)
 
@@ -63,11 +55,6 @@ def grey(rgb: FloatArray) -> FloatArray:
 def sepia(rgb: FloatArray) -> FloatArray:
     brown = [[0.393, 0.769, 0.189], [0.349, 0.686, 0.168], [0.272, 0.534, 0.131]]
     return mix(rgb, brown)
-
-
-def swap(rgb: FloatArray) -> FloatArray:
-    """Blue, red and green take the places of red, green and blue."""
-    return rgb[:, [2, 0, 1]]
 
 
 def hue(rgb: FloatArray, angle: float = 90.0) -> FloatArray:
@@ -79,12 +66,12 @@ def hue(rgb: FloatArray, angle: float = 90.0) -> FloatArray:
 
 
 MAPS: dict[str, ColorMap] = {
-    "invert": invert,
+    "invert": lambda rgb: 1.0 - rgb,
     "grey": grey,
     "sepia": sepia,
     "hue": hue,
-    "swap": swap,
-    "copy": copy,
+    "swap": lambda rgb: rgb[:, [2, 0, 1]],  # blue, red, green
+    "copy": lambda rgb: rgb,
 }
 
 

@@ -64,11 +64,6 @@ from scalarviz.files.onnx_names import Names
 # Operators that keep the numbers of a value, and at most change its shape.
 
 
-def identity(at: NodeContext) -> Flow:
-    """Return the input."""
-    return at.flow
-
-
 def cast(at: NodeContext) -> Flow:
     """Cast to a float type: the network's dtype is used instead."""
     at.only("to", 1, *FLOATS)
@@ -857,7 +852,7 @@ OPERATORS: dict[str, Callable[[NodeContext], Flow]] = {
     "Softplus": partial(with_beta, "softplus"),
     "Shrink": shrink,
     "Clip": clip,
-    "Identity": identity,
+    "Identity": lambda at: at.flow,
     "Cast": cast,
     "Dropout": dropout,
     "Flatten": flatten,
