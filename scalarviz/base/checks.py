@@ -494,9 +494,8 @@ def labels_as_rows(targets: object, samples: int, width: int) -> str:
     """Return a remedy for class labels where the loss takes none, or ""."""
     array = np.asarray(targets)
     numbers = array.astype(np.float64).ravel()
-    if width == 1 or not is_one_each(array, samples) or not np.isfinite(numbers).all():
-        return ""
-    if (numbers < 0.0).any() or (numbers % 1.0).any():
+    are_labels = np.isfinite(numbers).all() and not ((numbers < 0.0) | (numbers % 1.0 != 0.0)).any()
+    if width == 1 or not is_one_each(array, samples) or not are_labels:
         return ""
     if numbers.max() >= width:
         return f": class labels up to {numbers.max():g} take as many outputs and one more"

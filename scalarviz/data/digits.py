@@ -14,6 +14,7 @@ import os
 import struct
 import zlib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cache
 from operator import index
 from pathlib import Path
@@ -142,14 +143,12 @@ def table(pictures: Bytes, labels: Bytes, highest: int) -> Pair:
 
 def as_digits(digits: object) -> list[int]:
     """Return the distinct digits in order; raise InputError for anything else."""
-    try:
+    with suppress(TypeError, ValueError):
         found = sorted(
             {int(each) if isinstance(each, str) else index(each) for each in iter(digits)}  # type: ignore[call-overload]  # or it raises
         )
         if found and found[0] >= 0 and found[-1] <= 9:
             return found
-    except (TypeError, ValueError):
-        pass
     raise InputError(f"digits are some of 0 to 9, such as {ALL!r} or [3, 8], not {shorten(digits)}")
 
 

@@ -6,6 +6,7 @@ import ast
 import inspect
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from inspect import Parameter
 from typing import Any
@@ -275,11 +276,9 @@ def checked_row(row: OptimizerRow) -> OptimizerRow:
 def checked_result(row: OptimizerRow, given: Sequence[float], found: Any) -> tuple[float, ...]:
     """Return the numbers of an update as they are; raise InputError for others."""
     wanted = 1 + len(row.slots)
-    try:
+    with suppress(TypeError):
         if isinstance(found, tuple) and len(found) == wanted and all(map(math.isfinite, found)):
             return found
-    except TypeError:
-        pass
     names = ", ".join(["w", *row.slots])
     raise InputError(
         f"{called(row, given)} is {shorten(found)}, and should be a tuple of {wanted} finite "
