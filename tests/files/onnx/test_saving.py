@@ -1,23 +1,29 @@
 """Networks as ONNX files: every layer and activation, readable names, and back again."""
 
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from onnx import helper
 
 import scalarviz as sv
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS
 from scalarviz.core.layers.elementwise_layers import Activation
 from scalarviz.errors import FileError, InputError
 from scalarviz.files.onnx.writing import WRITERS
-from tests.files.onnx.models import batch, floats, graph, node, run, saved, there_and_back
+from tests.files.onnx.models import (
+    batch,
+    floats,
+    graph,
+    node,
+    run,
+    runner,
+    saved,
+    there_and_back,
+)
 from tests.sessions import reloaded
 from tests.wording import refused
 
@@ -183,16 +189,7 @@ def rounded(x: float) -> float:
     return math.fmod(x, 2.0)
 
 
-@pytest.fixture
-def formulas() -> Iterator[None]:
-    """Names of formulas that are free again afterwards."""
-    yield
-    for name in ("softened", "rounded"):
-        ACTIVATIONS.pop(name, None)
-    PARAMETRIC_FORMULAS.pop("curved", None)
-
-
-def test_formulas_of_ones_own_are_written_by_their_source(path: Path, formulas: None) -> None:
+def test_formulas_of_ones_own_are_written_by_their_source(path: Path) -> None:
     sv.activation(softened, softened_derivative)
     own = sv.layer(curved, {"slope": (3,), "bend": ()}, shape=(3, 2, 2))
     layers = [
@@ -205,7 +202,7 @@ def test_formulas_of_ones_own_are_written_by_their_source(path: Path, formulas: 
     np.testing.assert_allclose(run(path, batch(net)), net(batch(net)), rtol=2e-6, atol=2e-6)
 
 
-def test_a_formula_that_is_no_arithmetic_is_refused(path: Path, formulas: None) -> None:
+def test_a_formula_that_is_no_arithmetic_is_refused(path: Path) -> None:
     sv.activation(rounded, always_one, check=False)
     refused(InputError, "'rounded'").by(sv.onnx.save, sv.Network([2, 2], output="rounded"), path)
     assert not path.exists()
@@ -269,9 +266,9 @@ def test_a_network_of_named_inputs_has_them_in_the_file(tmp_path: Path) -> None:
     sv.onnx.save(net, tmp_path / "net.onnx")
     numbers = np.random.default_rng(0).normal(size=(6, 5)).astype(np.float32)
     given = {"output": numbers[:, :4], "input": numbers[:, 4:]}
-    runner = onnxruntime.InferenceSession(tmp_path / "net.onnx")
-    assert [each.name for each in runner.get_inputs()] == ["output", "input"]
-    np.testing.assert_allclose(runner.run(None, given)[0], net(numbers), atol=1e-6)
+    written = runner(tmp_path / "net.onnx")
+    assert [each.name for each in written.get_inputs()] == ["output", "input"]
+    np.testing.assert_allclose(written.run(None, given)[0], net(numbers), atol=1e-6)
     again = sv.onnx.load(tmp_path / "net.onnx")
     assert [*again.input_widths.items()] == [("output", 4), ("input", 1)]
     assert repr(again.layers) == repr(net.layers) and (again(given) == net(numbers)).all()
@@ -341,10 +338,7 @@ def test_the_shape_of_the_input_stays(shape: tuple[int, ...], path: Path) -> Non
     net.save(path.with_suffix(".safetensors"))
     sv.onnx.save(sv.load(path.with_suffix(".safetensors")), path)
     feed = {"x": floats(4, *shape, seed=3)}
-    first, second = (
-        onnxruntime.InferenceSession(p.read_bytes(), providers=["CPUExecutionProvider"])
-        for p in (path.parent / "model.onnx", path)
-    )
+    first, second = map(runner, (path.parent / "model.onnx", path))
     np.testing.assert_allclose(first.run(None, feed)[0], second.run(None, feed)[0], atol=1e-6)
     again = sv.onnx.load(path)
     assert again.names is not None and net.names is not None
