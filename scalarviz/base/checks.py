@@ -195,9 +195,8 @@ def check_call(
     try:
         signature.bind(*args, **kwargs)
     except TypeError as error:
-        who = function.__qualname__
-        if function.__name__ == "__init__":  # the constructor may be inherited
-            who = type(args[0]).__name__
+        is_made = function.__name__ == "__init__"  # by a constructor, which may be inherited
+        who = type(args[0]).__name__ if is_made else function.__qualname__
         known = signature.parameters.values()
         names = [p.name for p in known if p.name != "self" and p.kind != p.VAR_KEYWORD]
         for key in kwargs:

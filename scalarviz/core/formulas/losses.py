@@ -311,9 +311,8 @@ class Loss:
         factor: float = 1.0,
         mean: Mean = "all",
     ) -> None:
-        rows: Mapping[str, LossRow | RowLossRow] = LOSSES
-        if not isinstance(name, str) or name not in LOSSES:
-            rows = {**LOSSES, **ROW_LOSSES}
+        is_plain = isinstance(name, str) and name in LOSSES
+        rows: Mapping[str, LossRow | RowLossRow] = LOSSES if is_plain else {**LOSSES, **ROW_LOSSES}
         self._begin(
             name if isinstance(name, LossRow | RowLossRow) else pick(rows, name, "loss"),
             number(factor, "the factor of a loss", 0.0, open_low=True),

@@ -105,9 +105,8 @@ def checked_array(
         made = found.astype(dtype)
     if not np.isfinite(made).all():
         place = np.unravel_index(np.flatnonzero(~np.isfinite(made))[0], shape)
-        wrong = found[place]
-        if isinstance(numbers, (list, tuple)):  # numpy reads None as NaN
-            wrong = np.array(numbers, object)[place]
+        is_list = isinstance(numbers, (list, tuple))  # numpy reads None as NaN
+        wrong = (np.array(numbers, object) if is_list else found)[place]
         raise NotFiniteError(
             f"{name} takes finite numbers of {dtype}, and was given {wrong} at "
             f"{list(map(int, place))}: {state}"

@@ -202,10 +202,7 @@ def settings_of(
             f"{parameter.name} cannot be a setting of {name!r}: it has a meaning",
         )
         found[parameter.name] = number(parameter.default, parameter.name)
-    given = 0
-    if constants is not None:
-        values = computed(constants, name, 1.0, found)
-        given = len(values)
+    given = 0 if constants is None else len(computed(constants, name, 1.0, found))
     require(
         len(rest) == len(found) + given,
         f"the update of {name!r} takes {len(rest)} numbers after lr, and there are "

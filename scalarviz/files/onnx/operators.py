@@ -638,9 +638,8 @@ def joined(kind: type[TwoBranches], flows: list[Flow], at: NodeContext) -> Flow:
         sizes[0] == sizes[1] and len(a.shape) == len(b.shape),
         f"it joins {shorten(a.shape)} and {shorten(b.shape)}",
     )
-    shape = a.shape
-    if kind is Concatenate:
-        shape = checked((a.shape[0] + b.shape[0], *a.shape[1:]))
+    channels = a.shape[0] + b.shape[0] if kind is Concatenate else a.shape[0]
+    shape = checked((channels, *a.shape[1:]))
     pairs = zip(a.steps, b.steps, strict=False)
     count = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], pairs))
     first, second = [each.steps[count:] or (nothing(each.shape),) for each in (a, b)]
