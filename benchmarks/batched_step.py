@@ -1,7 +1,7 @@
 """Whole training steps on a batch: the cpu engine beside PyTorch and JAX, where they are installed.
 
-    python -m benchmarks.batched_step [rounds]
-    python -m benchmarks.batched_step cpu|torch|jax|jax_loop NETWORK BATCH THREADS
+    python -m benchmarks batched_step [rounds]
+    python -m benchmarks.sides benchmarks.batched_step cpu|torch|jax|jax_loop NETWORK BATCH THREADS
 
 The second prints the median seconds of a step: zero_grad, forward, loss, backward, step. The cpu
 engine takes many steps a call, as it does when it trains; so does jax_loop, while torch and jax
@@ -23,7 +23,7 @@ import numpy as np
 
 from benchmarks.cases import CASES, Case, multiplications, steps_a_call
 from benchmarks.rivals import jax_loop, jax_step, torch_step
-from benchmarks.sides import Options, Side, in_turn, main, median_time, print_beside
+from benchmarks.sides import Options, Side, in_turn, median_time, print_beside
 
 NAMES = {
     "cpu": "cpu engine",
@@ -32,7 +32,6 @@ NAMES = {
     "jax_loop": "JAX, jitted loop",
 }
 Make = Callable[[Case, int, int], Callable[[], object]]
-MODULE = "benchmarks.batched_step"
 
 
 def cpu_step(case: Case, batch: int, threads: int) -> Callable[[], object]:
@@ -103,7 +102,7 @@ def report(options: Options) -> None:
         if not find_spec(package):
             print(f"\n{name} is not installed: pip install {package} compares the cpu engine to it")
     for threads in sorted({1, os.cpu_count() or 1}):
-        product = {"matrix": [MODULE, "matrix", "-", "1", str(threads)]}
+        product = {"matrix": [__name__, "matrix", "-", "1", str(threads)]}
         matrix = in_turn(product, 3, OPENBLAS_NUM_THREADS=str(threads))["matrix"]
         rate = statistics.median(matrix)
         print(f"\nWhole training steps, {threads} threads; matrix product {rate / 1e9:.0f} GFLOP/s")
@@ -115,12 +114,8 @@ def report(options: Options) -> None:
 def compare(name: str, batch: int, threads: int, rate: float, rounds: int) -> None:
     """The sides in turn, a line for each."""
     arguments = [name, str(batch), str(threads)]
-    times = in_turn({side: [MODULE, side, *arguments] for side in installed(threads)}, rounds)
+    times = in_turn({side: [__name__, side, *arguments] for side in installed(threads)}, rounds)
     speed = multiplications(CASES[name].sizes, batch) / statistics.median(times["cpu"])
     print(f"  {name}, batch {batch}")
     share = f"{speed / 1e9:.1f} GFLOP/s, {100 * speed / rate:.0f}% of the matrix product"
     print_beside(NAMES, times, share)
-
-
-if __name__ == "__main__":
-    main(SIDES, report)

@@ -1,7 +1,7 @@
 """A training on one thread and on all, on a quiet machine and beside programs on every core.
 
     python -m benchmarks busy [rounds]
-    python -m benchmarks.busy trained THREADS
+    python -m benchmarks.sides benchmarks.busy trained THREADS
 
 The second prints the mean seconds of a step of 784-128-10, Adam, batch 256, over three seconds.
 """
@@ -18,9 +18,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from benchmarks.sides import Options, in_turn, main
+from benchmarks.sides import Options, in_turn
 
-MODULE = "benchmarks.busy"
 SECONDS = 3.0
 
 
@@ -64,7 +63,7 @@ def report(options: Options) -> None:
     cores = os.cpu_count() or 1
     for programs in (0, cores):
         with busy(programs):
-            sides = {n: [MODULE, "trained", str(n)] for n in (1, cores)}
+            sides = {n: [__name__, "trained", str(n)] for n in (1, cores)}
             times = in_turn({str(n): side for n, side in sides.items()}, options.rounds)
         one, several = statistics.median(times["1"]), statistics.median(times[str(cores)])
         print(
@@ -72,7 +71,3 @@ def report(options: Options) -> None:
             f"{1e3 * one:.2f} ms a step, {cores} threads {1e3 * several:.2f} ms, "
             f"{one / several:.2f} times as fast"
         )
-
-
-if __name__ == "__main__":
-    main(SIDES, report)

@@ -1,7 +1,7 @@
 """What a call costs when each call takes one step of a small network, cpu engine.
 
     python -m benchmarks calls [rounds]
-    python -m benchmarks.calls advance|train_step|evaluate|verbs|operations|steps BATCH
+    python -m benchmarks.sides benchmarks.calls SIDE BATCH
 
 The second prints the median seconds of processor time of a call of `session.advance(1)`, of
 `net.train_step(...)`, of `net(x)`, of forward and backward, of a step by operations, and those of a
@@ -16,12 +16,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from benchmarks.cases import CASES, SMALL
-from benchmarks.sides import Options, in_turn, main, short_spread
+from benchmarks.sides import Options, in_turn, short_spread
 
 if TYPE_CHECKING:
     import scalarviz as sv
 
-MODULE = "benchmarks.calls"
 CASE = CASES["3-16-16-3"]
 BATCHES = (1, 32)
 CALLS = 2_000  # in a row, whose time is divided by their number
@@ -130,10 +129,6 @@ def report(options: Options) -> None:
     )
     for batch in BATCHES:
         print(f"  batch {batch}")
-        sides = {name: [MODULE, name, str(batch)] for name in SIDES}
+        sides = {name: [__name__, name, str(batch)] for name in SIDES}
         for name, seconds in in_turn(sides, options.rounds).items():
             print(f"    {TITLES[name]:31} {short_spread(seconds)}")
-
-
-if __name__ == "__main__":
-    main(SIDES, report)

@@ -1,7 +1,7 @@
 """What conditions cost a training on the cpu engine: processor time of a step, microseconds.
 
-python -m benchmarks.conditions [rounds]
-python -m benchmarks.conditions rgb|64|128
+python -m benchmarks conditions [rounds]
+python -m benchmarks.sides benchmarks.conditions rgb|64|128
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import statistics
 import time
 from functools import partial
 
-from benchmarks.sides import Options, in_turn, main
+from benchmarks.sides import Options, in_turn
 
 CONDITIONS = {
     "none": (),
@@ -55,12 +55,8 @@ def report(options: Options) -> None:
     """Each condition's medians, for each network."""
     print("\nA step with conditions, processor time in microseconds")
     print(f"    {'3-...-3':12}" + "".join(f"{name:>12}" for name in CONDITIONS))
-    programs = {name: ["benchmarks.conditions", name] for name in SIDES}
+    programs = {name: [__name__, name] for name in SIDES}
     for name, found in in_turn(programs, options.rounds).items():
         medians = [statistics.median(each[condition] for each in found) for condition in CONDITIONS]
         sizes = "-".join(map(str, HIDDEN[name]))
         print(f"    {sizes:12}" + "".join(f"{each:12.2f}" for each in medians))
-
-
-if __name__ == "__main__":
-    main(SIDES, report)

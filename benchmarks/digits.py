@@ -1,8 +1,8 @@
 """Digits: seconds until 97% of those held out are told right, and a step beside PyTorch's.
 
-    python -m benchmarks.digits [rounds] [--long]
-    python -m benchmarks.digits learn SEED
-    python -m benchmarks.digits cpu|torch BATCH THREADS
+    python -m benchmarks digits [rounds] [--long]
+    python -m benchmarks.sides benchmarks.digits learn SEED
+    python -m benchmarks.sides benchmarks.digits cpu|torch BATCH THREADS
 
 The network and its training are those of the scene: two convolutions of 8 and 16 kernels, each with
 a pool, and a layer of ten, on pictures of 8 x 8; Adam. `learn` prints seconds, steps and the share
@@ -26,9 +26,8 @@ import numpy as np
 from benchmarks.batched_step import keep_on_cores
 from benchmarks.cases import steps_a_call
 from benchmarks.rivals import step_of_torch
-from benchmarks.sides import Options, answer, in_turn, main, median_time, print_beside
+from benchmarks.sides import Options, answer, in_turn, median_time, print_beside
 
-MODULE = "benchmarks.digits"
 GOAL, LIMIT = 0.97, 20.0  # of the held-out digits, and seconds
 WANTED = {1: 3.0, 64: 1.2}  # times as fast as PyTorch, by batch
 EVERY, MOST = 20, 3000  # steps
@@ -123,7 +122,7 @@ def report(options: Options) -> None:
         print("\nscikit-learn is not installed")
         return
     seeds = range(5 if options.long else 3)
-    found = [answer([MODULE, "learn", str(seed)]) for seed in seeds]
+    found = [answer([__name__, "learn", str(seed)]) for seed in seeds]
     slowest = max(each["seconds"] for each in found)
     enough = all(each["right"] >= GOAL for each in found) and slowest < LIMIT
     print(f"\nDigits of 8 x 8: {GOAL:.0%} of the held-out ones, on all cores")
@@ -144,11 +143,7 @@ def compare(rounds: int) -> None:
     for threads in sorted({1, os.cpu_count() or 1}):
         print(f"\nOne training step on digits, {threads} threads")
         for batch, wanted in WANTED.items():
-            programs = {side: [MODULE, side, str(batch), str(threads)] for side in sides}
+            programs = {side: [__name__, side, str(batch), str(threads)] for side in sides}
             times = in_turn(programs, rounds)
             print(f"  batch {batch}")
             print_beside(NAMES, times, more=f", wanted {wanted:g}")
-
-
-if __name__ == "__main__":
-    main(SIDES, report)

@@ -1,7 +1,7 @@
 """Outputs of a network: `net(x)` of 784-128-10 beside PyTorch and JAX, where they are installed.
 
-    python -m benchmarks.evaluate [rounds]
-    python -m benchmarks.evaluate cpu|torch|jax BATCH THREADS
+    python -m benchmarks evaluate [rounds]
+    python -m benchmarks.sides benchmarks.evaluate cpu|torch|jax BATCH THREADS
 
 The second prints the median seconds of a call. The inputs are float32 on all sides, PyTorch keeps
 nothing for a backward, and JAX is jitted.
@@ -15,9 +15,8 @@ from collections.abc import Callable
 from benchmarks.batched_step import installed, keep_on_cores
 from benchmarks.cases import Case
 from benchmarks.rivals import jax_outputs, torch_outputs
-from benchmarks.sides import Options, Side, in_turn, main, median_time, print_beside
+from benchmarks.sides import Options, Side, in_turn, median_time, print_beside
 
-MODULE = "benchmarks.evaluate"
 CASE = Case([784, 128, 10], "relu", "linear", "SGD", 0.01, (1, 1000))
 NAMES = {"cpu": "cpu engine", "torch": "PyTorch", "jax": "JAX, jitted"}
 
@@ -54,9 +53,5 @@ def report(options: Options) -> None:
         for batch in CASE.batches:
             print(f"  {batch} samples" if batch > 1 else "  1 sample")
             names = [name for name in installed(threads) if name in SIDES]
-            sides = {name: [MODULE, name, str(batch), str(threads)] for name in names}
+            sides = {name: [__name__, name, str(batch), str(threads)] for name in names}
             print_beside(NAMES, in_turn(sides, options.rounds))
-
-
-if __name__ == "__main__":
-    main(SIDES, report)

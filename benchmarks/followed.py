@@ -1,11 +1,12 @@
 """What following costs a training in PyTorch, and how large its record gets.
 
-    python -m benchmarks.followed [rounds] [--long]
-    python -m benchmarks.followed bare|followed|browser|window|blocks PARAMETERS SECONDS
+    python -m benchmarks followed [rounds] [--long]
+    python -m benchmarks.sides benchmarks.followed SIDE PARAMETERS SECONDS
 
-On one thread of PyTorch. The second line prints seconds a step, those of the processor, and of a
-followed training the moments that were kept and the bytes of the record. --long adds 1,000 steps of
-the largest network. A viewer is a process that gives way to others; nobody opens its page.
+On one thread of PyTorch. A side is bare, followed, browser, window or blocks. The second line
+prints seconds a step, those of the processor, and of a followed training the moments that were kept
+and the bytes of the record. --long adds 1,000 steps of the largest network. A viewer is a process
+that gives way to others; nobody opens its page.
 
 Two processes differ by some percent even where they do the same. So what following costs without a
 viewer is measured within one: two trainings take turns, in blocks of half a second, and one of them
@@ -22,10 +23,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from benchmarks.sides import Options, answer, in_turn, main, spread
+from benchmarks.sides import Options, answer, in_turn, spread
 from benchmarks.watched import screen
 
-MODULE = "benchmarks.followed"
 NETWORKS = {10_000: (70, 64), 1_000_000: (700, 64), 25_000_000: (3500, 32)}  # width, batch
 BLOCK, TURNS = 0.5, 80.0  # seconds of a block, and of all of them
 SECONDS, PART = 12.0, 0.25  # of a measurement, of which the first part warms up
@@ -153,7 +153,9 @@ def report(options: Options) -> None:
     """The part of the time that following takes, without a viewer and with one."""
     print("\nA training in PyTorch on one thread, and the same one while it is followed")
     for parameters in NETWORKS:
-        middle, error, each, moments, size = answer([MODULE, "blocks", str(parameters), str(TURNS)])
+        middle, error, each, moments, size = answer(
+            [__name__, "blocks", str(parameters), str(TURNS)]
+        )
         print(
             f"    {parameters:10,} parameters  in blocks  {1e3 * each:8.2f} ms a step;  time "
             f"{middle:.4f} +- {error:.4f};  {moments:,} moments, {size:,} bytes",
@@ -162,7 +164,7 @@ def report(options: Options) -> None:
     with screen() as display:
         for parameters, side in product(NETWORKS, ("browser", "window")):
             words = [str(parameters), str(SECONDS)]
-            sides = {name: [MODULE, name, *words] for name in ("bare", side)}
+            sides = {name: [__name__, name, *words] for name in ("bare", side)}
             found = in_turn(sides, options.rounds, DISPLAY=display, OMP_NUM_THREADS="1")
             alone = statistics.median(each[0] for each in found["bare"])
             pairs = [*zip(found["bare"], found[side], strict=True)]
@@ -175,12 +177,8 @@ def report(options: Options) -> None:
                 flush=True,
             )
     if options.long:
-        seconds, share, moments, whole, size = answer([MODULE, "long", "1000"])
+        seconds, share, moments, whole, size = answer([__name__, "long", "1000"])
         print(
             f"    1,000 steps of the largest: {seconds:.0f} s, {share:.2%} of them for following, "
             f"{moments:,} moments, {whole} whole ones, {size:,} bytes (at most 200,000,000)"
         )
-
-
-if __name__ == "__main__":
-    main(SIDES, report)

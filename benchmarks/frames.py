@@ -1,7 +1,7 @@
 """How long a frame of the cubes takes, beside vispy's InstancedMesh, and how long until the first.
 
-    python -m benchmarks.frames [rounds]
-    python -m benchmarks.frames frames|first
+    python -m benchmarks frames [rounds]
+    python -m benchmarks.sides benchmarks.frames frames|first
 
 A frame has new numbers for every cube, colors and sizes: they are uploaded, drawn at 1280x800 and
 waited for. The second line prints the seconds of each frame, or of a whole process that makes the
@@ -17,13 +17,12 @@ import time
 
 import numpy as np
 
-from benchmarks.sides import Options, in_turn, main, seconds_of
+from benchmarks.sides import Options, in_turn, seconds_of
 from tests.studio import place
 
 WIDTH, HEIGHT = 1280, 800
 PLATES = {"10 thousand": (100, 100), "1 million": (1000, 1000), "16 million": (4096, 4096)}
 REPEATS = 5
-MODULE = "benchmarks.frames"
 FIRST = (
     "import scalarviz as sv; from scalarviz import data\n"
     "net = sv.Network([3, 8, 3], 'tanh', 'sigmoid', seed=0)\n"
@@ -132,7 +131,7 @@ SIDES = {"frames": frames, "first": first}
 def report(options: Options) -> None:
     """Milliseconds a frame, and the ratios that count."""
     print(f"\nFrames of {WIDTH}x{HEIGHT} with new numbers for every cube; software rendering")
-    found = in_turn({name: [MODULE, name] for name in SIDES}, options.rounds)
+    found = in_turn({name: [__name__, name] for name in SIDES}, options.rounds)
     medians = {
         name: statistics.median(x for each in found["frames"] for x in each[name])
         for name in found["frames"][0]
@@ -147,7 +146,3 @@ def report(options: Options) -> None:
     print(f"    16 million take {growth:.2f} times as long as 10 thousand (3.5, aim 2.5)")
     seconds = statistics.median(found["first"])
     print(f"    to the first picture, a whole process: {seconds:.2f} s (asked for: under 2)")
-
-
-if __name__ == "__main__":
-    main(SIDES, report)

@@ -1,7 +1,7 @@
 """How the time of a training step of the cpu engine grows with the batch, and with the width.
 
-    python -m benchmarks.growth [rounds] [file.png]
-    python -m benchmarks.growth batch|width
+    python -m benchmarks growth [rounds] [file.png]
+    python -m benchmarks.sides benchmarks.growth batch|width
 
 The first prints tables and draws them, into growth.png if no other file is named; the second prints
 the median seconds of a step at every size, one process for a whole curve. The slope is that
@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.cases import multiplications
 from benchmarks.growth_plot import Panel, draw
-from benchmarks.sides import Options, in_turn, main, median_time, seconds_of
+from benchmarks.sides import Options, in_turn, median_time, seconds_of
 
 CALL = 0.02  # seconds that a call of many steps takes, so that the call itself does not count
 BATCH = 256  # where the width grows
@@ -81,7 +81,7 @@ SIDES = {name: partial(seconds_at_sizes, curve) for name, curve in CURVES.items(
 
 def report(options: Options) -> None:
     """Two tables and a plot."""
-    times = in_turn({name: ["benchmarks.growth", name] for name in CURVES}, options.rounds)
+    times = in_turn({name: [__name__, name] for name in CURVES}, options.rounds)
     print("\nGrowth of a training step, cpu engine on all cores, leaky_relu, Adam")
     for name, curve in CURVES.items():
         medians = [statistics.median(found) for found in zip(*times[name], strict=True)]
@@ -103,7 +103,3 @@ def print_table(name: str, curve: Curve, medians: Sequence[float]) -> None:
         if i:
             slope = f"{math.log(seconds / medians[i - 1], size / curve.sizes[i - 1]):.2f}"
         print(f"    {size:7,}  {1e6 * seconds:11,.1f}  {slope:>5}  {speed:7.1f}")
-
-
-if __name__ == "__main__":
-    main(SIDES, report)

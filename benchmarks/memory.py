@@ -1,9 +1,9 @@
 """How much memory a training of the cpu engine takes, and that it does not grow.
 
-    python -m benchmarks.memory
-    python -m benchmarks.memory peak WIDTH BATCH
-    python -m benchmarks.memory network|session
-    python -m benchmarks.memory making
+    python -m benchmarks memory
+    python -m benchmarks.sides benchmarks.memory peak WIDTH BATCH
+    python -m benchmarks.sides benchmarks.memory network|session
+    python -m benchmarks.sides benchmarks.memory making
 
 The second prints parameters and the most bytes in use at a time, as tracemalloc counts them (it
 sees every array): while the network is made and takes its first steps, and while it takes more. The
@@ -21,9 +21,8 @@ import tracemalloc
 
 import numpy as np
 
-from benchmarks.sides import Options, answer, main
+from benchmarks.sides import Options, answer
 
-MODULE = "benchmarks.memory"
 WIDTHS = (256, 1024)
 BATCHES = (4096, 65536)
 STEPS = 10_000
@@ -116,28 +115,24 @@ SIDES = {"peak": peak, "network": network_grows, "session": session_grows, "maki
 def report(options: Options) -> None:
     """Bytes per parameter and per sample, and before and after many steps."""
     print("\nMemory of a training, cpu engine, float32, Adam")
-    low, high = [answer([MODULE, "peak", str(width), "1"]) for width in WIDTHS]
+    low, high = [answer([__name__, "peak", str(width), "1"]) for width in WIDTHS]
     first, later = [(b - a) / (high[0] - low[0]) for a, b in zip(low[1:], high[1:], strict=True)]
     print(f"    {later:6.1f} bytes a parameter (value, gradient, two moments: 16)", end="; ")
     print(f"{first:.1f} while the network is made")
-    low, high = [answer([MODULE, "peak", "64", str(batch)]) for batch in BATCHES]
+    low, high = [answer([__name__, "peak", "64", str(batch)]) for batch in BATCHES]
     later = (high[2] - low[2]) / (BATCHES[1] - BATCHES[0])
     print(f"    {later:6.1f} bytes a sample (12 inputs and 3 targets: 60)")
-    made = [answer([MODULE, "making"]) for _ in range(options.rounds)]
+    made = [answer([__name__, "making"]) for _ in range(options.rounds)]
     count, seconds, own, most = (statistics.median(each) for each in zip(*made, strict=True))
     print(
         f"    a network of {count:,.0f} parameters is made in {seconds:.2f} s of processor time; "
         f"{own / count:.1f} bytes a parameter, {(most - own) / 2**20:.1f} MiB more while it is made"
     )
     for side in ("network", "session"):
-        found = answer([MODULE, side])
+        found = answer([__name__, side])
         grown = (found[-1] - found[0]) / 2**20
         budget = f", keyframes {BUDGET / 2**20:.0f} MiB at most" if side == "session" else ""
         print(
             f"    {side}: {found[0] / 2**20:.1f} MiB after {EVERY:,} steps, {grown:+.1f} MiB "
             f"after {STEPS:,} more{budget}"
         )
-
-
-if __name__ == "__main__":
-    main(SIDES, report)

@@ -1,7 +1,7 @@
 """A GPT in scalars: one training step on a name, by a plain class, by Value, and compiled.
 
-    python -m benchmarks.microgpt
-    python -m benchmarks.microgpt plain|value|compiled STEPS
+    python -m benchmarks microgpt
+    python -m benchmarks.sides benchmarks.microgpt plain|value|compiled STEPS
 
 The file is docs/guide/microgpt.py: 4,192 numbers, Adam. Processor time, the least of STEPS steps
 on one name, as a machine is shared; a ratio is that of medians over the rounds.
@@ -16,11 +16,10 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from benchmarks.sides import Options, in_turn, main
+from benchmarks.sides import Options, in_turn
 
 NAME = "tarn"
 STEPS = {"plain": 5, "value": 5, "compiled": 300}
-MODULE = "benchmarks.microgpt"
 FOLDER = Path(__file__).parents[1] / "docs" / "guide"
 
 
@@ -61,13 +60,9 @@ SIDES = {side: partial(milliseconds, side) for side in STEPS}
 def report(options: Options) -> None:
     """Milliseconds a step, and how many times as fast as the plain class."""
     print(f"\nA GPT of 4,192 scalars, a step on {NAME!r}: milliseconds, times as fast")
-    programs = {side: [MODULE, side, str(steps)] for side, steps in STEPS.items()}
+    programs = {side: [__name__, side, str(steps)] for side, steps in STEPS.items()}
     taken = {
         side: statistics.median(each) for side, each in in_turn(programs, options.rounds).items()
     }
     for side, each in taken.items():
         print(f"    {side:8} {each:8.2f} {taken['plain'] / each:8.1f}")
-
-
-if __name__ == "__main__":
-    main(SIDES, report)

@@ -1,7 +1,7 @@
 """How alive a training is in a notebook: a real JupyterLab, a real browser, no GPU.
 
-    python -m benchmarks.notebook [rounds]
-    python -m benchmarks.notebook page
+    python -m benchmarks notebook [rounds]
+    python -m benchmarks.sides benchmarks.notebook page
 
 The kernel imports the scalarviz that is installed, or the one that PYTHONPATH names. It shows the
 page of the scene rgb in 800x500. Measured are the milliseconds from a click on a button to the
@@ -19,10 +19,9 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from benchmarks.sides import Options, in_turn, main, spread
+from benchmarks.sides import Options, in_turn, spread
 from tests.faces.notebook.lab import PATIENCE, Page, lack, serving, until
 
-MODULE = "benchmarks.notebook"
 SECONDS = 4.0
 CLICKS = 15
 RATES = (
@@ -155,13 +154,9 @@ def report(options: Options) -> None:
     print("\nA training of 800x500 in JupyterLab and Chromium; software rendering")
     if why := lack():
         return print(f"    left out: {why}")
-    rounds = in_turn({"page": [MODULE, "page"]}, options.rounds)["page"]
+    rounds = in_turn({"page": [__name__, "page"]}, options.rounds)["page"]
     values = {name: [value for one in rounds for value in one[name]] for name in rounds[0]}
     for name in RATES:
         print(f"    {name:38} {spread(values[name], 'pictures a second', 1, 1)}")
     print(f"    {ANSWER:38} {spread(values[ANSWER], digits=0)}")
     return None
-
-
-if __name__ == "__main__":
-    main(SIDES, report)

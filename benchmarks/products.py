@@ -1,7 +1,7 @@
 """The three matrix products of a wide layer beside numpy's, for layers of 64 to 2,048 neurons.
 
-    python -m benchmarks.products [rounds]
-    python -m benchmarks.products ours|numpy WIDTH SAMPLES
+    python -m benchmarks products [rounds]
+    python -m benchmarks.sides benchmarks.products ours|numpy WIDTH SAMPLES
 
 The second prints the billions of operations a second, on one core in float32, of forward, of the
 gradient of the weights, and of that of the inputs. The cpu engine takes 128 samples at a time,
@@ -15,13 +15,12 @@ import types
 
 import numpy as np
 
-from benchmarks.sides import Options, in_turn, main, median_time
+from benchmarks.sides import Options, in_turn, median_time
 from scalarviz.engines.codegen.kernel_source import versions
 from scalarviz.engines.codegen.kernel_units import HEAD, UnitWriter, joined
 from scalarviz.engines.cpu import wide_products
 from scalarviz.engines.cpu.products import LONGEST, TILE
 
-MODULE = "benchmarks.products"
 NAMES = "forward", "weights", "inputs"
 WIDTHS = 64, 128, 256, 512, 1024, 2048
 SAMPLES = 256
@@ -82,18 +81,17 @@ def numpys(width: str, samples: str) -> list[float]:
     return [2 * s * s * count / median_time(call, least_seconds=0.3) for call in calls]
 
 
+SIDES = {"ours": ours, "numpy": numpys}
+
+
 def report(chosen: Options) -> None:
     """GF/s of both, and their ratio."""
     print(f"{SAMPLES} samples, GF/s of the engine / of numpy (ratio): {', '.join(NAMES)}")
     for width in WIDTHS:
-        sides = {name: (MODULE, name, str(width), str(SAMPLES)) for name in ("ours", "numpy")}
+        sides = {name: (__name__, name, str(width), str(SAMPLES)) for name in SIDES}
         found = in_turn(sides, chosen.rounds, OPENBLAS_NUM_THREADS="1")
         cells = []
         for k in range(len(NAMES)):
             here, there = (statistics.median(row[k] for row in found[name]) / 1e9 for name in sides)
             cells.append(f"{here:6.0f} / {there:4.0f} ({here / there:4.2f})")
         print(f"{width:5}", *cells, sep="  ")
-
-
-if __name__ == "__main__":
-    main({"ours": ours, "numpy": numpys}, report)

@@ -1,7 +1,7 @@
 """1,000 networks that learn XNOR, trained together by `sv.replicate`, and one after the other.
 
-    python -m benchmarks.replicas [rounds] [--long]
-    python -m benchmarks.replicas together|singly|success STEPS
+    python -m benchmarks replicas [rounds] [--long]
+    python -m benchmarks.sides benchmarks.replicas together|singly|success STEPS
 
 The networks are those of an array language: 2-8-8-1, a ReLU whose derivative at 0 is 1, float64,
 1,000 steps on all four corners. Of the networks one after the other only a few are trained, and the
@@ -16,14 +16,13 @@ import time
 
 import numpy as np
 
-from benchmarks.sides import Options, answer, in_turn, main
+from benchmarks.sides import Options, answer, in_turn
 
 NETWORKS = 1000
 STEPS = 1000
 SINGLE_CALLS = 20_000
 BOUNDS = (0.5, 0.25, 0.1)
 MEASURED = {1000: (0.96, 0.85, 0.68), 10_000: (0.986, 0.986, 0.986)}  # elsewhere, other seeds
-MODULE = "benchmarks.replicas"
 
 
 def session(seed: int):
@@ -84,7 +83,7 @@ SIDES = {"together": together, "singly": singly, "success": success}
 def report(options: Options) -> None:
     """The ratio, and how many learn it."""
     print(f"\n{NETWORKS:,} networks 2-8-8-1, XNOR, {STEPS:,} steps each, float64")
-    times = in_turn({side: [MODULE, side] for side in ("together", "singly")}, options.rounds)
+    times = in_turn({side: [__name__, side] for side in ("together", "singly")}, options.rounds)
     making, training = map(statistics.median, zip(*times["together"], strict=True))
     single = statistics.median(times["singly"])
     print(f"    one after the other    {single:7.2f} s, scaled from {SINGLE_CALLS:,} calls")
@@ -94,11 +93,7 @@ def report(options: Options) -> None:
     print(f"    both                   {both:7.2f} s, 1/{single / both:.1f} of that")
     print("    (asked for: at least 50 times faster, made in less time than trained)")
     for steps in MEASURED if options.long else [STEPS]:
-        shares = answer([MODULE, "success", str(steps)])
+        shares = answer([__name__, "success", str(steps)])
         print(f"  after {steps:,} steps, share of networks whose largest error is")
         for bound, share, known in zip(BOUNDS, shares, MEASURED[steps], strict=True):
             print(f"    below {bound:<4}  {100 * share:5.1f}%  (a prototype: {100 * known:.1f}%)")
-
-
-if __name__ == "__main__":
-    main(SIDES, report)

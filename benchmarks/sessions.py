@@ -1,7 +1,7 @@
 """How long a session takes to go back one step in a long run, on the cpu engine.
 
-    python -m benchmarks.sessions [rounds] [--long]
-    python -m benchmarks.sessions rgb|texture STEPS
+    python -m benchmarks sessions [rounds] [--long]
+    python -m benchmarks.sides benchmarks.sessions rgb|texture STEPS
 
 The second prints the seconds of the run and those of every `back(1)`: from the end, from the
 middle, and from places all over the run, three times in a row at each. --long trains the texture
@@ -16,13 +16,12 @@ from functools import partial
 import numpy as np
 
 from benchmarks.cases import texture_session
-from benchmarks.sides import Options, in_turn, main, seconds_of
+from benchmarks.sides import Options, in_turn, seconds_of
 
 PLACES = 10  # beside the end and the middle
 IN_A_ROW = 3
 LONG = 100_000
 STEPS = {"rgb": LONG, "texture": 5_000}
-MODULE = "benchmarks.sessions"
 
 
 def rgb():
@@ -63,7 +62,7 @@ def report(options: Options) -> None:
     """The median and the worst of all steps back."""
     print("\nGoing back one step (asked for: under 100 ms)")
     steps = {name: LONG if options.long else count for name, count in STEPS.items()}
-    sides = {name: [MODULE, name, str(count)] for name, count in steps.items()}
+    sides = {name: [__name__, name, str(count)] for name, count in steps.items()}
     for name, found in in_turn(sides, options.rounds).items():
         run = statistics.median(each["run"] for each in found)
         back = [1e3 * seconds for each in found for seconds in each["back"]]
@@ -73,7 +72,3 @@ def report(options: Options) -> None:
             f"{statistics.median(back):6.2f} ms, at most {max(back):6.2f} ms; "
             f"at the end {statistics.median(at_end):6.2f} ms"
         )
-
-
-if __name__ == "__main__":
-    main(SIDES, report)

@@ -1,8 +1,8 @@
 """Pictures a second of the texture scene: by a fragment shader, and by the cpu engine.
 
-    python -m benchmarks.shader
-    python -m benchmarks.shader shader 256
-    python -m benchmarks.shader cpu 256
+    python -m benchmarks shader
+    python -m benchmarks.sides benchmarks.shader shader 256
+    python -m benchmarks.sides benchmarks.shader cpu 256
 
 A picture is the network of the texture scene, 12-64-64-64-64-3, evaluated at the centres of all
 pixels, from the arrays of points to that of colours. The parameters change before each picture.
@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.cases import texture_session
-from benchmarks.sides import Options, in_turn, main, spread
+from benchmarks.sides import Options, in_turn, spread
 
 SIDES_OF_PICTURES = 256, 1024  # pixels along a side
 LEAST = 2.5  # seconds that a side is measured
@@ -71,7 +71,7 @@ def report(options: Options) -> None:
     """Pictures a second of both, and the largest error relative to float64."""
     print("\nTexture scene, pictures a second by a fragment shader and by the cpu engine")
     for side in SIDES_OF_PICTURES:
-        programs = {name: ["benchmarks.shader", name, str(side)] for name in SIDES}
+        programs = {name: [__name__, name, str(side)] for name in SIDES}
         found = in_turn(programs, options.rounds)
         if side == SIDES_OF_PICTURES[0]:
             print(f"    the shader is computed by {found['shader'][0]['renderer']}")
@@ -82,7 +82,3 @@ def report(options: Options) -> None:
                 f"    {side:4} x {side:<4} {name:6} {spread(rates, 'a second', 1)}, "
                 f"relative error {error:.1e}"
             )
-
-
-if __name__ == "__main__":
-    main(SIDES, report)

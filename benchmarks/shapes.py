@@ -1,7 +1,7 @@
 """Fifty networks of random shapes, trained by the cpu engine beside eager PyTorch.
 
     python -m benchmarks shapes [rounds]
-    python -m benchmarks.shapes cpu|torch THREADS
+    python -m benchmarks.sides benchmarks.shapes cpu|torch THREADS
 
 The second prints the median seconds of a step of each. Layers have 8 to 2,048 neurons, one to three
 of them hidden, and batches 1 to 1,024 samples, each as often small as large.
@@ -19,9 +19,8 @@ import numpy as np
 from benchmarks.batched_step import Make, cpu_step, keep_on_cores, steps_of
 from benchmarks.cases import Case, multiplications
 from benchmarks.rivals import torch_step
-from benchmarks.sides import Options, Side, in_turn, main, median_time
+from benchmarks.sides import Options, Side, in_turn, median_time
 
-MODULE = "benchmarks.shapes"
 COUNT, SEED = 50, 41
 MOST = 3e9  # multiplications of a step
 
@@ -62,7 +61,7 @@ def report(options: Options) -> None:
         print("\nPyTorch is not installed: pip install torch compares the cpu engine to it")
         return
     for threads in sorted({1, os.cpu_count() or 1}):
-        times = in_turn({name: [MODULE, name, str(threads)] for name in SIDES}, options.rounds)
+        times = in_turn({name: [__name__, name, str(threads)] for name in SIDES}, options.rounds)
         ours, theirs = [np.median(times[name], axis=0) for name in ("cpu", "torch")]
         ratios = theirs / ours
         print(
@@ -76,7 +75,3 @@ def report(options: Options) -> None:
                 f"    {'-'.join(map(str, case.sizes)):26} batch {batch:5} {case.activation:5} "
                 f"{case.optimizer:5} {1e3 * ours[i]:9.3f} ms, {ratios[i]:.2f}"
             )
-
-
-if __name__ == "__main__":
-    main(SIDES, report)

@@ -3,8 +3,8 @@
 A machine is shared and noisy, so a time by itself says little: what counts is the ratio of medians
 of programs that took turns.
 
-Every module of this folder is a program in two ways: `python -m benchmarks.MODULE` prints the
-whole report, `python -m benchmarks.MODULE SIDE ...` what one side gave, as JSON.
+`python -m benchmarks MODULE` prints the whole report of a module of this folder, and
+`python -m benchmarks.sides benchmarks.MODULE SIDE ...` what one side gave, as JSON.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 
@@ -31,7 +32,6 @@ class Options:
 
 
 Side = Callable[..., object]
-Report = Callable[[Options], None]
 
 
 def options(words: Sequence[str]) -> Options:
@@ -47,17 +47,6 @@ def options(words: Sequence[str]) -> Options:
         else:
             sys.exit(f"{word!r} is none of [rounds] [--long] [file.png]: leave it out")
     return Options(**chosen)
-
-
-def main(sides: Mapping[str, Side], report: Report) -> None:
-    """Run the side that the command line names, and print what it gives; or else the report."""
-    words = sys.argv[1:]
-    if words and words[0] in sides:
-        print(json.dumps(sides[words[0]](*words[1:])))
-    else:
-        chosen = options(words)
-        print(heading(chosen))
-        report(chosen)
 
 
 def heading(chosen: Options) -> str:
@@ -80,15 +69,15 @@ def in_turn(
 
 
 def answer(arguments: Sequence[str], **environment: str) -> Any:
-    """Run one program, `python -m MODULE SIDE ...`: what it printed."""
+    """Run one program, the words MODULE SIDE ...: what it printed."""
     done = subprocess.run(
-        [sys.executable, "-m", *arguments],
+        [sys.executable, "-m", "benchmarks.sides", *arguments],
         capture_output=True,
         text=True,
         env=os.environ | environment,
     )
     if done.returncode:
-        sys.exit(f"python -m {' '.join(arguments)} failed:\n{done.stderr}")
+        sys.exit(f"{' '.join(arguments)} failed:\n{done.stderr}")
     return json.loads(done.stdout)
 
 
@@ -149,3 +138,8 @@ def machine() -> str:
         f"{processor}, {os.cpu_count()} cores, {platform.system()}, "
         f"Python {platform.python_version()}"
     )
+
+
+if __name__ == "__main__":
+    module, side, *arguments = sys.argv[1:]
+    print(json.dumps(import_module(module).SIDES[side](*arguments)))

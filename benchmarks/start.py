@@ -1,8 +1,8 @@
 """How long `import scalarviz`, first steps and a first picture take, from nothing.
 
     python -m benchmarks start [rounds]
-    python -m benchmarks.start import|python_step|cpu_step|train|expression|replicas|picture
-    python -m benchmarks.start wall import|python_step|python
+    python -m benchmarks.sides benchmarks.start SIDE
+    python -m benchmarks.sides benchmarks.start wall import|python_step|python
 
 The second prints the seconds of processor time of two processes, one after the other, with their
 children: from an empty folder of kernels, and from the folder that the first one left. Processor
@@ -20,9 +20,8 @@ import tempfile
 from collections.abc import Sequence
 from functools import partial
 
-from benchmarks.sides import Options, answer, in_turn, main, seconds_of, spread
+from benchmarks.sides import Options, answer, in_turn, seconds_of, spread
 
-MODULE = "benchmarks.start"
 RGB = (
     "import scalarviz as sv; net = sv.Network([3, 8, 3], 'tanh', 'sigmoid'); "
     "s = sv.Session(net, sv.data.Rgb('invert'), 'mse', sv.SGD(0.5), batch=8, engine={engine!r}); "
@@ -98,7 +97,7 @@ SIDES = {"wall": whole_process} | {name: partial(from_empty_and_warm, name) for 
 def report(options: Options) -> None:
     """Whole processes, then the processor time of first steps and of a first picture."""
     print("\nFrom nothing, whole processes")
-    times = in_turn({name: [MODULE, "wall", name] for name in WALL}, options.rounds)
+    times = in_turn({name: [__name__, "wall", name] for name in WALL}, options.rounds)
     for name, seconds in times.items():
         print(f"    {name:12} {spread(seconds)}")
     alone = statistics.median(times["python"])
@@ -106,9 +105,5 @@ def report(options: Options) -> None:
     print(f"    import scalarviz costs {1e3 * cost:.0f} ms (asked for: under 300)")
     print("\nFrom nothing, seconds of processor time with children: empty folder of kernels, warm")
     for name, title in TITLES.items():
-        empty, warm = answer([MODULE, name])
+        empty, warm = answer([__name__, name])
         print(f"    {title:40} {empty:7.2f} {warm:7.2f}", flush=True)
-
-
-if __name__ == "__main__":
-    main(SIDES, report)

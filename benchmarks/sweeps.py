@@ -1,10 +1,10 @@
 """Sweeps: five shapes, fifty seeds each, beside JAX and PyTorch; on a cluster; 10,000 networks.
 
     python -m benchmarks sweeps [rounds] [--long]
-    python -m benchmarks.sweeps ours|replicas|jax|torch xor|rgb
-    python -m benchmarks.sweeps cluster STEPS
-    python -m benchmarks.sweeps many|opening|live
-    python -m benchmarks.sweeps pictures cubes|maps|losses
+    python -m benchmarks.sides benchmarks.sweeps ours|replicas|jax|torch xor|rgb
+    python -m benchmarks.sides benchmarks.sweeps cluster STEPS
+    python -m benchmarks.sides benchmarks.sweeps many|opening|live
+    python -m benchmarks.sides benchmarks.sweeps pictures cubes|maps|losses
 
 The networks have one hidden layer of 2 to 20 neurons, tanh, then sigmoid, and take 2,000 steps of
 SGD on all samples, in float32. JAX trains the seeds of a shape together by `vmap`, all steps in one
@@ -27,10 +27,9 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from benchmarks.sides import Options, answer, in_turn, main, seconds_of
+from benchmarks.sides import Options, answer, in_turn, seconds_of
 from benchmarks.watched import screen
 
-MODULE = "benchmarks.sweeps"
 WIDTHS = 2, 4, 8, 12, 20
 SEEDS = 50
 STEPS = 2000
@@ -265,9 +264,9 @@ def report(options: Options) -> None:
     there = ["ours", "replicas", *(name for name in ("jax", "torch") if find_spec(name))]
     for case in CASES:
         print(f"\n{case}: {len(WIDTHS)} shapes, {SEEDS} seeds each, {STEPS:,} steps of all samples")
-        times = in_turn({side: [MODULE, side, case] for side in there}, options.rounds)
+        times = in_turn({side: [__name__, side, case] for side in there}, options.rounds)
         with tempfile.TemporaryDirectory() as empty:
-            cold = answer([MODULE, "ours", case], SCALARVIZ_CACHE_DIR=empty)[0]
+            cold = answer([__name__, "ours", case], SCALARVIZ_CACHE_DIR=empty)[0]
         names = {
             "ours": "sv.sweep, kernels compiled before", "jax": "JAX, vmap over seeds",
             "torch": "PyTorch, scaled", "replicas": "sv.replicate, the same",
@@ -281,14 +280,14 @@ def report(options: Options) -> None:
         print(f"    sv.sweep, kernels compiled in it    first {cold:7.2f} s")
     if find_spec("distributed"):
         for steps in (20_000, 60_000) if options.long else (20_000,):
-            rounds = [answer([MODULE, "cluster", str(steps)]) for _ in range(options.rounds)]
+            rounds = [answer([__name__, "cluster", str(steps)]) for _ in range(options.rounds)]
             here, there_ = map(statistics.median, zip(*rounds, strict=True))
             print(
                 f"\n6 settings of 100 networks, {steps:,} steps: here {here:.2f} s, on a Dask "
                 f"cluster of this machine {there_:.2f} s, {there_ / here:.2f} of that "
                 "(asked for: 1.1)"
             )
-    seconds, megabytes = answer([MODULE, "many"])
+    seconds, megabytes = answer([__name__, "many"])
     print(f"\n10,000 networks 2-h-1, {STEPS:,} steps: {seconds:.1f} s, {megabytes:.0f} MB more")
     report_seen(options)
 
@@ -296,8 +295,8 @@ def report(options: Options) -> None:
 def report_seen(options: Options) -> None:
     """The window of a hundred networks, and pictures of 400 that train."""
     with screen() as display:
-        answer([MODULE, "opening"], DISPLAY=display)  # compiles what is not in the cache
-        found = [answer([MODULE, "opening"], DISPLAY=display) for _ in range(options.rounds)]
+        answer([__name__, "opening"], DISPLAY=display)  # compiles what is not in the cache
+        found = [answer([__name__, "opening"], DISPLAY=display) for _ in range(options.rounds)]
         whole, processor = zip(*found, strict=True)
         print(
             f"\nA hundred networks of xor are seen {statistics.median(whole):.2f} s "
@@ -305,21 +304,18 @@ def report_seen(options: Options) -> None:
             f"{statistics.median(processor):.2f} s of processor time (asked for: 2 s)"
         )
         whole, processor = zip(
-            *[answer([MODULE, "live"], DISPLAY=display) for _ in range(options.rounds)], strict=True
+            *[answer([__name__, "live"], DISPLAY=display) for _ in range(options.rounds)],
+            strict=True,
         )
         print(
             f"10,000 networks of xor are seen live, {STEPS:,} steps of each: {min(whole):.1f} to "
             f"{max(whole):.1f} s from the command to the last one trained, "
             f"{statistics.median(processor):.1f} s of processor time"
         )
-    kinds = {kind: [MODULE, "pictures", kind] for kind in ("cubes", "maps", "losses")}
+    kinds = {kind: [__name__, "pictures", kind] for kind in ("cubes", "maps", "losses")}
     for kind, times in in_turn(kinds, options.rounds).items():
         seconds, processor = np.median(times, axis=0)
         print(
             f"    400 networks that train as {kind:6}  {1 / seconds:5.1f} pictures a second, "
             f"{1e3 * processor:5.1f} ms of processor time for each (asked for: 10 a second)"
         )
-
-
-if __name__ == "__main__":
-    main(SIDES, report)

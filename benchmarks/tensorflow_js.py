@@ -21,7 +21,7 @@ from typing import Any
 
 import scalarviz.pages
 from benchmarks.page import session_of
-from benchmarks.sides import Options, answer, main, short_spread
+from benchmarks.sides import Options, answer, short_spread
 
 PACKAGES = "@tensorflow/tfjs@4.22.0", "@tensorflow/tfjs-backend-wasm@4.22.0"
 BACKENDS = "wasm", "cpu", "webgl"
@@ -155,7 +155,3 @@ def print_case(title: str, seconds: Mapping[str, list[float]]) -> None:
         times = statistics.median(found) / ours
         beside = "" if side == "page" else f", {times:.2f} times the page's"
         print(f"        {side:20} {short_spread(found)}{beside}")
-
-
-if __name__ == "__main__":
-    main({}, report)

@@ -1,7 +1,7 @@
 """How well a network learns a picture: PSNR after 1,000 and after 5,000 steps.
 
-    python -m benchmarks.texture [--long]
-    python -m benchmarks.texture psnr SEED
+    python -m benchmarks texture [--long]
+    python -m benchmarks.sides benchmarks.texture psnr SEED
 
 The picture is `astronaut` of scikit-image, reduced to 256 x 256 by averages; without scikit-image,
 the built-in landscape. Its numbers are sRGB, 8 bits / 255; PSNR is measured at the middles of all
@@ -14,7 +14,7 @@ import statistics
 from importlib.util import find_spec
 
 from benchmarks.cases import texture_session
-from benchmarks.sides import Options, answer, main, seconds_of
+from benchmarks.sides import Options, answer, seconds_of
 
 MEASURED = {1000: 19.3, 5000: 21.0}  # decibels of the astronaut, by a prototype, seed 0
 SIZE = 256
@@ -55,7 +55,7 @@ def report(options: Options) -> None:
     name = "astronaut" if there else "landscape (pip install scikit-image has the astronaut)"
     print(f"\nTexture, {name}, {SIZE} x {SIZE}, sRGB, PSNR at the middles of the pixels")
     seeds = range(3 if options.long else 2)
-    found = [answer(["benchmarks.texture", "psnr", str(seed)]) for seed in seeds]
+    found = [answer([__name__, "psnr", str(seed)]) for seed in seeds]
     for i, (steps, known) in enumerate(MEASURED.items()):
         decibels = [each["decibels"][i] for each in found]
         seconds = statistics.median(each["seconds"][i] for each in found)
@@ -64,7 +64,3 @@ def report(options: Options) -> None:
             f"    {steps:5,} steps  {statistics.mean(decibels):.2f} dB{beside}, by seed "
             f"{', '.join(f'{each:.2f}' for each in decibels)}; {seconds:.1f} s"
         )
-
-
-if __name__ == "__main__":
-    main(SIDES, report)

@@ -1,7 +1,7 @@
 """One training step of 3-16-16-3 with a batch of 32, in one of several ways.
 
-    python -m benchmarks.training_step [rounds]
-    python -m benchmarks.training_step micrograd|values|objects|compiled [nogc]
+    python -m benchmarks training_step [rounds]
+    python -m benchmarks.sides benchmarks.training_step micrograd|values|objects|compiled [nogc]
 
 The second prints the median seconds of a step: zero_grad, forward, loss, backward, step.
 """
@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 
-from benchmarks.sides import Options, in_turn, main, median_time, spread
+from benchmarks.sides import Options, in_turn, median_time, spread
 
 SIZES = [3, 16, 16, 3]
 BATCH = 32
@@ -123,8 +123,7 @@ def report(options: Options) -> None:
         return
     print(f"\nOne training step of {'-'.join(map(str, SIZES))}, batch {BATCH}")
     for name, flag in (("on", "gc"), ("off", "nogc")):
-        module = "benchmarks.training_step"
-        times = in_turn({side: [module, side, flag] for side in SIDES}, options.rounds)
+        times = in_turn({side: [__name__, side, flag] for side in SIDES}, options.rounds)
         reference = statistics.median(times["micrograd"])
         print(f"  garbage collector {name}")
         for side, found in times.items():
@@ -134,7 +133,3 @@ def report(options: Options) -> None:
                 f"    {side:10} {spread(found):42} 1/{ratio:.1f} of micrograd's time "
                 f"(by round: 1/{min(apart):.1f} to 1/{max(apart):.1f})"
             )
-
-
-if __name__ == "__main__":
-    main(SIDES, report)

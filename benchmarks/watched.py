@@ -1,7 +1,7 @@
 """How fast a training goes with the window open, beside the same training with nobody looking.
 
-    python -m benchmarks.watched [rounds]
-    python -m benchmarks.watched alone|watched rgb|texture
+    python -m benchmarks watched [rounds]
+    python -m benchmarks.sides benchmarks.watched alone|watched rgb|texture
 
 On one thread, so that a machine with two cores has one free for the window. The second line prints
 steps a second. Without a display it starts Xvfb, where drawing is software's.
@@ -16,10 +16,9 @@ import sys
 import time
 from contextlib import contextmanager, redirect_stdout
 
-from benchmarks.sides import Options, in_turn, main
+from benchmarks.sides import Options, in_turn
 
 WARM, SECONDS = 2.0, 5.0
-MODULE = "benchmarks.watched"
 SCENES = ("rgb", "texture")
 
 
@@ -102,7 +101,7 @@ def report(options: Options) -> None:
     print("\nSteps a second with the window open, on one thread")
     with screen() as display:
         for name in SCENES:
-            sides = {side: [MODULE, side, name] for side in SIDES}
+            sides = {side: [__name__, side, name] for side in SIDES}
             found = in_turn(sides, options.rounds, DISPLAY=display, NUMBA_NUM_THREADS="1")
             rates = {side: statistics.median(numbers) for side, numbers in found.items()}
             part = rates["watched"] / rates["alone"]
@@ -110,7 +109,3 @@ def report(options: Options) -> None:
                 f"    {name:8} alone {rates['alone']:9,.0f}   with the window "
                 f"{rates['watched']:9,.0f}   {part:.0%} (asked for: 90%)"
             )
-
-
-if __name__ == "__main__":
-    main(SIDES, report)

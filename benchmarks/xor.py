@@ -1,7 +1,7 @@
 """XOR in a game engine's manner: how many networks learn it, and in how many steps.
 
-    python -m benchmarks.xor [--long]
-    python -m benchmarks.xor posted|true|tanh STEPS
+    python -m benchmarks xor [--long]
+    python -m benchmarks.sides benchmarks.xor posted|true|tanh STEPS
 
 200 networks 3-3-1 whose third input is always 1, no biases, weights from U(-1, 1), one random
 corner a step, rate .1, float64. The error is (t - o)^2. The posted rule drops the factor 2 of its
@@ -17,7 +17,7 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.sides import Options, answer, main
+from benchmarks.sides import Options, answer
 
 NETWORKS = 200
 EVERY = 100
@@ -29,7 +29,6 @@ MEASURED = {
     "true": (193, 10_900, 15_300),
     "tanh": (200, 1_000, 1_700),
 }
-MODULE = "benchmarks.xor"
 
 
 def steps_needed(activation: str, factor: float, steps: str) -> list[list[int]]:
@@ -69,7 +68,7 @@ def report(options: Options) -> None:
     steps = 400_000 if options.long else 40_000
     print(f"\nXOR, {NETWORKS} networks 3-3-1, {steps:,} steps (a prototype's 400,000 in brackets)")
     for name in RULES:
-        needed = answer([MODULE, name, str(steps)])
+        needed = answer([__name__, name, str(steps)])
         learned = sum(step > 0 for step in needed[-1])
         half, tenth = [statistics.median(step or np.inf for step in row) for row in needed]
         known = MEASURED[name]
@@ -77,7 +76,3 @@ def report(options: Options) -> None:
             f"    {name:7} {learned} of {NETWORKS} get below .1 ({known[0]}); median steps to "
             f"below .25: {half:,.0f} ({known[1]:,}), to below .1: {tenth:,.0f} ({known[2]:,})"
         )
-
-
-if __name__ == "__main__":
-    main(SIDES, report)

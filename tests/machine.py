@@ -1,7 +1,7 @@
 """What tests need of the machine.
 
-The folder of the checkout, the syntax of its files, other programs, and waiting until something has
-happened.
+The folder of the checkout, the syntax of its files, other programs, memory, and waiting until
+something has happened.
 """
 
 import ast
@@ -9,7 +9,9 @@ import gc
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+import tracemalloc
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -41,6 +43,16 @@ def ended(
 def output_of(*words: str, env: Mapping[str, str] | None = None, seconds: float = 600.0) -> str:
     """What Python prints if it is called with these words; it must end well."""
     return ended(*words, env=env, seconds=seconds).stdout
+
+
+@contextmanager
+def traced_memory() -> Iterator[Callable[[], tuple[int, int]]]:
+    """Trace the memory of Python: bytes in use now, and the most since the beginning."""
+    tracemalloc.start()
+    try:
+        yield tracemalloc.get_traced_memory
+    finally:
+        tracemalloc.stop()
 
 
 def until(

@@ -146,10 +146,10 @@ def as_floats(x: object, who: str, *, keep: bool = False, copy: bool = True) -> 
         ) from error
 
 
-def require(condition: object, why: str) -> None:
-    """Raise InputError, with the reason, unless a condition holds."""
+def require(condition: object, why: str, error: Callable[[str], Exception] = InputError) -> None:
+    """Raise an error, with the reason, unless a condition holds."""
     if not condition:
-        raise InputError(why)
+        raise error(why)
 
 
 def refuse_mask(x: object, who: str) -> None:
@@ -195,9 +195,8 @@ def check_call(
     try:
         signature.bind(*args, **kwargs)
     except TypeError as error:
-        who = function.__qualname__
-        if function.__name__ == "__init__":  # the constructor may be inherited
-            who = type(args[0]).__name__
+        is_made = function.__name__ == "__init__"  # by a constructor, which may be inherited
+        who = type(args[0]).__name__ if is_made else function.__qualname__
         known = signature.parameters.values()
         names = [p.name for p in known if p.name != "self" and p.kind != p.VAR_KEYWORD]
         for key in kwargs:
@@ -494,9 +493,8 @@ def labels_as_rows(targets: object, samples: int, width: int) -> str:
     """Return a remedy for class labels where the loss takes none, or ""."""
     array = np.asarray(targets)
     numbers = array.astype(np.float64).ravel()
-    if width == 1 or not is_one_each(array, samples) or not np.isfinite(numbers).all():
-        return ""
-    if (numbers < 0.0).any() or (numbers % 1.0).any():
+    are_labels = np.isfinite(numbers).all() and not ((numbers < 0.0) | (numbers % 1.0 != 0.0)).any()
+    if width == 1 or not is_one_each(array, samples) or not are_labels:
         return ""
     if numbers.max() >= width:
         return f": class labels up to {numbers.max():g} take as many outputs and one more"

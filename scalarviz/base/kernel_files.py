@@ -27,6 +27,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from scalarviz.base.checks import require
 from scalarviz.base.messages import inform
 from scalarviz.errors import EngineError
 
@@ -218,11 +219,12 @@ def check_names(text: str) -> None:
     for node in ast.parse(text).body:
         for name in names_defined(node):
             other = found.setdefault(name, node)
-            if other is not node and ast.dump(other) != ast.dump(node):
-                raise EngineError(
-                    f"a file of kernels would give {name} two meanings, in the lines "
-                    f"{other.lineno} and {node.lineno}: rename one of them"
-                )
+            require(
+                other is node or ast.dump(other) == ast.dump(node),
+                f"a file of kernels would give {name} two meanings, in the lines "
+                f"{other.lineno} and {node.lineno}: rename one of them",
+                EngineError,
+            )
 
 
 def names_defined(node: ast.stmt) -> Iterator[str]:

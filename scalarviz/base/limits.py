@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import final
@@ -36,10 +36,8 @@ def memory_size() -> int:
     except (AttributeError, ValueError, OSError):
         found = []
     for limit in LIMITS:
-        try:
+        with suppress(OSError, ValueError):  # no such file, or it contains "max"
             found.append(int(Path(limit).read_text(encoding="ascii")))
-        except (OSError, ValueError):  # no such file, or it contains "max"
-            continue
     return min(found, default=0)
 
 

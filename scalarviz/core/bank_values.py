@@ -115,12 +115,13 @@ def move_to_bank(leaves: Sequence[Value], dtype: Dtype) -> tuple[Bank, BankRows]
     known = {id(leaf): place_of(leaf) for leaf in leaves}
     places = [known[id(leaf)] for leaf in leaves]
     banks = {id(place and place[0]): place for place in places}
-    if len(banks) > 1:
-        raise OwnershipError(
-            "the parameters of a compiled function are in several banks, of an earlier "
-            "expression or of a network: use those of one bank only, or compile the function "
-            "that uses all of them first"
-        )
+    require(
+        len(banks) <= 1,
+        "the parameters of a compiled function are in several banks, of an earlier "
+        "expression or of a network: use those of one bank only, or compile the function "
+        "that uses all of them first",
+        OwnershipError,
+    )
     first = places[0] if places else None
     if first is None:
         return new_bank(leaves, dtype), np.arange(len(leaves))

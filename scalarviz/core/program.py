@@ -245,43 +245,14 @@ class Windows:
         return windows.ravel(), places.ravel()
 
 
-def no_shape(operation: Operation) -> Shape:
-    """Shape of a kind without weights."""
-    return ()
-
-
-def one(operation: Operation) -> int:
-    return 1
-
-
-def none(operation: Operation) -> int:
-    return 0
-
-
-def all_outputs(operation: Operation) -> int:
-    return operation.target.size
-
-
 def no_uses(operation: Operation, place: int) -> tuple[Places, Places]:
     """Uses of a kind without weights, or whose weights multiply nothing."""
     return np.arange(0), np.arange(0)
 
 
-def affine_shape(operation: Operation) -> Shape:
-    return operation.target.size, operation.source.size
-
-
 def affine_uses(operation: Operation, place: int) -> tuple[Places, Places]:
     output, column = divmod(place, operation.source.size)
     return np.array([output]), np.array([column])
-
-
-def scale_shape(operation: Operation) -> Shape:
-    return (operation.target.size // operation.outputs_per_bias,)
-
-
-def scale_outputs_per_bias(operation: Operation) -> int:
-    return int(operation.settings[0]) if operation.settings else 1
 
 
 def scale_uses(operation: Operation, place: int) -> tuple[Places, Places]:
@@ -296,23 +267,10 @@ def parametric_counts(operation: Operation) -> list[int]:
     return [operation.target.size // int(each) for each in operation.settings]
 
 
-def parametric_shape(operation: Operation) -> Shape:
-    return (sum(parametric_counts(operation)),)
-
-
-def parametric_memo(operation: Operation) -> int:
-    """Kernels keep the parameters of each output, in as much room as one sample's outputs."""
-    return len(operation.settings) * operation.target.size
-
-
 def convolution_shape(operation: Operation) -> Shape:
     windows = Windows.of(operation)
     kernels = operation.target.size // windows.pixels
     return kernels, windows.seen_channels, windows.kernel_height, windows.kernel_width
-
-
-def convolution_outputs_per_bias(operation: Operation) -> int:
-    return Windows.of(operation).pixels
 
 
 def convolution_uses(operation: Operation, place: int) -> tuple[Places, Places]:
@@ -321,14 +279,6 @@ def convolution_uses(operation: Operation, place: int) -> tuple[Places, Places]:
     channel += windows.first_channel(kernel, operation.shape[0])
     written, read = windows.inputs_of(channel, line, column)
     return kernel * windows.pixels + written, read
-
-
-def own_shape(operation: Operation) -> Shape:
-    return tuple(map(int, operation.settings))
-
-
-def batch_norm_features(operation: Operation) -> int:
-    return int(operation.settings[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,11 +298,11 @@ class Kind:
     name: str
     meaning: str
     formulas: Mapping[str, object] | None = None
-    shape: Callable[[Operation], Shape] = no_shape
-    outputs_per_bias: Callable[[Operation], int] = one
+    shape: Callable[[Operation], Shape] = lambda operation: ()
+    outputs_per_bias: Callable[[Operation], int] = lambda operation: 1
     uses: Callable[[Operation, int], tuple[Places, Places]] = no_uses
-    memo: Callable[[Operation], int] = none
-    statistics: Callable[[Operation], int] = none
+    memo: Callable[[Operation], int] = lambda operation: 0
+    statistics: Callable[[Operation], int] = lambda operation: 0
     learning: bool = False
 
     @property
@@ -366,7 +316,7 @@ KINDS = table(
         Kind(
             "affine",
             "z = W x + b; W is outputs times inputs, row by row",
-            shape=affine_shape,
+            shape=lambda operation: (operation.target.size, operation.source.size),
             uses=affine_uses,
         ),
         Kind(
@@ -378,27 +328,30 @@ KINDS = table(
             "row",
             "y = f(x), sample by sample",
             formulas=ROW_FORMULAS,
-            memo=one,
+            memo=lambda operation: 1,
         ),
         Kind(
             "scale",
             "y = w x + b, elementwise; consecutive numbers may share w and b",
-            shape=scale_shape,
-            outputs_per_bias=scale_outputs_per_bias,
+            shape=lambda operation: (operation.target.size // operation.outputs_per_bias,),
+            outputs_per_bias=lambda operation: (
+                int(operation.settings[0]) if operation.settings else 1
+            ),
             uses=scale_uses,
         ),
         Kind(
             "parametric",
             "y = f(x, w, ...), elementwise; consecutive numbers may share a w",
             formulas=PARAMETRIC_FORMULAS,
-            shape=parametric_shape,
-            memo=parametric_memo,
+            shape=lambda operation: (sum(parametric_counts(operation)),),
+            # Kernels keep the parameters of each output.
+            memo=lambda operation: len(operation.settings) * operation.target.size,
         ),
         Kind(
             "convolution",
             "z = W x + b for each window x of a picture; W is kernels times numbers in a window",
             shape=convolution_shape,
-            outputs_per_bias=convolution_outputs_per_bias,
+            outputs_per_bias=lambda operation: Windows.of(operation).pixels,
             uses=convolution_uses,
         ),
         Kind("branch", "y = x; the gradient of y is added to that of x, which is read once more"),
@@ -408,17 +361,21 @@ KINDS = table(
         Kind(
             "dropout",
             "y = x times 0 or 1 / (1 - rate), at random, in training; y = x in evaluation",
-            memo=all_outputs,
+            memo=lambda operation: operation.target.size,
             learning=True,
         ),
         Kind(
             "batch_norm",
             "y = (x - mean) / deviation of each feature over the whole batch",
-            memo=batch_norm_features,
-            statistics=batch_norm_features,
+            memo=lambda operation: int(operation.settings[0]),  # features
+            statistics=lambda operation: int(operation.settings[0]),
             learning=True,
         ),
-        Kind("own", "y = what the Python of the layer returns for x", shape=own_shape),
+        Kind(
+            "own",
+            "y = what the Python of the layer returns for x",
+            shape=lambda operation: tuple(map(int, operation.settings)),
+        ),
     ]
 )
 

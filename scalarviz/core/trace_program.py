@@ -506,9 +506,8 @@ def sign_of(formula: Formula) -> str:
 def sign_of_node(trace: Trace, node: Node) -> str:
     """Return what stands above a node: its name, else its sign, and how many it stands for."""
     label = trace.label(node.root) if len(node.members) > node.count else ""
-    sign = label or written_above(trace, node.root)
-    if len({trace.formulas[i].name for i in node.roots}) > 1:
-        sign = "…"
+    is_mixed = len({trace.formulas[i].name for i in node.roots}) > 1
+    sign = "…" if is_mixed else label or written_above(trace, node.root)
     return f"{sign} ({node.count:,})" if node.count > 1 else sign
 
 

@@ -14,6 +14,7 @@ import os
 import struct
 import zlib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cache
 from operator import index
 from pathlib import Path
@@ -142,14 +143,12 @@ def table(pictures: Bytes, labels: Bytes, highest: int) -> Pair:
 
 def as_digits(digits: object) -> list[int]:
     """Return the distinct digits in order; raise InputError for anything else."""
-    try:
+    with suppress(TypeError, ValueError):
         found = sorted(
             {int(each) if isinstance(each, str) else index(each) for each in iter(digits)}  # type: ignore[call-overload]  # or it raises
         )
         if found and found[0] >= 0 and found[-1] <= 9:
             return found
-    except (TypeError, ValueError):
-        pass
     raise InputError(f"digits are some of 0 to 9, such as {ALL!r} or [3, 8], not {shorten(digits)}")
 
 
@@ -161,22 +160,26 @@ def as_bytes(values: object, what: str, dimensions: int) -> Bytes:
     except Exception:  # e.g. rows of different lengths, tensors on another device
         array = np.zeros(0)
     shape = "(n, height, width)" if dimensions == 3 else "(n)"
-    if array.ndim != dimensions or not array.size:
-        raise ShapeError(f"the {what} of digits are an array {shape}, not of shape {array.shape}")
-    if array.dtype.kind not in "ui" or array.min() < 0 or array.max() > 255:
-        raise InputError(
-            f"the {what} of digits are whole numbers from 0 to 255, not {array.dtype} such as "
-            f"{array.flat[0]}: convert them with .astype(numpy.uint8)"
-        )
+    require(
+        array.ndim == dimensions and array.size,
+        f"the {what} of digits are an array {shape}, not of shape {array.shape}",
+        ShapeError,
+    )
+    require(
+        array.dtype.kind in "ui" and array.min() >= 0 and array.max() <= 255,
+        f"the {what} of digits are whole numbers from 0 to 255, not {array.dtype} such as "
+        f"{array.flat[0]}: convert them with .astype(numpy.uint8)",
+    )
     return array.astype(np.uint8)
 
 
 def check_own(pictures: Bytes, labels: Bytes) -> None:
     """Raise ShapeError or InputError unless there is one label from 0 to 9 for each picture."""
-    if len(pictures) != len(labels):
-        raise ShapeError(
-            f"there are {len(pictures):,} pictures and {len(labels):,} labels: pass one for each"
-        )
+    require(
+        len(pictures) == len(labels),
+        f"there are {len(pictures):,} pictures and {len(labels):,} labels: pass one for each",
+        ShapeError,
+    )
     require(labels.max() <= 9, f"labels are digits from 0 to 9, not {labels.max()}")
 
 
@@ -218,11 +221,12 @@ def read_folder(
     tests = read_pair(place, "t10k", budget)
     if tests is None:
         return *training, 0
-    if tests[0].shape[1:] != training[0].shape[1:]:
-        raise ShapeError(
-            f"the pictures for testing are {size_of(tests[0])}, those for training "
-            f"{size_of(training[0])}: put files that belong together into the folder"
-        )
+    require(
+        tests[0].shape[1:] == training[0].shape[1:],
+        f"the pictures for testing are {size_of(tests[0])}, those for training "
+        f"{size_of(training[0])}: put files that belong together into the folder",
+        ShapeError,
+    )
     pictures, labels = [np.concatenate(parts) for parts in zip(training, tests, strict=True)]
     return pictures, labels, len(tests[1])
 
@@ -252,11 +256,12 @@ def read_pair(folder: Path, part: str, budget: Budget) -> tuple[Bytes, Bytes] | 
     if named is None:
         raise InputError(f"beside {called(images)} there is no {part}-labels-idx1-ubyte: add it")
     pictures, labels = read_idx(images, IMAGES, budget), read_idx(named, LABELS, budget)
-    if len(pictures) != len(labels):
-        raise ShapeError(
-            f"{called(images)} has {len(pictures):,} pictures and {called(named)} {len(labels):,} "
-            "labels: put files that belong together into the folder"
-        )
+    require(
+        len(pictures) == len(labels),
+        f"{called(images)} has {len(pictures):,} pictures and {called(named)} {len(labels):,} "
+        "labels: put files that belong together into the folder",
+        ShapeError,
+    )
     wrong = np.flatnonzero(labels > 9)
     if len(wrong):
         raise InputError(

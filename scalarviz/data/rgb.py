@@ -10,7 +10,15 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, as_batch, as_floats, check_signature, number, shorten
+from scalarviz.base.checks import (
+    FloatArray,
+    as_batch,
+    as_floats,
+    check_signature,
+    number,
+    require,
+    shorten,
+)
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.randomness import check_seed, unit_pairs
 from scalarviz.data.data_set import DOUBLE, STREAM_COLORS, DataChoice, TableSet, whole
@@ -40,14 +48,6 @@ HELD_OUT = 512  # number of random colours for testing
 LEVELS, LARGEST_LEVELS = 16, 128  # per channel
 
 
-def copy(rgb: FloatArray) -> FloatArray:
-    return rgb
-
-
-def invert(rgb: FloatArray) -> FloatArray:
-    return 1.0 - rgb
-
-
 def grey(rgb: FloatArray) -> FloatArray:
     return mix(rgb, [[0.299, 0.587, 0.114]] * 3)
 
@@ -55,11 +55,6 @@ def grey(rgb: FloatArray) -> FloatArray:
 def sepia(rgb: FloatArray) -> FloatArray:
     brown = [[0.393, 0.769, 0.189], [0.349, 0.686, 0.168], [0.272, 0.534, 0.131]]
     return mix(rgb, brown)
-
-
-def swap(rgb: FloatArray) -> FloatArray:
-    """Blue, red and green take the places of red, green and blue."""
-    return rgb[:, [2, 0, 1]]
 
 
 def hue(rgb: FloatArray, angle: float = 90.0) -> FloatArray:
@@ -71,12 +66,12 @@ def hue(rgb: FloatArray, angle: float = 90.0) -> FloatArray:
 
 
 MAPS: dict[str, ColorMap] = {
-    "invert": invert,
+    "invert": lambda rgb: 1.0 - rgb,
     "grey": grey,
     "sepia": sepia,
     "hue": hue,
-    "swap": swap,
-    "copy": copy,
+    "swap": lambda rgb: rgb[:, [2, 0, 1]],  # blue, red, green
+    "copy": lambda rgb: rgb,
 }
 
 
@@ -184,26 +179,29 @@ def as_map(map: object, angle: float) -> tuple[ColorMap, str | FloatArray, bool]
         )
     table = as_floats(map, "a map of colours")
     shape, n = table.shape, len(np.atleast_1d(table))
-    if shape not in ((n, 3), (n, n, n, 3)) or n < 2:
-        raise ShapeError(
-            f"an array to look up colours in has the shape (n, 3), one row for each of n values, "
-            f"or (n, n, n, 3), and n is at least 2; not {shape}"
-        )
-    if not np.isfinite(table).all():
-        raise NotFiniteError(
-            "an array to look up colours in has NaN or infinity in it: replace what is not finite"
-        )
+    require(
+        shape in ((n, 3), (n, n, n, 3)) and n >= 2,
+        f"an array to look up colours in has the shape (n, 3), one row for each of n values, "
+        f"or (n, n, n, 3), and n is at least 2; not {shape}",
+        ShapeError,
+    )
+    require(
+        np.isfinite(table).all(),
+        "an array to look up colours in has NaN or infinity in it: replace what is not finite",
+        NotFiniteError,
+    )
     return partial(look_up if table.ndim == 4 else look_up_channels, table), table, False
 
 
 def as_answers(answers: object, count: int) -> FloatArray:
     """Return the results of a map of colours, one colour a row; raise an error for others."""
     array = as_floats(answers, "a map of colours gives numbers: the data set")
-    if array.shape != (count, 3):
-        raise ShapeError(
-            f"the map turned {count:,} colours, an array of shape {(count, 3)}, into the shape "
-            f"{array.shape}: it must give one row of red, green and blue for each row"
-        )
+    require(
+        array.shape == (count, 3),
+        f"the map turned {count:,} colours, an array of shape {(count, 3)}, into the shape "
+        f"{array.shape}: it must give one row of red, green and blue for each row",
+        ShapeError,
+    )
     if not np.isfinite(array).all():
         as_batch(array, 3, "the map gave no colour: the data set")  # raises an error with the place
     return array

@@ -55,17 +55,18 @@ def as_table(inputs: object, targets: object, *, copy: bool = True) -> tuple[Pai
         y = y[:, np.newaxis]
     y = y.reshape(len(y), -1) if y.ndim > 2 and y.size else y
     for name, table in (("inputs", x), ("targets", y)):
-        if table.ndim != 2 or table.size == 0:
-            raise ShapeError(
-                f"the {name} of a data set are an array of shape (samples, {name}), not of shape "
-                f"{table.shape}{as_rows_remedy(table.shape) or ': give each sample a row'}"
-            )
-        as_batch(table, None, f"the array of {name}", copy=False)  # raises NotFiniteError
-    if len(x) != len(y):
-        raise ShapeError(
-            f"the inputs have {len(x)} rows and the targets {len(y)}: "
-            "pass one target for each input"
+        require(
+            table.ndim == 2 and table.size != 0,
+            f"the {name} of a data set are an array of shape (samples, {name}), not of shape "
+            f"{table.shape}{as_rows_remedy(table.shape) or ': give each sample a row'}",
+            ShapeError,
         )
+        as_batch(table, None, f"the array of {name}", copy=False)  # raises NotFiniteError
+    require(
+        len(x) == len(y),
+        f"the inputs have {len(x)} rows and the targets {len(y)}: pass one target for each input",
+        ShapeError,
+    )
     return (x, y), shape
 
 
@@ -115,11 +116,12 @@ def rows_of_labels(targets: FloatArray, classes: object, trained: float = math.i
     trained  after how many labels those of held-out samples follow; by default there are none
     """
     count = count_of(classes, "classes")
-    if targets.shape[1] != 1:
-        raise ShapeError(
-            f"targets with classes={count} are one label a sample, not rows of "
-            f"{targets.shape[1]} numbers: leave classes out"
-        )
+    require(
+        targets.shape[1] == 1,
+        f"targets with classes={count} are one label a sample, not rows of "
+        f"{targets.shape[1]} numbers: leave classes out",
+        ShapeError,
+    )
     return one_hot(targets, count, trained)
 
 
@@ -278,16 +280,18 @@ def with_tests(
     )
     tests, other = as_table(held_out[0], as_labels(held_out[1], names)[0], copy=False)
     widths = [tuple(table.shape[1] for table in pair) for pair in (whole, tests)]
-    if widths[0] != widths[1]:
-        raise ShapeError(
-            f"the held-out samples have {widths[1][0]} -> {widths[1][1]} numbers, those for "
-            f"training {widths[0][0]} -> {widths[0][1]}: make the two equal"
-        )
-    if other != shape:
-        raise ShapeError(
-            f"the held-out samples have the shape {other or widths[1][:1]}, those for training "
-            f"{shape or widths[0][:1]}: make the two equal"
-        )
+    require(
+        widths[0] == widths[1],
+        f"the held-out samples have {widths[1][0]} -> {widths[1][1]} numbers, those for "
+        f"training {widths[0][0]} -> {widths[0][1]}: make the two equal",
+        ShapeError,
+    )
+    require(
+        other == shape,
+        f"the held-out samples have the shape {other or widths[1][:1]}, those for training "
+        f"{shape or widths[0][:1]}: make the two equal",
+        ShapeError,
+    )
     joined = [np.concatenate(pair) for pair in zip(whole, tests, strict=True)]
     return (joined[0], joined[1]), len(tests[0])
 

@@ -356,12 +356,12 @@ def column_numbers(columns: Columns, names: list[str], width: int, path: Path) -
             )
             found.append(int(column) % width)
         else:
-            if not names:
-                raise InputError(
-                    f"{called(path)} has columns without names, since a cell of its first line is "
-                    f"a number, and {shorten(column)} is a name: pass header=True if that line has "
-                    "names"
-                )
+            require(
+                names,
+                f"{called(path)} has columns without names, since a cell of its first line is "
+                f"a number, and {shorten(column)} is a name: pass header=True if that line has "
+                "names",
+            )
             found.append(pick(numbers, column, f"column of {called(path)}:"))
             require(
                 counts[str(column)] <= 1,

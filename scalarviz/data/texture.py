@@ -141,11 +141,12 @@ def psnr(prediction: object, target: object) -> float:
     """
     said = as_floats(prediction, "psnr")
     wanted = as_floats(target, "psnr")
-    if said.shape != wanted.shape or said.size == 0:
-        raise ShapeError(
-            f"psnr compares two arrays of one shape, not of {said.shape} and {wanted.shape}: "
-            "pass the same pixels twice"
-        )
+    require(
+        said.shape == wanted.shape and said.size != 0,
+        f"psnr compares two arrays of one shape, not of {said.shape} and {wanted.shape}: "
+        "pass the same pixels twice",
+        ShapeError,
+    )
     error = float(np.mean((said - wanted) ** 2))
     return -10.0 * math.log10(error) if error else math.inf
 
@@ -180,13 +181,17 @@ def as_picture(
 
 def check_picture(colors: FloatArray) -> None:
     """Raise ShapeError, NotFiniteError or InputError for an array that is not a picture."""
-    if colors.ndim != 3 or colors.shape[2] != 3 or colors.size == 0:
-        raise ShapeError(
-            f"a picture is an array of shape (height, width, 3), or (height, width) if it is grey, "
-            f"not {colors.shape}: leave out what is not red, green or blue"
-        )
-    if not np.isfinite(colors).all():
-        raise NotFiniteError("the picture has NaN or infinity in it: replace what is not finite")
+    require(
+        colors.ndim == 3 and colors.shape[2] == 3 and colors.size != 0,
+        f"a picture is an array of shape (height, width, 3), or (height, width) if it is grey, "
+        f"not {colors.shape}: leave out what is not red, green or blue",
+        ShapeError,
+    )
+    require(
+        np.isfinite(colors).all(),
+        "the picture has NaN or infinity in it: replace what is not finite",
+        NotFiniteError,
+    )
     require(
         not (colors.min() < 0.0 or colors.max() > 1.0),
         f"a picture of floats has numbers from 0 to 1, not from {colors.min():g} to "

@@ -511,9 +511,8 @@ class BeforeStep:
         self._state = bank.state.tobytes()
         value, slots, grad = (last._value, last._slots, last._grad) if last else (b"", b"", b"")
         self._value: ArrayCopy = copied(bank.value, value)
-        self._slots: ArrayCopy = b""
-        if names := optimizer.row.slots:
-            self._slots = copied(bank.slot_block(names), slots)
+        names = optimizer.row.slots
+        self._slots: ArrayCopy = copied(bank.slot_block(names), slots) if names else b""
         self._grad: ArrayCopy | None = copied(bank.grad, grad) if gradients else None
 
     def restore(self) -> None:

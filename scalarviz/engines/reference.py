@@ -178,22 +178,10 @@ def not_none(array: FloatArray | None) -> FloatArray:
     return array
 
 
-def affine_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    return numbers.x @ weights(operation, numbers).T + biases(operation, numbers)
-
-
-def affine_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    return not_none(numbers.upstream) @ weights(operation, numbers)
-
-
-def scale_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    gains: FloatArray = np.repeat(weights(operation, numbers), operation.outputs_per_bias)
-    return numbers.x * gains + biases(operation, numbers)
-
-
-def scale_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    gains: FloatArray = np.repeat(weights(operation, numbers), operation.outputs_per_bias)
-    return not_none(numbers.upstream) * gains
+def gains(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    """Return the weight of each output of a scale."""
+    each: FloatArray = np.repeat(weights(operation, numbers), operation.outputs_per_bias)
+    return each
 
 
 def activation_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
@@ -240,15 +228,6 @@ def of_each(
     return np.array([[function(x, *p) for x, p in zip(row, given, strict=True)] for row in rows])
 
 
-def parametric_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    return of_each(PARAMETRIC_FORMULAS[operation.formula].value, operation, numbers)
-
-
-def parametric_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    slopes = of_each(PARAMETRIC_FORMULAS[operation.formula].derivative, operation, numbers)
-    return not_none(numbers.upstream) * slopes
-
-
 @lru_cache(maxsize=64)
 def windows_of(operation: Operation) -> npt.NDArray[np.intp]:
     """Return the inputs of each window, shape (groups, windows, weights).
@@ -290,39 +269,9 @@ def convolution_backward(operation: Operation, numbers: OperationArrays) -> Floa
     return found[:, :-1]
 
 
-def branch_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    return numbers.x
-
-
-def sum_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    x, second = numbers.inputs
-    return x + second
-
-
 def to_each(operation: Operation, numbers: OperationArrays) -> tuple[FloatArray, ...]:
     """Return the gradient of the outputs, for each buffer that is read."""
     return (not_none(numbers.upstream),) * len(numbers.inputs)
-
-
-def product_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    x, second = numbers.inputs
-    return x * second
-
-
-def product_backward(operation: Operation, numbers: OperationArrays) -> tuple[FloatArray, ...]:
-    gradient, (x, second) = not_none(numbers.upstream), numbers.inputs
-    return gradient * second, gradient * x
-
-
-def concatenation_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    return np.concatenate(numbers.inputs, axis=1)
-
-
-def concatenation_backward(
-    operation: Operation, numbers: OperationArrays
-) -> tuple[FloatArray, ...]:
-    gradient, size = not_none(numbers.upstream), operation.source.size
-    return gradient[:, :size], gradient[:, size:]
 
 
 def factors(operation: Operation, numbers: OperationArrays) -> FloatArray:
@@ -337,14 +286,6 @@ def factors(operation: Operation, numbers: OperationArrays) -> FloatArray:
             for sample in range(numbers.first, numbers.first + len(numbers.x))
         ]
     )
-
-
-def dropout_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    return numbers.x * factors(operation, numbers)
-
-
-def dropout_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    return not_none(numbers.upstream) * factors(operation, numbers)
 
 
 def by_feature(operation: Operation, table: FloatArray) -> FloatArray:
@@ -364,10 +305,6 @@ def standardized(operation: Operation, numbers: OperationArrays) -> tuple[FloatA
         mean, variance = known.reshape(2, 1, features, 1)
     scale = 1.0 / np.sqrt(variance + operation.settings[2])
     return (x - mean) * scale, scale
-
-
-def batch_norm_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    return standardized(operation, numbers)[0].reshape(numbers.x.shape)
 
 
 def batch_norm_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
@@ -466,19 +403,44 @@ def biases(operation: Operation, numbers: OperationArrays) -> FloatArray:
     return np.repeat(found.astype(np.float64), operation.outputs_per_bias)
 
 
+# Each kind: forward and backward of an operation, given its arrays `n`.
 REFERENCES = {
-    "affine": Reference(affine_forward, affine_backward),
+    "affine": Reference(
+        lambda operation, n: n.x @ weights(operation, n).T + biases(operation, n),
+        lambda operation, n: not_none(n.upstream) @ weights(operation, n),
+    ),
     "activation": Reference(activation_forward, activation_backward),
     "row": Reference(row_forward, row_backward),
-    "scale": Reference(scale_forward, scale_backward),
-    "parametric": Reference(parametric_forward, parametric_backward),
+    "scale": Reference(
+        lambda operation, n: n.x * gains(operation, n) + biases(operation, n),
+        lambda operation, n: not_none(n.upstream) * gains(operation, n),
+    ),
+    "parametric": Reference(
+        lambda operation, n: of_each(PARAMETRIC_FORMULAS[operation.formula].value, operation, n),
+        lambda operation, n: (
+            not_none(n.upstream)
+            * of_each(PARAMETRIC_FORMULAS[operation.formula].derivative, operation, n)
+        ),
+    ),
     "convolution": Reference(convolution_forward, convolution_backward),
-    "branch": Reference(branch_forward, to_each),
-    "sum": Reference(sum_forward, to_each),
-    "product": Reference(product_forward, product_backward),
-    "concatenation": Reference(concatenation_forward, concatenation_backward),
-    "dropout": Reference(dropout_forward, dropout_backward),
-    "batch_norm": Reference(batch_norm_forward, batch_norm_backward),
+    "branch": Reference(lambda _, n: n.x, to_each),
+    "sum": Reference(lambda _, n: np.add(*n.inputs), to_each),
+    "product": Reference(
+        lambda _, n: np.multiply(*n.inputs),
+        lambda _, n: tuple([not_none(n.upstream) * other for other in n.inputs[::-1]]),
+    ),
+    "concatenation": Reference(
+        lambda _, n: np.concatenate(n.inputs, axis=1),
+        lambda operation, n: tuple(np.split(not_none(n.upstream), [operation.source.size], axis=1)),
+    ),
+    "dropout": Reference(
+        lambda operation, n: n.x * factors(operation, n),
+        lambda operation, n: not_none(n.upstream) * factors(operation, n),
+    ),
+    "batch_norm": Reference(
+        lambda operation, n: standardized(operation, n)[0].reshape(n.x.shape),
+        batch_norm_backward,
+    ),
 }
 
 

@@ -8,6 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from scalarviz.base.checks import require
 from scalarviz.base.kernel_threads import check_process
 from scalarviz.base.processes import is_worker
 from scalarviz.base.shell_commands import pip_install
@@ -63,13 +64,13 @@ class EngineRow:
                         f"the engine {self.name!r} has no kernels for {operation.owner}: choose "
                         "the engine 'python'"
                     )
-        if precision.mixed and self.only_full:
-            raise EngineError(self.only_full)
-        if precision.mixed and bank.dtype != "float32":
-            raise EngineError(
-                f"mixed precision goes with float32, and this network is {bank.dtype}: "
-                "make it with dtype='float32'"
-            )
+        require(not (precision.mixed and self.only_full), self.only_full, EngineError)
+        require(
+            not precision.mixed or bank.dtype == "float32",
+            f"mixed precision goes with float32, and this network is {bank.dtype}: "
+            "make it with dtype='float32'",
+            EngineError,
+        )
 
 
 def loaded(module: str, name: str) -> Any:
@@ -154,10 +155,11 @@ def choose(
 
 def choose_for_expression(name: str) -> EngineRow:
     """Return the row of an engine for a compiled function; raise EngineError as `choose` does."""
-    if name == "cuda":
-        raise EngineError(
-            "a compiled function does not run on the engine 'cuda': choose the engine 'cpu'"
-        )
+    require(
+        name != "cuda",
+        "a compiled function does not run on the engine 'cuda': choose the engine 'cpu'",
+        EngineError,
+    )
     return EXPRESSION_ENGINES[choose(name).name]
 
 

@@ -23,7 +23,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import shorten
+from scalarviz.base.checks import require, shorten
 from scalarviz.base.messages import escaped
 from scalarviz.base.progress import MEGABYTE, saving
 from scalarviz.errors import FileError, InputError
@@ -87,8 +87,11 @@ def check_place(path: object) -> None:
         mode = 0
     except OSError as error:
         raise unsaved(given, error) from error
-    if not stat.S_ISDIR(mode):
-        raise FileError(f"there is no folder {shown(given.parent)} to save in: make it first")
+    require(
+        stat.S_ISDIR(mode),
+        f"there is no folder {shown(given.parent)} to save in: make it first",
+        FileError,
+    )
     try:
         permissions_of(target, given)
     except OSError as error:
@@ -120,10 +123,11 @@ def permissions_of(target: Path, given: Path) -> int | None:
     if not stat.S_ISREG(mode):
         kind = "a folder" if stat.S_ISDIR(mode) else "no ordinary file"
         raise FileError(f"{shown(given)} is {kind}: choose the name of a file to save to")
-    if not os.access(target, os.W_OK):
-        raise FileError(
-            f"{shown(given)} is protected against writing: choose another name, or permit it"
-        )
+    require(
+        os.access(target, os.W_OK),
+        f"{shown(given)} is protected against writing: choose another name, or permit it",
+        FileError,
+    )
     return stat.S_IMODE(mode)
 
 

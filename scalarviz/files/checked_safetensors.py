@@ -239,11 +239,12 @@ def parse_about(path: Path, header: bytes) -> Description:
     version = about.get("version")
     if type(version) is not int or version < 1:
         raise damaged(path, "it does not say the version of its format")
-    if version > VERSION:
-        raise FileError(
-            f"{shown(path)} was saved by a newer scalarviz, in version {version} of the "
-            f"format, and this one reads up to {VERSION}: update scalarviz"
-        )
+    require(
+        version <= VERSION,
+        f"{shown(path)} was saved by a newer scalarviz, in version {version} of the "
+        f"format, and this one reads up to {VERSION}: update scalarviz",
+        FileError,
+    )
     return about
 
 

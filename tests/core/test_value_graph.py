@@ -4,7 +4,6 @@ import gc
 import math
 import operator
 import re
-import tracemalloc
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -19,6 +18,7 @@ from scalarviz.core.value import Value
 from scalarviz.core.value_functions import maximum, minimum, where
 from scalarviz.errors import GradientMismatchError
 from scalarviz.training.network.gradcheck import gradcheck
+from tests.machine import traced_memory
 from tests.sessions import OPERATORS
 
 
@@ -66,15 +66,13 @@ def test_discarded_graphs_leave_memory_flat() -> None:
     for _ in range(100):
         use()
     values = count_values()
-    tracemalloc.start()
-    use()
-    before = tracemalloc.get_traced_memory()[0]
-    for _ in range(1000):
+    with traced_memory() as memory:
         use()
-    after = tracemalloc.get_traced_memory()[0]
-    tracemalloc.stop()
+        before = memory()[0]
+        for _ in range(1000):
+            use()
+        assert memory()[0] - before < 2000
     assert count_values() == values
-    assert after - before < 2000
 
 
 @pytest.mark.slow

@@ -4,8 +4,6 @@ Batches, settings, held-out samples, names of columns and classes, memory.
 """
 
 import pickle
-import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,8 @@ from scalarviz import data
 from scalarviz.base.limits import Budget
 from scalarviz.data.batches import GeneratedBatches, InOrder
 from scalarviz.errors import InputError, NotFiniteError, ShapeError, UnknownNameError
+from tests.data.test_files import written
+from tests.machine import traced_memory
 from tests.sessions import reloaded
 from tests.wording import refused
 
@@ -89,29 +89,22 @@ def test_all_samples_at_each_step_come_in_order() -> None:
     assert same(table.batches(None, seed=1).at(3), TABLE)
 
 
-@pytest.mark.parametrize("nothing", ["xor", None, TABLE[0], TABLE[:1], {"x": 1}, 3])
-def test_what_is_no_data_is_told_what_to_pass(nothing: object) -> None:
-    refused(InputError, nothing).by(data.DataSet.of, nothing)
-
-
-def test_a_class_in_place_of_a_data_set_is_named() -> None:
-    refused(InputError, "Xor").by(data.DataSet.of, data.Xor)
-
-
 @pytest.mark.parametrize(
-    ("inputs", "targets", "error", "value"),
+    ("given", "error", "value"),
     [
-        ([[1.0], [2.0]], [[1.0]], ShapeError, "2 rows"),
-        ([1.0, 2.0], [1.0, 2.0], ShapeError, "(2,)"),
-        ([[1.0]], np.zeros((1, 0)), ShapeError, "(1, 0)"),
-        ([[1.0], [np.nan]], [[1.0], [2.0]], NotFiniteError, "nan at row 1, column 0"),
-        ([["a"]], [[1.0]], InputError, "list [['a']]"),
+        *[(each, InputError, each) for each in ("xor", None, TABLE[0], TABLE[:1], {"x": 1}, 3)],
+        (data.Xor, InputError, "Xor"),
+        (([[1.0], [2.0]], [[1.0]]), ShapeError, "2 rows"),
+        (([1.0, 2.0], [1.0, 2.0]), ShapeError, "(2,)"),
+        (([[1.0]], np.zeros((1, 0))), ShapeError, "(1, 0)"),
+        (([[1.0], [np.nan]], [[1.0], [2.0]]), NotFiniteError, "nan at row 1, column 0"),
+        (([["a"]], [[1.0]]), InputError, "list [['a']]"),
     ],
 )
-def test_a_bad_table_is_refused(
-    inputs: object, targets: object, error: type[Exception], value: str
+def test_what_is_no_data_is_told_what_to_pass(
+    given: object, error: type[Exception], value: object
 ) -> None:
-    refused(error, value).by(data.DataSet.of, (inputs, targets))
+    refused(error, value).by(data.DataSet.of, given)
 
 
 def test_a_share_of_a_table_is_trained_on_and_the_seed_decides_which() -> None:
@@ -320,21 +313,13 @@ def test_the_constant_input_of_corners_is_called_by_its_number(data: Any) -> Non
     assert [*data().input_names] == ["x", "y"]
 
 
+__all__ = ["written"]  # a fixture
+
 SPECIES = ["setosa", "virginica", "setosa", "versicolor"]
 LABELS = [[0.0], [2.0], [0.0], [1.0]]
 SORTED = ["setosa", "versicolor", "virginica"]
 INPUTS = np.arange(8.0).reshape(4, 2)
 IRIS = "long,wide,kind\n" + "\n".join(f"{i},{i + 1}, {kind} " for i, kind in enumerate(SPECIES))
-
-
-@pytest.fixture
-def written(tmp_path: Path) -> Callable[[str], Path]:
-    def write(text: str) -> Path:
-        path = tmp_path / "iris.csv"
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return write
 
 
 class Column:
@@ -389,30 +374,6 @@ def test_a_sample_without_a_name_is_refused(missing: object) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "where"),
-    [
-        ("1,a\n2,3\n", "line 2, column 2: '3'"),
-        ("1,a\n2,\n", "line 2, column 2: the cell is empty"),
-        ("1,a\n2,NA\n", "line 2, column 2: 'NA' stands for no name"),
-        ("1,7\n2,b\n", "line 2, column 2: 'b'"),
-        ("x,1,5\n,2,6\n", "line 1, column 1: 'x'"),
-        ("1,5%\n", "line 1, column 2: '5%'"),
-        ("1;1,5\n", "line 1, column 2: '1,5'"),
-        ("NA,1\n", "line 1, column 1: 'NA'"),
-        (",1\n", "line 1, column 1"),
-    ],
-)
-def test_a_cell_that_is_neither_name_nor_number(written: Any, text: str, where: str) -> None:
-    refused(InputError, where).by(sv.data.from_csv, written(text))
-
-
-def test_several_targets_are_numbers(written: Any) -> None:
-    refused(InputError, "line 1, column 2: 'a'").by(
-        sv.data.from_csv, written("1,a,b\n"), targets=[1, 2]
-    )
-
-
 X = np.random.default_rng(0).random((20_000, 100), np.float32)
 KINDS = np.arange(20_000) % 3
 ENGINES = pytest.mark.parametrize("engine", ["python", "cpu"])
@@ -431,13 +392,9 @@ def trained(x: np.ndarray, kinds: np.ndarray, options: dict[str, Any]) -> data.A
 @pytest.mark.parametrize("options", [{}, {"share": 0.8}, {"held_out": 100}])
 def test_a_session_takes_the_memory_of_one_copy(options: dict[str, Any]) -> None:
     trained(X[:200], KINDS[:200], options)  # compiles, which takes memory
-    tracemalloc.start()
-    try:
+    with traced_memory() as memory:
         table = trained(X, KINDS, options)
-        _, most = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert most < 1.5 * X.nbytes  # labels as rows and batches included
+        assert memory()[1] < 1.5 * X.nbytes  # labels as rows and batches included
     assert table.training[0].dtype == np.float32
     assert np.shares_memory(table.training[0], table.settings()["inputs"])
 

@@ -7,8 +7,9 @@ import gzip
 import io
 import pickle
 import struct
-import tracemalloc
 import zipfile
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -19,7 +20,7 @@ import pytest
 from scalarviz import data
 from scalarviz.base.limits import LIMIT, Budget
 from scalarviz.data import table_files
-from scalarviz.data.digits import IMAGES, LABELS, read_folder, read_idx
+from scalarviz.data.digits import IMAGES, read_folder, read_idx
 from scalarviz.errors import (
     InputError,
     NotFiniteError,
@@ -27,6 +28,7 @@ from scalarviz.errors import (
     ShapeError,
     UnknownNameError,
 )
+from tests.machine import traced_memory
 from tests.wording import refused
 
 X, Y = np.arange(6.0).reshape(3, 2), np.array([[1.0], [0.5], [0.0]])
@@ -83,36 +85,6 @@ def test_a_share_of_a_file_is_held_out(written: Any) -> None:
     known = data.from_csv(written("1,2\n" * 10), share=0.8, order="picked")
     assert known.held_out is not None
     assert (known.samples, len(known.held_out[0]), known.order) == (8, 2, "picked")
-
-
-@pytest.mark.parametrize(
-    ("text", "error", "value"),
-    [
-        ("", InputError, "some.csv"),
-        ("\n \n", InputError, "some.csv"),
-        ("a,b\n", InputError, "no samples"),
-        ("a,b\n1,2\n\n3,x\n", InputError, "'x'"),
-        ("1,\n", InputError, "line 1, column 2"),
-        ("1,2\n1_000,2\n", InputError, "'1_000'"),
-        ("1;2\n1,5;2\n", InputError, "'1,5'"),
-        ("1,2\nNaN,2\n", InputError, "column 1: 'NaN' stands"),
-        ("1,2\ninf,2\n", NotFiniteError, "column 1: inf"),
-        ("1,2\n1,-1e999\n", NotFiniteError, "column 2: -1e999"),
-        ("1,2\n1,2,3\n", ShapeError, "3 cells"),
-        ("1\n2\n", InputError, "1 column"),
-        ('a,b\n"1,2\n', InputError, "unexpected end"),
-        ('a,b\n"' + "1" * 200_000 + '",2\n', InputError, "field larger"),
-        (b"\xff\xfe1\x00", InputError, "UTF-8"),
-        (b"a,b\n" + b"1,2\n" * 9000 + b"\xff", InputError, "UTF-8"),
-        (b"1,\x00\n", InputError, "'\\x00'"),
-    ],
-)
-def test_a_bad_table_of_text_is_one_sentence(
-    written: Any, text: str | bytes, error: type[Exception], value: str
-) -> None:
-    with refused(error, value) as caught:
-        data.from_csv(written(text))
-    assert "\n" not in str(caught.value)
 
 
 GAPS = "a,b,other,kind\n1,2,,x\n,3,5,y\n3,NA,5,x\n4,5,5, ? \n5,6,?,y\nNaN,6,5,y\n6,nan,5,y\n"
@@ -211,38 +183,67 @@ def test_names_of_a_header_of_numbers_are_asked_for(written: Any) -> None:
     assert (list(table.input_names), table.samples) == (["0", "1"], 2)
 
 
-def test_a_missing_cell_is_refused_with_its_place_and_what_to_do(written: Any) -> None:
-    refused(InputError, "line 3, column 1").by(data.from_csv, written(GAPS), ["a", "b"], "kind")
-    refused(UnknownNameError, "'skip'").by(data.from_csv, written(GAPS), missing="skip")
-    refused(InputError, "no samples").by(data.from_csv, written("a,b\n1,\n"), missing="drop")
-    # A line that is too short is damaged, and lacks no number.
-    refused(ShapeError, "1 cells").by(data.from_csv, written("a,b\n1,2\n3\n"), missing="drop")
+THREE = "a,b,c\n0,1,2\n-3,4,5\n"
 
 
 @pytest.mark.parametrize(
-    ("inputs", "targets", "error", "value"),
+    ("text", "options", "error", "value"),
     [
-        ("height", "b", UnknownNameError, "'height'"),
-        (3, "b", InputError, "no column 3"),
-        (["a", "b"], "b", InputError, "column 1"),
-        ([], "b", InputError, "0 would be inputs"),
-        (1.5, "b", InputError, "1.5"),
-        ([True], "b", UnknownNameError, "True"),
+        ("", {}, InputError, "some.csv"),
+        ("\n \n", {}, InputError, "some.csv"),
+        ("a,b\n", {}, InputError, "no samples"),
+        ("a,b\n1,2\n\n3,x\n", {}, InputError, "'x'"),
+        ("1,\n", {}, InputError, "line 1, column 2"),
+        ("1,2\n1_000,2\n", {}, InputError, "'1_000'"),
+        ("1;2\n1,5;2\n", {}, InputError, "'1,5'"),
+        ("1,2\nNaN,2\n", {}, InputError, "column 1: 'NaN' stands"),
+        ("1,2\ninf,2\n", {}, NotFiniteError, "column 1: inf"),
+        ("1,2\n1,-1e999\n", {}, NotFiniteError, "column 2: -1e999"),
+        ("1,2\n1,2,3\n", {}, ShapeError, "3 cells"),
+        ("1\n2\n", {}, InputError, "1 column"),
+        ('a,b\n"1,2\n', {}, InputError, "unexpected end"),
+        ('a,b\n"' + "1" * 200_000 + '",2\n', {}, InputError, "field larger"),
+        (b"\xff\xfe1\x00", {}, InputError, "UTF-8"),
+        (b"a,b\n" + b"1,2\n" * 9000 + b"\xff", {}, InputError, "UTF-8"),
+        (b"1,\x00\n", {}, InputError, "'\\x00'"),
+        # Neither a name nor a number.
+        ("1,a\n2,3\n", {}, InputError, "line 2, column 2: '3'"),
+        ("1,a\n2,\n", {}, InputError, "line 2, column 2: the cell is empty"),
+        ("1,a\n2,NA\n", {}, InputError, "line 2, column 2: 'NA' stands for no name"),
+        ("1,7\n2,b\n", {}, InputError, "line 2, column 2: 'b'"),
+        ("x,1,5\n,2,6\n", {}, InputError, "line 1, column 1: 'x'"),
+        ("1,5%\n", {}, InputError, "line 1, column 2: '5%'"),
+        ("1;1,5\n", {}, InputError, "line 1, column 2: '1,5'"),
+        ("NA,1\n", {}, InputError, "line 1, column 1: 'NA'"),
+        (",1\n", {}, InputError, "line 1, column 1"),
+        ("1,a,b\n", {"targets": [1, 2]}, InputError, "line 1, column 2: 'a'"),
+        # Missing cells; a line that is too short is damaged, and lacks no number.
+        (GAPS, {"inputs": ["a", "b"], "targets": "kind"}, InputError, "line 3, column 1"),
+        (GAPS, {"missing": "skip"}, UnknownNameError, "'skip'"),
+        ("a,b\n1,\n", {"missing": "drop"}, InputError, "no samples"),
+        ("a,b\n1,2\n3\n", {"missing": "drop"}, ShapeError, "1 cells"),
+        # The choice of columns.
+        (THREE, {"inputs": "height", "targets": "b"}, UnknownNameError, "'height'"),
+        (THREE, {"inputs": 3, "targets": "b"}, InputError, "no column 3"),
+        (THREE, {"inputs": ["a", "b"], "targets": "b"}, InputError, "column 1"),
+        (THREE, {"inputs": [], "targets": "b"}, InputError, "0 would be inputs"),
+        (THREE, {"inputs": 1.5, "targets": "b"}, InputError, "1.5"),
+        (THREE, {"inputs": [True], "targets": "b"}, UnknownNameError, "True"),
+        (THREE, {"weights": ["a", "b"]}, InputError, "['a', 'b']"),
+        (THREE, {"targets": "c", "weights": "c"}, InputError, "column 2"),
+        (THREE, {"weights": "a"}, InputError, "1e-30"),
     ],
 )
-def test_a_bad_choice_of_columns_is_one_sentence(
-    written: Any, inputs: Any, targets: Any, error: type[Exception], value: str
+def test_a_bad_table_of_text_is_one_sentence(
+    written: Any,
+    text: str | bytes,
+    options: dict[str, Any],
+    error: type[Exception],
+    value: str,
 ) -> None:
-    refused(error, value).by(
-        data.from_csv, written("a,b,c\n0,1,2\n"), inputs=inputs, targets=targets
-    )
-
-
-def test_a_bad_column_of_weights_is_one_sentence(written: Any) -> None:
-    path = written("a,b,c\n0,1,2\n-3,4,5\n")
-    refused(InputError, "['a', 'b']").by(data.from_csv, path, weights=["a", "b"])
-    refused(InputError, "column 2").by(data.from_csv, path, targets="c", weights="c")
-    refused(InputError, "1e-30").by(data.from_csv, path, weights="a")
+    with refused(error, value) as caught:
+        data.from_csv(written(text), **options)
+    assert "\n" not in str(caught.value)
 
 
 def test_of_columns_with_one_name_none_is_taken_by_it(written: Any) -> None:
@@ -251,17 +252,17 @@ def test_of_columns_with_one_name_none_is_taken_by_it(written: Any) -> None:
     assert data.from_csv(path, targets=1).training[1].tolist() == [[1.0]]
 
 
-readers = pytest.mark.parametrize("read", [data.from_csv, data.from_npz, data.Texture])
+READERS = data.from_csv, data.from_npz, data.Texture
 
 
-@readers
+@pytest.mark.parametrize("read", READERS)
 def test_a_path_must_lead_to_a_file(read: Any, tmp_path: Path) -> None:
     refused(InputError, "x'").by(read, str(tmp_path / "x"))
     refused(InputError, "a folder").by(read, tmp_path)
     refused(InputError, r"'a\x00b'").by(read, "a\0b")
 
 
-@readers
+@pytest.mark.parametrize("read", [*READERS, partial(read_idx, dimensions=IMAGES, budget=Budget())])
 def test_a_huge_file_is_not_read(read: Any, tmp_path: Path) -> None:
     with (tmp_path / "huge").open("wb") as file:
         file.truncate(LIMIT + 1)  # a hole, so that it takes no room
@@ -414,17 +415,21 @@ def test_an_archive_of_very_many_members_is_refused(tmp_path: Path) -> None:
     refused(InputError, "a.npz").by(data.from_npz, tmp_path / "a.npz")
 
 
+def damaged(content: bytes) -> Iterator[bytes]:
+    """A file that ends too early, and with one bit changed, here and there."""
+    yield from (content[:length] for length in range(0, len(content), 3))
+    for place in range(0, len(content), 2):
+        flipped = bytearray(content)
+        flipped[place] ^= 1 << place % 8
+        yield bytes(flipped)
+
+
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
 def test_damaged_arrays_are_one_sentence_or_unharmed(written: Any, save: Any) -> None:
     whole = io.BytesIO()
     save(whole, inputs=X, targets=Y)
     content = whole.getvalue()
-    damaged = [content[:length] for length in range(0, len(content), 7)]
-    for place in range(0, len(content), 2):
-        flipped = bytearray(content)
-        flipped[place] ^= 1 << place % 8
-        damaged.append(bytes(flipped))
-    for broken in damaged:
+    for broken in damaged(content):
         try:
             known = data.from_npz(written(broken, "a.npz"))
         except ScalarvizError as error:
@@ -483,13 +488,11 @@ def test_a_folder_is_read_by_any_of_the_names(tmp_path: Path, dot: str, end: str
     assert (pictures[7:] == PIXELS[:2] // 2).all() and len(labels) == 9 and tests == 2
 
 
-def test_what_is_compressed_is_known_by_its_bytes_and_not_by_its_name(tmp_path: Path) -> None:
-    path = tmp_path / "unpacked.gz"
-    path.write_bytes(idx(PIXELS))
-    assert (read_idx(path, IMAGES, Budget()) == PIXELS).all()
-    path = tmp_path / "packed"
-    path.write_bytes(gzip.compress(idx(NAMED)))
-    assert (read_idx(path, LABELS, Budget()) == NAMED).all()
+@pytest.mark.parametrize(("name", "pack"), [("unpacked.gz", bytes), ("packed", gzip.compress)])
+def test_what_is_compressed_is_known_by_its_bytes_and_not_by_its_name(
+    written: Any, name: str, pack: Any
+) -> None:
+    assert (read_idx(written(pack(idx(PIXELS)), name), IMAGES, Budget()) == PIXELS).all()
 
 
 def test_digits_of_a_folder_are_made_again_without_it(tmp_path: Path) -> None:
@@ -522,10 +525,9 @@ def test_digits_of_a_folder_are_made_again_without_it(tmp_path: Path) -> None:
 def test_a_bad_file_is_one_sentence(tmp_path: Path, content: bytes, value: str, pack: Any) -> None:
     path = tmp_path / "train-images-idx3-ubyte"
     path.write_bytes(pack(content))
-    tracemalloc.start()
-    refused(InputError, value).by(read_idx, path, IMAGES, Budget())
-    assert tracemalloc.get_traced_memory()[1] < 2**20
-    tracemalloc.stop()
+    with traced_memory() as memory:
+        refused(InputError, value).by(read_idx, path, IMAGES, Budget())
+        assert memory()[1] < 2**20
 
 
 def test_what_is_compressed_and_cut_short_or_changed_is_refused(tmp_path: Path) -> None:
@@ -541,17 +543,9 @@ def test_a_small_file_that_unpacks_to_a_large_one_takes_no_memory(tmp_path: Path
     path = tmp_path / "bomb.gz"
     path.write_bytes(gzip.compress(idx(PIXELS) + bytes(2**26)))
     assert path.stat().st_size < 2**17
-    tracemalloc.start()
-    refused(InputError, "140 numbers").by(read_idx, path, IMAGES, Budget())
-    assert tracemalloc.get_traced_memory()[1] < 2**20
-    tracemalloc.stop()
-
-
-def test_a_large_file_is_not_read_at_all(tmp_path: Path) -> None:
-    path = tmp_path / "large"
-    with path.open("wb") as file:
-        file.truncate(LIMIT + 1)
-    refused(InputError, "large").by(read_idx, path, IMAGES, Budget())
+    with traced_memory() as memory:
+        refused(InputError, "140 numbers").by(read_idx, path, IMAGES, Budget())
+        assert memory()[1] < 2**20
 
 
 def test_pictures_and_labels_must_belong_together(tmp_path: Path) -> None:

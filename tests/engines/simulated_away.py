@@ -83,6 +83,13 @@ def until(s: sv.Session, step: int) -> None:
         time.sleep(0.001)
 
 
+def same_as(other: sv.Session, s: sv.Session, array: Any = None) -> None:
+    """The numbers of a session are those of another one that goes as far."""
+    other.advance(s.step_index - other.step_index)
+    found = s.network.bank.value if array is None else array
+    assert found.tobytes() == other.network.bank.value.tobytes()
+
+
 @contextmanager
 def away(s: sv.Session, step: int) -> Iterator[sv.Bank]:
     """The bank of a session that has played to a step; it rests, and the GPU has the numbers."""
@@ -171,8 +178,7 @@ def test_a_portion_of_several_launches_copies_nothing_between_them(
     s.timeline.pace, s.timeline.most_steps = 4.0, lambda: 4
     s.advance(12)
     assert copies.counts == (3, 1, 0)
-    other.advance(13)
-    assert s.network.bank.value.tobytes() == other.network.bank.value.tobytes()
+    same_as(other, s)
 
 
 class Enough(Exception):
@@ -532,8 +538,7 @@ def test_any_actions_give_the_same_numbers(seed: int, tmp_path: Path) -> None:
     assert loaded.network.bank.value.tobytes() == s.network.bank.value.tobytes()
     assert loaded.clock == s.clock
     loaded.advance(2)
-    s.advance(2)
-    assert loaded.network.bank.value.tobytes() == s.network.bank.value.tobytes()
+    same_as(s, loaded)
 
 
 # ---- what goes wrong meanwhile -------------------------------------------------------------------
@@ -562,11 +567,9 @@ def test_ctrl_c_within_steps(
     monkeypatch.setattr(Memory, name, raising_after(calls, plain, KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
         s.advance(20)
-    other.advance(s.step_index)
-    assert array.tobytes() == other.network.bank.value.tobytes()
+    same_as(other, s, array)
     s.advance(4)
-    other.advance(4)
-    assert array.tobytes() == other.network.bank.value.tobytes()
+    same_as(other, s, array)
     assert not s.timeline.branch.journal
 
 
@@ -580,8 +583,7 @@ def test_ctrl_c_between_portions(
     with pytest.raises(KeyboardInterrupt):
         s.advance(20)
     assert 2 < s.step_index < 21
-    other.advance(s.step_index)
-    assert array.tobytes() == other.network.bank.value.tobytes()
+    same_as(other, s, array)
 
 
 def test_ctrl_c_while_numbers_arrive(
@@ -599,8 +601,7 @@ def test_ctrl_c_while_numbers_arrive(
             with pytest.raises(KeyboardInterrupt):
                 assert bank.value.size
         assert array[0] == 77.0
-    other.advance(s.step_index)
-    assert array.tobytes() == other.network.bank.value.tobytes()
+    same_as(other, s, array)
     s.advance(1)
     assert not s.timeline.branch.journal
 
@@ -673,7 +674,6 @@ def test_a_card_that_is_lost_within_a_portion(
 
 def test_threads_that_read_while_it_plays(s: sv.Session, other: sv.Session) -> None:
     s.advance(1)
-    other.advance(1)
     s.play()
     for _ in range(25):
         assert np.isfinite(s.network.bank.value).all()
@@ -681,5 +681,4 @@ def test_threads_that_read_while_it_plays(s: sv.Session, other: sv.Session) -> N
         s.network.weight(0).value  # noqa: B018  # as a picture does
         s.snapshot().read()
     s.pause()
-    other.advance(s.step_index - 1)
-    assert s.network.bank.value.tobytes() == other.network.bank.value.tobytes()
+    same_as(other, s)

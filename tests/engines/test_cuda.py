@@ -98,58 +98,50 @@ def with_driver(driver: Driver | None, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.usefixtures("a_machine_with_numba_cuda")
-def test_nothing_is_missing_where_all_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert with_driver(Driver(), monkeypatch) == ""
-    assert with_driver(Driver(capability=(7, 5)), monkeypatch) == ""
-
-
-@pytest.mark.usefixtures("a_machine_with_numba_cuda")
 def test_the_install_line_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(missing, "find_spec", lambda name: None if name == "numba_cuda" else name)
     expected = f"numba-cuda is not installed ({pip_command('cuda')})"
     assert with_driver(Driver(), monkeypatch) == expected
 
 
+HIDDEN, SIMULATED = {"CUDA_VISIBLE_DEVICES": ""}, {"NUMBA_ENABLE_CUDASIM": "1"}
+
+
 @pytest.mark.usefixtures("a_machine_with_numba_cuda")
 @pytest.mark.parametrize(
-    ("driver", "expected"),
+    ("driver", "environment", "expected"),
     [
-        (None, "no NVIDIA driver was found"),
-        (Driver(status=999), "the NVIDIA driver does not start (error 999)"),
+        (Driver(), {}, ""),
+        (Driver(capability=(7, 5)), {}, ""),
+        (None, SIMULATED, ""),
+        (None, {}, "no NVIDIA driver was found"),
+        (Driver(status=999), {}, "the NVIDIA driver does not start (error 999)"),
         (
             Driver(version=12040),
+            {},
             "the NVIDIA driver is too old: it knows CUDA 12.4, and 13.0 is needed "
             f"({pip_command('cuda12')} suits it)",
         ),
         (
             Driver(version=11080),
+            {},
             "the NVIDIA driver is too old: it knows CUDA 11.8, and 13.0 is needed",
         ),
-        (Driver(status=100), "no GPU is visible"),
-        (Driver(devices=0), "no GPU is visible"),
-        (
-            Driver(capability=(6, 1)),
-            "the GPU has compute capability 6.1, and 7.5 is needed",
-        ),
+        (Driver(status=100), {}, "no GPU is visible"),
+        (Driver(status=100), HIDDEN, "no GPU is visible (CUDA_VISIBLE_DEVICES is '')"),
+        (Driver(devices=0), {}, "no GPU is visible"),
+        (Driver(capability=(6, 1)), {}, "the GPU has compute capability 6.1, and 7.5 is needed"),
     ],
 )
 def test_what_is_missing(
-    driver: Driver | None, expected: str, monkeypatch: pytest.MonkeyPatch
+    driver: Driver | None,
+    environment: dict[str, str],
+    expected: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    for name, text in environment.items():
+        monkeypatch.setenv(name, text)
     assert with_driver(driver, monkeypatch) == expected
-
-
-@pytest.mark.usefixtures("a_machine_with_numba_cuda")
-def test_a_hidden_gpu_is_told_from_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    expected = "no GPU is visible (CUDA_VISIBLE_DEVICES is '')"
-    assert with_driver(Driver(status=100), monkeypatch) == expected
-
-
-@pytest.mark.usefixtures("a_machine_with_numba_cuda")
-def test_the_simulator_lacks_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NUMBA_ENABLE_CUDASIM", "1")
-    assert with_driver(None, monkeypatch) == ""
 
 
 def without_a_cache(monkeypatch: pytest.MonkeyPatch, folder: Path, error: str) -> list[str]:

@@ -194,9 +194,8 @@ def test_an_activation(number: int) -> None:
 def test_a_loss(number: int) -> None:
     p, t, g, tile_g = RANDOM.normal(size=(4, 3, 1))
     t = t**2
-    forward, backward = dispatch.scalar_loss_forward, dispatch.scalar_loss_backward
-    if number >= len(LOSSES):
-        forward, backward = dispatch.row_loss_forward, dispatch.row_loss_backward
+    kind = "scalar" if number < len(LOSSES) else "row"
+    forward, backward = [getattr(dispatch, f"{kind}_loss_{way}") for way in ("forward", "backward")]
     backward(number, p, t, 1.0, tile_g, 1)
     cuda_dispatch.sample_gradient(number, p[:, 0], t[:, 0], g[:, 0])
     assert (g == tile_g).all()

@@ -1,6 +1,5 @@
 """What a file may cost: honest files load whatever they are, and each limit can be raised."""
 
-import tracemalloc
 from collections.abc import Callable
 from inspect import signature
 from pathlib import Path
@@ -16,6 +15,7 @@ from scalarviz.data import DATA_SETS, DataSet, plane, rgb
 from scalarviz.errors import FileError, InputError
 from scalarviz.files import runs
 from scalarviz.files.checked_safetensors import read, write
+from tests.machine import traced_memory
 from tests.sessions import advanced, reloaded
 from tests.wording import refused
 
@@ -83,11 +83,9 @@ def test_a_data_set_is_made_in_little_more_memory(
 ) -> None:
     settings = {"samples": 300_000, "seed": 5}
     cost = DATA_SETS[name].cost(settings)
-    tracemalloc.start()
-    made: Any = DATA_SETS[name](**settings)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 2.6 * cost
+    with traced_memory() as memory:
+        made: Any = DATA_SETS[name](**settings)
+        assert memory()[1] < 2.6 * cost
     for module in (rgb, plane):
         monkeypatch.setattr(module, "PORTION", 10**9)  # all at once
     again: Any = DATA_SETS[name](**settings)

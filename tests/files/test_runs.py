@@ -1,6 +1,5 @@
 """Run files: a session continues as if it had not stopped, also without its samples."""
 
-import tracemalloc
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from scalarviz.faces.controller.train import Autosave
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.training.session import timeline
 from tests.files.test_hostile_files import OTHERS
+from tests.machine import traced_memory
 from tests.sessions import advanced, reloaded
 from tests.wording import refused
 
@@ -130,12 +130,9 @@ def test_saving_takes_no_memory_for_what_is_long(
     s = sv.Session(sv.Network(sizes, "tanh"), samples, "mse", sv.Adam(0.001), engine="cpu")
     s.advance(steps, progress=False)
     keep = Autosave(tmp_path / "run", keyframes=2**40)
-    tracemalloc.start()
-    try:
+    with traced_memory() as memory:
         keep.at_end(s, False)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+        peak = memory()[1]
     assert peak < 2**21 < (tmp_path / "run").stat().st_size / 4
     assert (sv.Session.load(tmp_path / "run").losses == s.losses).all()
 

@@ -48,9 +48,7 @@ class Proof:
 
     def row(self, passed: bool, seconds: float, date: str, machine: str) -> Row:
         """The row of the report."""
-        outcome = "; ".join(self.found) or "as it should be"
-        if not passed:
-            outcome = "**failed**"
+        outcome = ("; ".join(self.found) or "as it should be") if passed else "**failed**"
         took = f"{seconds:.0f} s" if seconds >= 1.0 else "under 1 s"
         cells = (self.name, "; ".join(self.tried), self.seeds, outcome, took, date, machine)
         return tuple([cell.replace("|", "/").replace("\n", " ") for cell in cells])

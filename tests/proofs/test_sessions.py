@@ -6,7 +6,6 @@ import json
 import os
 import random
 import threading
-import tracemalloc
 from collections import Counter
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.training.session import timeline
 from scalarviz.training.session.branches import EXACT
-from tests.machine import ended, output_of
+from tests.machine import ended, output_of, traced_memory
 from tests.proofs.at_once import STUCK as STUCK_CROWD
 from tests.proofs.at_once import THREADS as CROWD_THREADS
 from tests.proofs.report import Proof
@@ -134,14 +133,11 @@ def test_a_training_of_millions_of_steps_keeps_no_more_than_one_of_two() -> None
     net = sv.Network([2, 2, 1], "tanh", seed=2)
     s = sv.Session(net, sv.data.Xor(), "mse", sv.SGD(0.01), engine="cpu", memory=2**20)
     s.advance(2 * EXACT + 1, progress=False)
-    tracemalloc.start()
-    try:
-        before = tracemalloc.get_traced_memory()[0]
+    with traced_memory() as memory:
+        before = memory()[0]
         s.advance(3 * EXACT, progress=False)
         s.current_branch.curve()
-        after, most = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+        after, most = memory()
     # Two times EXACT losses came into being meanwhile, and the room of as many before was freed.
     assert after - before < 17 * 2**20 and most - before < 50 * 2**20
     assert len(s.losses) == 5 * EXACT + 1

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from scalarviz.base.checks import shorten
+from scalarviz.base.checks import require, shorten
 from scalarviz.core.formulas.elementary import cos, erfc, exp, expm1, log1p, pi, sin, sqrt, tanh
 from scalarviz.core.formulas.formula import FloatFunction, Formula, copy_of, pick, table
 from scalarviz.errors import InputError
@@ -569,8 +569,10 @@ def with_settings(family: Family, *numbers: float) -> ActivationFormula:
         return usual
     name = f"{family.name}({','.join(map(written, numbers))})"
     if name not in ACTIVATIONS:
-        if len(ACTIVATIONS) >= MOST_ROWS:
-            raise InputError(f"there are {MOST_ROWS:,} activations already, too many for {name}")
+        require(
+            len(ACTIVATIONS) < MOST_ROWS,
+            f"there are {MOST_ROWS:,} activations already, too many for {name}",
+        )
         functions = family.functions or (usual.value, usual.derivative)
         constants = dict(zip(dict(family.settings), numbers, strict=True))
         value, derivative = (with_constants(each, constants) for each in functions)

@@ -25,6 +25,7 @@ import inspect
 import math
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property, lru_cache, reduce
 from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
@@ -231,10 +232,8 @@ def variables(function: Callable[..., Any]) -> Mapping[str, Any]:
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     inner = {}
     for name, cell in cells:
-        try:
+        with suppress(ValueError):  # not yet assigned
             inner[name] = cell.cell_contents
-        except ValueError:  # not yet assigned
-            continue
     return {**vars(builtins), **function.__globals__, **inner}
 
 

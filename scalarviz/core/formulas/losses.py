@@ -26,13 +26,14 @@ from scalarviz.base.checks import (
     as_targets,
     as_weights,
     number,
+    require,
     widened,
 )
 from scalarviz.base.messages import caution
 from scalarviz.core.formulas.activations import ACTIVATIONS, sigmoid
 from scalarviz.core.formulas.elementary import exp, log, log1p
 from scalarviz.core.formulas.formula import FloatFunction, pick, table
-from scalarviz.errors import InputError, OrderError, ShapeError
+from scalarviz.errors import OrderError, ShapeError
 
 EVERYWHERE = (-math.inf, math.inf)
 # Predictions that a loss was computed of, by id, as long as somebody has them.
@@ -310,9 +311,8 @@ class Loss:
         factor: float = 1.0,
         mean: Mean = "all",
     ) -> None:
-        rows: Mapping[str, LossRow | RowLossRow] = LOSSES
-        if not isinstance(name, str) or name not in LOSSES:
-            rows = {**LOSSES, **ROW_LOSSES}
+        is_plain = isinstance(name, str) and name in LOSSES
+        rows: Mapping[str, LossRow | RowLossRow] = LOSSES if is_plain else {**LOSSES, **ROW_LOSSES}
         self._begin(
             name if isinstance(name, LossRow | RowLossRow) else pick(rows, name, "loss"),
             number(factor, "the factor of a loss", 0.0, open_low=True),
@@ -377,8 +377,9 @@ class Loss:
 
         Raises OrderError without an unmatched forward.
         """
-        if not self._stack:
-            raise OrderError("backward of a loss without a forward: call loss.forward first")
+        require(
+            self._stack, "backward of a loss without a forward: call loss.forward first", OrderError
+        )
         p, t, weights, single = self._stack.pop()
         gradient = self._gradient(p, t) * self.scale(p.shape, weights)
         if weights is not None:
@@ -417,17 +418,17 @@ class Loss:
         row = ACTIVATIONS.get(activation)
         low, high = self.row.domain
         reach = row.limits[:2] if row is not None and row.limits else ()
-        if reach and (min(reach) < low or max(reach) > high):
-            raise InputError(
-                f"the loss {self.name!r} takes predictions between {low:g} and {high:g}, and the "
-                f"last layer's activation {activation!r} gives others: choose one such as 'sigmoid'"
-            )
-        if self.row.logits and activation in ("sigmoid", "softmax"):
-            raise InputError(
-                f"the loss {self.name!r} takes logits and applies {self.row.logits} itself, but "
-                f"the last layer's activation is {activation!r}: make it 'linear', or choose a "
-                "loss such as 'mse'"
-            )
+        require(
+            not reach or low <= min(reach) <= max(reach) <= high,
+            f"the loss {self.name!r} takes predictions between {low:g} and {high:g}, and the "
+            f"last layer's activation {activation!r} gives others: choose one such as 'sigmoid'",
+        )
+        require(
+            not self.row.logits or activation not in ("sigmoid", "softmax"),
+            f"the loss {self.name!r} takes logits and applies {self.row.logits} itself, but "
+            f"the last layer's activation is {activation!r}: make it 'linear', or choose a "
+            "loss such as 'mse'",
+        )
         if self.row.logits and row is not None and reach and min(reach) >= 0.0 <= row.value(-1.0):
             caution(
                 f"the loss {self.name!r} takes logits of both signs, and the last layer's "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalarviz.base.checks import as_floats, shorten, size
+from scalarviz.base.checks import as_floats, require, shorten, size
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.layers.shapes import placed
 from scalarviz.core.program import NONE, Program, Shape
@@ -92,11 +92,11 @@ def lower_as_python(layer: Layer, program: Program) -> None:
 
     Pictures draw a matrix of outputs and inputs, and biases after it, as those of Dense.
     """
-    if layer.state_size:
-        raise InputError(
-            f"{layer} keeps numbers of its batches, and does not say by which operations: define "
-            "lower(self, program)"
-        )
+    require(
+        not layer.state_size,
+        f"{layer} keeps numbers of its batches, and does not say by which operations: define "
+        "lower(self, program)",
+    )
     program.set_shape(layer.input_shape)
     shapes, wall = [*layer.parameter_shapes().values()], (layer.outputs, layer.inputs)
     is_wall = shapes[:1] == [wall] and shapes[1:] in ([], [wall[:1]])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from scalarviz.base.attributes import OURS, set_known
-from scalarviz.base.checks import FloatArray, answered, as_array, as_batch, shorten
+from scalarviz.base.checks import FloatArray, answered, as_array, as_batch, require, shorten
 from scalarviz.core.bank import ROW_NAME, SCALING, Bank
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.initializers import Init
@@ -27,7 +27,7 @@ from scalarviz.core.layers.shapes import numbers_of
 from scalarviz.core.perceptron import Perceptron
 from scalarviz.core.program import Program, Shape
 from scalarviz.core.weight import Part, Weight
-from scalarviz.errors import InputError, OrderError, ShapeError, lost_by_forward
+from scalarviz.errors import OrderError, ShapeError, lost_by_forward
 
 Batch = list[list[float]]  # one row a sample, as plain Python floats
 
@@ -309,8 +309,7 @@ class Layer(Part):
 
         `states` has shape (steps, state): the whole state of a bank in each row.
         """
-        if not np.isfinite(own_states(self, states)).all():
-            raise InputError(f"what {self} has kept is not finite")
+        require(np.isfinite(own_states(self, states)).all(), f"what {self} has kept is not finite")
         for layer in self.layers:
             layer.check_states(states)
 
@@ -338,11 +337,11 @@ class Layer(Part):
 
     def check_activation(self, name: str) -> None:
         """Raise InputError if this layer cannot have the activation `name`."""
-        if name != self._activation:
-            raise InputError(
-                f"{self} has no activation that could be changed: choose a layer that has one, "
-                "such as Dense, Conv2d or Activation"
-            )
+        require(
+            name == self._activation,
+            f"{self} has no activation that could be changed: choose a layer that has one, "
+            "such as Dense, Conv2d or Activation",
+        )
 
     def set_activation(self, name: str) -> None:
         """Set the activation, such as "tanh".

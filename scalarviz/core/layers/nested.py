@@ -358,11 +358,12 @@ class Residual(BranchesOfOneSize):
 
 def check_beginnings(a: Layer, b: Layer, what: str) -> None:
     """Raise ShapeError unless two layers take the same numbers; `what` they begin."""
-    if a.inputs != b.inputs or unlike(a.input_shape, b.input_shape):
-        raise ShapeError(
-            f"{what} take {a.input_shape or a.inputs} and {b.input_shape or b.inputs} numbers: "
-            "make them equal"
-        )
+    require(
+        a.inputs == b.inputs and not unlike(a.input_shape, b.input_shape),
+        f"{what} take {a.input_shape or a.inputs} and {b.input_shape or b.inputs} numbers: "
+        "make them equal",
+        ShapeError,
+    )
 
 
 # The layers of a network, from a list of sizes or of layers, checked to fit each other.

@@ -398,8 +398,11 @@ class Affine(ScaledLayer):
         """
         who = "Affine.standardizing"
         array = as_floats(x, who, keep=True, copy=False)
-        if array.ndim == 1:
-            raise ShapeError(f"{who} takes samples in rows, not an array of shape {array.shape}")
+        require(
+            array.ndim != 1,
+            f"{who} takes samples in rows, not an array of shape {array.shape}",
+            ShapeError,
+        )
         picture = (1, *array.shape[1:])[-3:] if array.ndim in PICTURES and array.size else ()
         table = array.reshape(len(array), -1) if picture else array
         rows, _ = as_batch(table, None, who, copy=False)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar, final, overload
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, as_floats
+from scalarviz.base.checks import FloatArray, as_floats, require
 from scalarviz.core.bank import Bank
 from scalarviz.core.bank_arrays import is_like
 from scalarviz.core.layers.shapes import placed
@@ -96,15 +96,17 @@ def checked_array(
     """
     detach = getattr(numbers, "detach", None)  # PyTorch's, of a tensor that requires a gradient
     found = as_floats(detach() if callable(detach) else numbers, name)
-    if found.shape != shape:
-        raise ShapeError(f"{name} has shape {shape}, and cannot be an array of shape {found.shape}")
+    require(
+        found.shape == shape,
+        f"{name} has shape {shape}, and cannot be an array of shape {found.shape}",
+        ShapeError,
+    )
     with np.errstate(over="ignore"):
         made = found.astype(dtype)
     if not np.isfinite(made).all():
         place = np.unravel_index(np.flatnonzero(~np.isfinite(made))[0], shape)
-        wrong = found[place]
-        if isinstance(numbers, (list, tuple)):  # numpy reads None as NaN
-            wrong = np.array(numbers, object)[place]
+        is_list = isinstance(numbers, (list, tuple))  # numpy reads None as NaN
+        wrong = (np.array(numbers, object) if is_list else found)[place]
         raise NotFiniteError(
             f"{name} takes finite numbers of {dtype}, and was given {wrong} at "
             f"{list(map(int, place))}: {state}"

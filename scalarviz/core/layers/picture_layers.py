@@ -9,7 +9,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from scalarviz.base.checks import size
+from scalarviz.base.checks import require, size
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS, RowFormula
 from scalarviz.core.layers.dense import PerceptronLayer
@@ -239,17 +239,19 @@ def check_fit(windows: Windows) -> None:
     size = " x ".join(map(str, windows.extent))
     if (windows.dilation_height, windows.dilation_width) != (1, 1):
         size += " with its dilation"
-    if min(windows.out_height, windows.out_width) < 1:
-        raise ShapeError(
-            f"a window of {size} does not fit into a picture of "
-            f"{windows.height} x {windows.width}: choose a smaller kernel, or some padding"
-        )
+    require(
+        min(windows.out_height, windows.out_width) >= 1,
+        f"a window of {size} does not fit into a picture of "
+        f"{windows.height} x {windows.width}: choose a smaller kernel, or some padding",
+        ShapeError,
+    )
     padding = windows.padding_height, windows.padding_width
-    if any(n >= extent for n, extent in zip(padding, windows.extent, strict=True)):
-        raise ShapeError(
-            f"with a padding of {in_short(padding)} a window of {size} would see "
-            "nothing of the picture: choose a smaller padding"
-        )
+    require(
+        all(n < extent for n, extent in zip(padding, windows.extent, strict=True)),
+        f"with a padding of {in_short(padding)} a window of {size} would see "
+        "nothing of the picture: choose a smaller padding",
+        ShapeError,
+    )
 
 
 class Pool(Rowwise):
@@ -271,11 +273,12 @@ class Pool(Rowwise):
         self.kernel = pair_of(kernel, "kernel", 2)
         self.stride = self.kernel if stride is None else pair_of(stride, "stride", 2)
         self.padding = pair_of(padding, "padding", 2, 0)
-        if any(n > side // 2 for n, side in zip(self.padding, self.kernel, strict=True)):
-            raise ShapeError(
-                f"a padding of {in_short(self.padding)} is more than half a window of "
-                f"{in_short(self.kernel)}: choose a smaller one"
-            )
+        require(
+            all(n <= side // 2 for n, side in zip(self.padding, self.kernel, strict=True)),
+            f"a padding of {in_short(self.padding)} is more than half a window of "
+            f"{in_short(self.kernel)}: choose a smaller one",
+            ShapeError,
+        )
         self.windows = Windows(
             *self.shape, *self.kernel, *self.stride, self.padding[0], padding_width=self.padding[1]
         )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, final
 
-from scalarviz.base.checks import shorten, size
+from scalarviz.base.checks import require, shorten, size
 from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS, RowFormula, typed
 from scalarviz.core.layers.layer import Batch, Layer
 from scalarviz.core.layers.shapes import numbers_of, shape_of, shape_setting
@@ -168,11 +168,12 @@ class Slice(Rowwise):
         picture, count = numbers_of(shape, "the numbers of Slice")
         parts = picture[0] if picture else count
         self.first, self.end = size(first, "the first number of Slice", 0), size(end, "its end")
-        if not self.first < self.end <= parts:
-            raise ShapeError(
-                f"there are {parts} {'channels' if picture else 'numbers'}, and none from {first} "
-                f"to before {end}: choose 0 <= first < end <= {parts}"
-            )
+        require(
+            self.first < self.end <= parts,
+            f"there are {parts} {'channels' if picture else 'numbers'}, and none from {first} "
+            f"to before {end}: choose 0 <= first < end <= {parts}",
+            ShapeError,
+        )
         each, made = count // parts, self.end - self.first
         outputs = (made, *picture[1:]) if picture else made
         formula = ROW_FORMULAS["slice"]
@@ -238,11 +239,12 @@ class Reshape(ReshapeLayer):
     def __init__(self, inputs: int | Sequence[int], shape: Sequence[int]) -> None:
         picture, count = numbers_of(inputs, "the inputs of Reshape")
         self.shape = shape_of(shape, "Reshape")
-        if prod(self.shape) != count:
-            raise ShapeError(
-                f"{count} numbers are no picture of {shorten(self.shape)}, which has "
-                f"{prod(self.shape)}: make the two equal"
-            )
+        require(
+            prod(self.shape) == count,
+            f"{count} numbers are no picture of {shorten(self.shape)}, which has "
+            f"{prod(self.shape)}: make the two equal",
+            ShapeError,
+        )
         super().__init__(picture or count, self.shape)
 
     def settings(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from scalarviz.base.checks import shorten, size
+from scalarviz.base.checks import require, shorten, size
 from scalarviz.core.program import Shape
 from scalarviz.errors import ShapeError
 
@@ -55,11 +55,12 @@ def placed(shapes: Mapping[str, Shape], first: int = 0) -> Iterator[tuple[str, S
 def groups_of(groups: object, seen: int, made: int) -> int:
     """Return a number of groups; raise ShapeError unless it divides the channels on both sides."""
     found = size(groups, "groups")
-    if seen % found or made % found:
-        raise ShapeError(
-            f"groups is {found}, which does not divide the number of channels of the picture, "
-            f"{seen}, and of the result, {made}: choose a number that divides both"
-        )
+    require(
+        seen % found == made % found == 0,
+        f"groups is {found}, which does not divide the number of channels of the picture, "
+        f"{seen}, and of the result, {made}: choose a number that divides both",
+        ShapeError,
+    )
     return found
 
 

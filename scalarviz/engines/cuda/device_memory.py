@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray
+from scalarviz.base.checks import FloatArray, require
 from scalarviz.core.bank import Bank
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS
@@ -213,11 +213,12 @@ def index_of(row: Any, rows: list[Any], kind: str) -> int:
     A formula of the user that was added again from the same source is the same one.
     """
     same = [each.name == row.name and each.digest == row.digest for each in rows]
-    if not any(same):
-        raise EngineError(
-            f"the {kind} {row.name!r} was replaced by another one of that name, and the cuda "
-            "engine has the newest only: make it anew, and the session with it"
-        )
+    require(
+        any(same),
+        f"the {kind} {row.name!r} was replaced by another one of that name, and the cuda "
+        "engine has the newest only: make it anew, and the session with it",
+        EngineError,
+    )
     return same.index(True)
 
 
@@ -233,11 +234,12 @@ def make_layout(
     learning  False: without room for the gradients of the chunks and of the workspace
     """
     widest = max((each.target.size for each in program.operations), default=1)
-    if widest * samples >= 2**32:  # see `teams.row_of`
-        raise EngineError(
-            f"a batch of {samples:,} samples is too large for the engine cuda, which can take "
-            f"{(2**32 - 1) // widest:,} with {widest:,} outputs of a layer: choose a smaller batch"
-        )
+    require(
+        widest * samples < 2**32,  # see `teams.row_of`
+        f"a batch of {samples:,} samples is too large for the engine cuda, which can take "
+        f"{(2**32 - 1) // widest:,} with {widest:,} outputs of a layer: choose a smaller batch",
+        EngineError,
+    )
     plan = np.zeros(gpu_layout.PLAN_FIELDS + len(program.operations) * gpu_layout.COLUMNS, np.int64)
     fill(plan, sizes(program, bank, samples))
     parts = place_parts(plan, len(program.operations) * gpu_layout.MOST_SETTINGS, learning)
@@ -451,11 +453,12 @@ def set_batches(plan: Whole, scalars: FloatArray, batches: Batches) -> None:
 
 def set_optimizer(plan: Whole, scalars: FloatArray, optimizer: Optimizer) -> None:
     """Set the fields of optimizer and schedule; raise EngineError if it has own decays."""
-    if optimizer.own_decays:
-        raise EngineError(
-            "groups have no decay on the engine 'cuda', where all weights have that of the "
-            "optimizer: leave it out of the groups, or train on the engine 'cpu'"
-        )
+    require(
+        not optimizer.own_decays,
+        "groups have no decay on the engine 'cuda', where all weights have that of the "
+        "optimizer: leave it out of the groups, or train on the engine 'cpu'",
+        EngineError,
+    )
     schedule = optimizer.schedule
     fill(plan, {
         gpu_layout.OPTIMIZER: index_of(optimizer.row, [*OPTIMIZERS.values()], "optimizer"),

@@ -448,9 +448,10 @@ class CudaMany:
         self._optimizer = optimizer
         self._going_on = np.ones(len(stack.banks), np.bool_)
         self.taken = np.zeros(len(stack.banks), np.int64)
-        self._runs: list[CudaRun] = []
-        for bank, each in zip(stack.banks, batches, strict=True):
-            self._runs.append(CudaEngine([], program, bank, precision).run(each, loss))
+        self._runs = [
+            CudaEngine([], program, bank, precision).run(each, loss)
+            for bank, each in zip(stack.banks, batches, strict=True)
+        ]
 
     def prepare(self) -> None:
         """Nothing to do: kernels are compiled, or loaded, by the first step."""

@@ -6,6 +6,7 @@ import ast
 import inspect
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from inspect import Parameter
 from typing import Any
@@ -201,10 +202,7 @@ def settings_of(
             f"{parameter.name} cannot be a setting of {name!r}: it has a meaning",
         )
         found[parameter.name] = number(parameter.default, parameter.name)
-    given = 0
-    if constants is not None:
-        values = computed(constants, name, 1.0, found)
-        given = len(values)
+    given = 0 if constants is None else len(computed(constants, name, 1.0, found))
     require(
         len(rest) == len(found) + given,
         f"the update of {name!r} takes {len(rest)} numbers after lr, and there are "
@@ -275,11 +273,9 @@ def checked_row(row: OptimizerRow) -> OptimizerRow:
 def checked_result(row: OptimizerRow, given: Sequence[float], found: Any) -> tuple[float, ...]:
     """Return the numbers of an update as they are; raise InputError for others."""
     wanted = 1 + len(row.slots)
-    try:
+    with suppress(TypeError):
         if isinstance(found, tuple) and len(found) == wanted and all(map(math.isfinite, found)):
             return found
-    except TypeError:
-        pass
     names = ", ".join(["w", *row.slots])
     raise InputError(
         f"{called(row, given)} is {shorten(found)}, and should be a tuple of {wanted} finite "

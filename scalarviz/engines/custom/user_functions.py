@@ -225,9 +225,8 @@ class UserTarget(Target):
     def needs(self, function: Any, seen: set[int] | None = None) -> bool:
         """Return whether a function uses one that is replaced, itself or by another."""
         seen = set() if seen is None else seen
-        if not isinstance(function, FunctionType) or id(function) in seen:
-            return False
-        if function in self._replacements:
+        is_known = not isinstance(function, FunctionType) or id(function) in seen
+        if is_known or function in self._replacements:
             return False
         seen.add(id(function))
         used = [value for value in used_values(function) if is_function(value)]
@@ -299,9 +298,7 @@ def outer_names(function: FunctionType) -> list[str]:
 
 def lazy_names(module: ModuleType) -> list[str]:
     """Return the names of choices that a module has only when it is asked for them: scalarviz."""
-    if module.__name__ != "scalarviz":
-        return []
-    return [function.__name__ for function in CHOICES]
+    return [function.__name__ for function in CHOICES if module.__name__ == "scalarviz"]
 
 
 ON_NUMBERS = UserTarget({**CHOICES, **COUNTERPARTS})

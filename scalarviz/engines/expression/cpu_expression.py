@@ -502,12 +502,15 @@ def in_order(steps: list[TraceStep], inputs: int) -> tuple[list[list[TraceStep]]
 
 def continues(before: TraceStep, step: TraceStep, row: dict[int, int]) -> bool:
     """Whether a step has the same formula as the one before, on the next row of each operand."""
-    if step.formula is None or step.formula is not before.formula:
-        return False
-    if step.level != before.level or step.slopes != before.slopes:
-        return False
-    pairs = zip(before.operands, step.operands, strict=True)
-    return all(row[after] == row[first] + 1 for first, after in pairs)
+    return (
+        step.formula is not None
+        and step.formula is before.formula
+        and (step.level, step.slopes) == (before.level, before.slopes)
+        and all(
+            row[after] == row[first] + 1
+            for first, after in zip(before.operands, step.operands, strict=True)
+        )
+    )
 
 
 def find_slopes(steps: list[TraceStep], recording: Trace) -> None:

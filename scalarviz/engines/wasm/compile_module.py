@@ -26,6 +26,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from scalarviz.base.checks import require
 from scalarviz.base.messages import say
 from scalarviz.engines.codegen.compiling import end_with_parent
 from scalarviz.engines.cpu.emitting import llvm
@@ -133,8 +134,7 @@ def section(number: int, *parts: bytes) -> bytes:
 
 def sections_of(content: bytes) -> list[tuple[int, str, int, int]]:
     """Return the sections of an object file: number, name of a custom one, first and last byte."""
-    if content[:8] != b"\0asm\1\0\0\0":
-        raise strange("it does not begin as one")
+    require(content[:8] == b"\0asm\1\0\0\0", "it does not begin as one", strange)
     found, reader = [], Bytes(content, 8)
     while reader.at < len(content):
         number, size = reader.byte(), reader.unsigned()
@@ -178,8 +178,7 @@ def linked(content: bytes, kernels: Iterable[str]) -> bytes:
 def symbols_of(content: bytes, low: int, high: int) -> list[Symbol]:
     """Return the table of symbols of the section "linking"."""
     reader, symbols = Bytes(content, low), []
-    if reader.unsigned() != 2:
-        raise strange("its table of symbols has another version")
+    require(reader.unsigned() == 2, "its table of symbols has another version", strange)
     while reader.at < high:
         kind, size = reader.byte(), reader.unsigned()
         end = reader.at + size
@@ -199,8 +198,7 @@ def symbol_at(reader: Bytes) -> Symbol:
         return Symbol(kind, name, index, defined=defined)
     if kind == DATA_SYMBOL:
         name = reader.text()
-        if not defined:
-            raise strange(f"it needs the data {name}")
+        require(defined, f"it needs the data {name}", strange)
         index, offset = reader.unsigned(), reader.unsigned()
         reader.unsigned()  # size
         return Symbol(kind, name, index, offset)
@@ -213,11 +211,13 @@ def segments_of(content: bytes, low: int, high: int) -> list[Segment]:
     """Return the segments of the data section."""
     reader, segments = Bytes(content, low), []
     for _ in range(reader.unsigned()):
-        if reader.unsigned() != 0 or reader.byte() != CONSTANT:
-            raise strange("its data has no fixed place")
+        require(
+            reader.unsigned() == 0 and reader.byte() == CONSTANT,
+            "its data has no fixed place",
+            strange,
+        )
         offset = reader.signed()
-        if reader.byte() != END:
-            raise strange("its data has no fixed place")
+        require(reader.byte() == END, "its data has no fixed place", strange)
         length = reader.unsigned()
         segments.append(Segment(offset, reader.at, reader.at + length))
         reader.at += length
@@ -267,14 +267,12 @@ def imports_of(content: bytes, low: int, high: int, kernels: int) -> bytes:
         names.add(name)
         if kind == A_FUNCTION:
             reader.unsigned()
-            if name not in IMPORTED:
-                raise strange(f"it calls {name}, which no page has")
+            require(name in IMPORTED, f"it calls {name}, which no page has", strange)
         elif kind == A_GLOBAL and name == POINTER:
             reader.at += 2
         elif (kind, name) in ((A_MEMORY, MEMORY), (A_TABLE, TABLE)):
             reader.at += kind == A_TABLE  # its type
-            if reader.byte() != 0:
-                raise strange(f"its {name} is limited")
+            require(reader.byte() == 0, f"its {name} is limited", strange)
             reader.unsigned()
         else:
             raise strange(f"it imports {name}")
@@ -283,8 +281,7 @@ def imports_of(content: bytes, low: int, high: int, kernels: int) -> bytes:
             described = bytes([content[detail], 0]) + unsigned(FIRST + kernels)
         parts.append(content[head:end] + bytes([kind]) + described)
     for name in (MEMORY, TABLE):
-        if name not in names:
-            raise strange(f"it does without {name}")
+        require(name in names, f"it does without {name}", strange)
     return unsigned(count) + b"".join(parts)
 
 

@@ -23,6 +23,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from scalarviz.base.checks import require
 from scalarviz.base.kernel_files import run_file
 from scalarviz.engines.codegen.compiling import end_with_parent
 from scalarviz.engines.cpu import products
@@ -131,8 +132,7 @@ def portable(name: str, text: str, symbol: str) -> str:
     It stops the program if the kernel raises an error. Raises EngineError if the text is not as
     expected.
     """
-    if not name.startswith(WRAPPER):
-        raise unexpected(f"a kernel is called {name}")
+    require(name.startswith(WRAPPER), f"a kernel is called {name}", unexpected)
     native = name.removeprefix(WRAPPER)
     kept, parameters = [], None
     for function in pieces(text):
@@ -176,8 +176,7 @@ def pieces(text: str) -> Iterator[list[str]]:
 def parameters_of(rest: str) -> int:
     """Return the number of integers that a kernel takes, given the end of its wrapper's head."""
     kinds = [part.split()[0] for part in rest.partition(")")[0].split(", ")]
-    if set(kinds) != {"i64"}:
-        raise unexpected(f"a kernel takes {', '.join(kinds)}")
+    require(set(kinds) == {"i64"}, f"a kernel takes {', '.join(kinds)}", unexpected)
     return len(kinds)
 
 

@@ -18,7 +18,7 @@ from typing import Any, NoReturn, cast, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray
+from scalarviz.base.checks import FloatArray, require
 from scalarviz.core.bank import SCALING, Bank
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.optimizer import SGD, Adam, Optimizer
@@ -495,8 +495,11 @@ class MemoryImage:
         end = self.first
         for array, empty in sorted(self._given, key=lambda each: each[1]):
             start = array.__array_interface__["data"][0]
-            if start in self._parts:
-                raise EngineError("an array was added twice to the memory of a page")
+            require(
+                start not in self._parts,
+                "an array was added twice to the memory of a page",
+                EngineError,
+            )
             place = -(-end // ALIGNMENT) * ALIGNMENT
             self._parts[start] = ImagePart(array, start, place, empty)
             end = place + array.nbytes

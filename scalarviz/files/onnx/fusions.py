@@ -170,9 +170,12 @@ def match(
     tree: ast.Call, node: GraphNode | None, uses: Uses, named: dict[str, str]
 ) -> Found | None:
     """Return values by name, and nodes, if a node ends what the tree describes."""
-    if node is None or node.operator != ast.unparse(tree.func) or not has_attributes(tree, node):
-        return None
-    if len(tree.args) != len(node.inputs):
+    if (
+        node is None
+        or node.operator != ast.unparse(tree.func)
+        or not has_attributes(tree, node)
+        or len(tree.args) != len(node.inputs)
+    ):
         return None
     orders = [node.inputs, node.inputs[::-1]] if node.operator in ("Add", "Mul") else [node.inputs]
     for order in orders:

@@ -232,9 +232,8 @@ class KnownNumbers:
 def sizes_of(node: GraphNode, stored: Mapping[str, Constant]) -> Constant | None:
     """Return the constant that a Concat makes of a few others, such as the sizes of a Reshape."""
     parts = [stored[name] for name in node.inputs if name in stored]
-    if node.operator != "Concat" or len(parts) < len(node.inputs) or not node.outputs:
-        return None
-    if not parts or any(part.shape != (1,) for part in parts[:MOST_DIMENSIONS]):
+    is_whole = node.operator == "Concat" and node.outputs and len(parts) == len(node.inputs) > 0
+    if not is_whole or any(part.shape != (1,) for part in parts[:MOST_DIMENSIONS]):
         return None
     arrays = [part.array for part in parts[: MOST_DIMENSIONS + 1]]
     return Constant(node.outputs[0], KnownNumbers(np.concatenate(arrays)))

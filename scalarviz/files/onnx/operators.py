@@ -64,11 +64,6 @@ from scalarviz.files.onnx_names import Names
 # Operators that keep the numbers of a value, and at most change its shape.
 
 
-def identity(at: NodeContext) -> Flow:
-    """Return the input."""
-    return at.flow
-
-
 def cast(at: NodeContext) -> Flow:
     """Cast to a float type: the network's dtype is used instead."""
     at.only("to", 1, *FLOATS)
@@ -643,9 +638,8 @@ def joined(kind: type[TwoBranches], flows: list[Flow], at: NodeContext) -> Flow:
         sizes[0] == sizes[1] and len(a.shape) == len(b.shape),
         f"it joins {shorten(a.shape)} and {shorten(b.shape)}",
     )
-    shape = a.shape
-    if kind is Concatenate:
-        shape = checked((a.shape[0] + b.shape[0], *a.shape[1:]))
+    channels = a.shape[0] + b.shape[0] if kind is Concatenate else a.shape[0]
+    shape = checked((channels, *a.shape[1:]))
     pairs = zip(a.steps, b.steps, strict=False)
     count = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], pairs))
     first, second = [each.steps[count:] or (nothing(each.shape),) for each in (a, b)]
@@ -857,7 +851,7 @@ OPERATORS: dict[str, Callable[[NodeContext], Flow]] = {
     "Softplus": partial(with_beta, "softplus"),
     "Shrink": shrink,
     "Clip": clip,
-    "Identity": identity,
+    "Identity": lambda at: at.flow,
     "Cast": cast,
     "Dropout": dropout,
     "Flatten": flatten,

@@ -414,19 +414,11 @@ Forward = Callable[[StepOperation], str]
 Backward = Callable[[StepOperation], tuple[str, ...]]
 
 
-def affine(at: StepOperation) -> str:
-    return at.graph.put("Gemm", at.x, at.weights, *at.biases, transB=1)
-
-
 def affine_back(at: StepOperation) -> tuple[str, ...]:
     at.learn(at.operation.weights, at.graph.put("Gemm", at.upstream, at.x, transA=1))
     if at.biases:
         at.learn(at.operation.biases, at.graph.sums(at.upstream, 0))
     return (at.graph.put("MatMul", at.upstream, at.weights),)
-
-
-def activation(at: StepOperation) -> str:
-    return at.graph.formula(ACTIVATIONS[at.operation.formula].value, at.x)
 
 
 def activation_back(at: StepOperation) -> tuple[str, ...]:
@@ -513,10 +505,6 @@ def back_through(at: StepOperation, w: Windows, g: str, kernel: str) -> str:
         "ConvTranspose", g, kernel, output_padding=rest, group=w.groups, **windows(w)
     )
     return at.graph.shaped(found, -1, at.operation.source.size)
-
-
-def unchanged(at: StepOperation) -> str:
-    return at.x
 
 
 def unchanged_back(at: StepOperation) -> tuple[str, ...]:
@@ -738,12 +726,18 @@ def average_pool_back(at: StepOperation) -> tuple[str, ...]:
 
 # By the kind of an operation, or, of whole rows, by its formula.
 KINDS: dict[str, tuple[Forward, Backward]] = {
-    "affine": (affine, affine_back),
-    "activation": (activation, activation_back),
+    "affine": (
+        lambda at: at.graph.put("Gemm", at.x, at.weights, *at.biases, transB=1),
+        affine_back,
+    ),
+    "activation": (
+        lambda at: at.graph.formula(ACTIVATIONS[at.operation.formula].value, at.x),
+        activation_back,
+    ),
     "scale": (scale, scale_back),
     "parametric": (parametric, parametric_back),
     "convolution": (convolution, convolution_back),
-    "branch": (unchanged, unchanged_back),
+    "branch": (lambda at: at.x, unchanged_back),
     "sum": (partial(of_inputs, "Add"), unchanged_back),
     "product": (partial(of_inputs, "Mul"), product_back),
     "concatenation": (partial(of_inputs, "Concat", axis=1), concatenation_back),

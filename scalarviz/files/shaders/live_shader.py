@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.package_files import text_beside
-from scalarviz.core.program import NONE, Operation
+from scalarviz.core.program import Operation
 from scalarviz.files.shaders.shader import (
     GLSL,
     NAME,
@@ -78,9 +78,7 @@ class LiveShader(Shader):
         """Return the lines of z = W x + b, by four products at once."""
         x, y = self.array(operation.source), self.array(operation.target)
         rows, columns = operation.target.size, operation.source.size
-        bias = "0.0"
-        if operation.biases != NONE:
-            bias = self.number("biases", operation.biases, rows, "i")
+        bias = self.bias(operation, rows, "i")
         weights = self.four(operation.weights, (rows, columns), "i", "j")
         return [
             f"for (int i = 0; i < {rows}; i++) {{",

@@ -63,9 +63,8 @@ def rounded(net: Network, precision: str) -> FloatArray:
 
 def export_shader(language: Language, net: Network, values: FloatArray, precision: str) -> bytes:
     """Return the source of a shader in a language."""
-    note = "weights in float32"
-    if precision != "float32":
-        note = f"weights rounded to {precision}, computed in float32"
+    rounded = f"rounded to {precision}, computed in float32"
+    note = f"weights {'in float32' if precision == 'float32' else rounded}"
     return write_shader(net, values.astype(np.float32), language, note).encode()
 
 

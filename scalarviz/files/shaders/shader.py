@@ -126,6 +126,11 @@ class Shader(ABC):
     def number(self, what: str, first: int, size: int, place: str) -> str:
         """Return the expression for one of `size` parameters from row `first`."""
 
+    def bias(self, operation: Operation, size: int, place: str) -> str:
+        """Return the expression for one of `size` biases, or "0.0" if there are none."""
+        first = operation.biases
+        return "0.0" if first == NONE else self.number("biases", first, size, place)
+
     @abstractmethod
     def statistics(self, operation: Operation, place: str) -> tuple[str, str]:
         """Return the expressions for the mean of a feature and 1 / deviation, of batch_norm."""
@@ -243,9 +248,7 @@ def convolution(shader: Shader, operation: Operation) -> list[str]:
     kernels, count = operation.shape[0], int(np.prod(operation.shape[1:]))
     weights = shader.four(operation.weights, (kernels, count), "k", "j")
     fours, share, seen = padded(count) // 4, kernels // w.groups, w.seen_channels
-    bias = "0.0"
-    if operation.biases != NONE:
-        bias = shader.number("biases", operation.biases, kernels, "k")
+    bias = shader.bias(operation, kernels, "k")
     inside = f"y >= 0 && y < {w.height} && x >= 0 && x < {w.width}"
     return [
         f"for (int q = 0; q < {w.groups * w.pixels}; q++) {{",

@@ -40,17 +40,20 @@ def trained(net: sv.Network, engine: str) -> np.ndarray:
     return net.train(batch(net), targets(net), "mse", sv.SGD(0.02), steps=STEPS)
 
 
+def runner(model: Path | bytes) -> Any:
+    """What runs a model on the processor, and says nothing."""
+    quiet = onnxruntime.SessionOptions()
+    quiet.log_severity_level = 4
+    return onnxruntime.InferenceSession(model, quiet, providers=["CPUExecutionProvider"])
+
+
 def run(model: onnx.ModelProto | Path, x: np.ndarray, output: str | None = None) -> np.ndarray:
     """What onnxruntime says, one row a sample."""
     proto = onnx.load(model) if isinstance(model, Path) else model
     names = [value.name for value in proto.graph.output]
     if output is not None and output not in names:
         proto.graph.output.append(helper.make_tensor_value_info(output, TensorProto.FLOAT, None))
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(
-        proto.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
+    session = runner(proto.SerializeToString())
     (source,) = session.get_inputs()
     kind = np.float64 if "double" in source.type else np.float32
     shaped = x.astype(kind).reshape(len(x), *source.shape[1:])

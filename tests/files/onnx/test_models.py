@@ -1,7 +1,6 @@
 """Stored and hostile ONNX models: the same outputs, or a clear error at little cost."""
 
 import random
-import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from time import process_time
@@ -27,7 +26,7 @@ from tests.files.onnx.models import (
     saved,
     trained,
 )
-from tests.machine import ROOT
+from tests.machine import ROOT, traced_memory
 from tests.wording import refused
 
 every_model = pytest.mark.parametrize("name", MODELS)
@@ -151,48 +150,33 @@ def damaged(name: str, count: int) -> Iterator[bytes]:
 
 
 @pytest.mark.some(2)
+@pytest.mark.parametrize("count", [60, pytest.param(3000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", MODELS)
-def test_a_damaged_file_is_read_or_refused(name: str, tmp_path: Path) -> None:
+def test_a_damaged_file_is_read_or_refused(name: str, count: int, tmp_path: Path) -> None:
     path = tmp_path / "damaged.onnx"
     sv.onnx.load(FOLDER / f"{name}.onnx", output=None if "binary" not in name else "add_result1")
     refused = 0
-    tracemalloc.start()
-    for data in damaged(name, 60):
-        path.write_bytes(data)
-        began = process_time()
-        try:
-            sv.onnx.load(path)
-        except FileError:
-            refused += 1
-        assert process_time() - began < MOST_SECONDS
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < MOST_BYTES
+    with traced_memory() as memory:
+        for data in damaged(name, count):
+            path.write_bytes(data)
+            began = process_time()
+            try:
+                sv.onnx.load(path)
+            except FileError:
+                refused += 1
+            assert process_time() - began < MOST_SECONDS
+        assert memory()[1] < MOST_BYTES
     assert refused > 10
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", MODELS)
-def test_many_damaged_files_are_read_or_refused(name: str, tmp_path: Path) -> None:
-    path = tmp_path / "damaged.onnx"
-    for data in damaged(name, 3000):
-        path.write_bytes(data)
-        try:
-            sv.onnx.load(path)
-        except FileError:
-            continue
 
 
 def refuse(model: onnx.ModelProto, folder: Path, why: str) -> None:
     """It is refused for this reason, at once."""
-    tracemalloc.start()
     began = process_time()
-    with pytest.raises(FileError) as error:
-        sv.onnx.load(saved(model, folder))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    with traced_memory() as memory:
+        with pytest.raises(FileError) as error:
+            sv.onnx.load(saved(model, folder))
+        assert memory()[1] < MOST_BYTES and process_time() - began < MOST_SECONDS
     assert why in str(error.value)
-    assert peak < MOST_BYTES and process_time() - began < MOST_SECONDS
 
 
 def tensor(*dims: int, kind: int = TensorProto.FLOAT, data: bytes = b"") -> onnx.TensorProto:

@@ -1,22 +1,21 @@
 """A training step as an ONNX graph trains the network in a program that knows no gradients."""
 
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 
 import scalarviz as sv
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ROW_FORMULAS
+from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS
 from scalarviz.core.formulas.losses import LOSSES
 from scalarviz.core.program import KINDS
 from scalarviz.errors import InputError
 from scalarviz.files.onnx import training_step
+from tests.files.onnx.models import runner
 from tests.wording import refused
 
 STEPS = 200
@@ -38,9 +37,7 @@ def session(
 def trained(s: sv.Session, path: Path, steps: int = STEPS) -> tuple[list[float], dict[str, Any]]:
     """Losses, and all that the graph changes, of steps in onnxruntime."""
     sv.onnx.save_step(s, path)
-    quiet = onnxruntime.SessionOptions()
-    quiet.log_severity_level = 3
-    graph = onnxruntime.InferenceSession(path, quiet, providers=["CPUExecutionProvider"])
+    graph = runner(path)
     names = [each.name for each in graph.get_outputs()]
     losses, kept = [], {}
     for step in range(s.step_index, s.step_index + steps):
@@ -206,15 +203,7 @@ def test_a_layer_in_two_places_gets_both_gradients(tmp_path: Path) -> None:
     agrees(session(Dense(4, 4), shared, shared, Dense(4, 1)), tmp_path / "step.onnx")
 
 
-@pytest.fixture
-def formulas() -> Iterator[None]:
-    """Names of formulas that are free again afterwards."""
-    yield
-    for name in ("snake", "gate"):
-        PARAMETRIC_FORMULAS.pop(name, None)
-
-
-def test_a_formula_of_ones_own_is_written_by_its_source(tmp_path: Path, formulas: None) -> None:
+def test_a_formula_of_ones_own_is_written_by_its_source(tmp_path: Path) -> None:
     def snake(x: float, slope: float = 1.0) -> float:
         return x + math.sin(slope * x) ** 2.0 / slope
 
@@ -240,9 +229,7 @@ def test_nodes_are_named_after_what_they_compute_and_none_is_in_vain(tmp_path: P
 def test_the_rate_is_an_input(tmp_path: Path) -> None:
     s = session(Dense(3, 3), optimizer=sv.SGD(0.1))
     sv.onnx.save_step(s, tmp_path / "step.onnx")
-    quiet = onnxruntime.SessionOptions()
-    quiet.log_severity_level = 3
-    graph = onnxruntime.InferenceSession(tmp_path / "step.onnx", quiet)
+    graph = runner(tmp_path / "step.onnx")
     inputs, targets = (each.astype(np.float32) for each in s.trainer.batches.at(0))
     given = {"inputs": inputs, "targets": targets, "learning_rate": np.array(0.0, np.float32)}
     (found,) = graph.run(["new 0.weight"], given)
