@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from operator import attrgetter
 from typing import Any, cast, final
 
@@ -96,7 +97,7 @@ MOST_BESIDE = 5  # weights that are pinned beside another one
 # What hands choose; while it stays, a picture of a session that plays has only other numbers.
 CHOSEN = attrgetter(
     *("hover", "hover_neuron", "pinned", "pinned_neuron", "beside", "guess", "hidden", "_extent"),
-    *("look", "help", "marks", "present", "panel", "menus", "session.playing", "adding"),
+    *("look", "help", "marks", "present", "panel", "menus", "adding", "reading.now.playing"),
     *("over.step", "over.cell", "over.piece", "over.title", "over.opened", "over.legend"),
 )
 
@@ -187,7 +188,7 @@ class Stage(Messages):
         self.reading = LiveValues(self.show.session, self.patience)
         self._shape = shape_of(Division.of(*self._extent).inner)
         self._walks, self._every = self.unfolded, self.look.every_weight and self.has_walls
-        self.plan = layout_of(self.session, self._shape, every=self._every)
+        self.plan = layout_of(self.reading.now, self._shape, every=self._every)
         self.eyes = CameraController(self.plan, self.look.preset, self.reduced_motion)
         self.motion = Motion(self.reading, cuts=self.reduced_motion)
         self._cards, self._maps = Cards(self.reading), SessionMaps(self.reading)
@@ -195,6 +196,7 @@ class Stage(Messages):
         self.part_of_tour, self.adding = "", 0.0
         self._cells: tuple[object, Sequence[Cell]] = None, ()
         self._is_read = False  # whether the session was read for the next picture
+        self.seconds_a_step = math.nan  # as measured, for the table of several
         self.rescale()
 
     def replace(self, show: object) -> None:
@@ -215,7 +217,7 @@ class Stage(Messages):
     @property
     def channels(self) -> list[str]:
         """Names of the channels for color and size, including the optimizer's slots."""
-        slots = dict.fromkeys((*self.reading.numbers.slots, *self.session.optimizer.row.slots))
+        slots = dict.fromkeys((*self.reading.numbers.slots, *self.reading.now.slots))
         return names_of(list(slots), self.reading.has_layers)
 
     def take(self, **given: Any) -> None:
@@ -239,7 +241,7 @@ class Stage(Messages):
     @property
     def has_walls(self) -> bool:
         """Whether the network can be shown with every weight as a cube of a wall, and without."""
-        return has_walls(self.session)
+        return has_walls(self.reading.now)
 
     @property
     def has_plane(self) -> bool:
@@ -330,6 +332,8 @@ class Stage(Messages):
         What is beside the picture shows the same moment if it is read before the picture is drawn.
         """
         self.reading.patience = self.patience
+        if self.pane is not None:
+            self.seconds_a_step = self.session.timeline.seconds_a_step
         before, self._camera, turn = self._camera, self.eyes.camera, self._turn
         hurries = (self.session.playing or self._camera != before) and self.patience < math.inf
         self._turn = int(self._now / TURN) if hurries else None
@@ -352,8 +356,8 @@ class Stage(Messages):
         is_asked = CHANGE in shown or self.hover is not None
         before = reading.before()[0] if is_asked else reading.last.value
         first = self.peers[0]
-        is_compared = DIFFERENCE in shown and alike(first.session, self.session)
-        begun = self.session.branches[0].frames[0].value if SINCE_START in shown else None
+        is_compared = DIFFERENCE in shown and alike(first.reading.now, reading.now)
+        begun = reading.now.begun if SINCE_START in shown else None
         numbers = reading.numbers
         if reading.neurons is not None:
             grad = reading.neurons.grown(numbers.grad, self.plan, 0.0)
@@ -366,7 +370,7 @@ class Stage(Messages):
 
     def frame_data(self) -> FrameData:
         """Return everything that the picture shows now."""
-        reading, session = self.reading, self.session
+        reading = self.reading
         if self.pane is None and not self._is_read:
             self.read()
         self._is_read = False
@@ -388,8 +392,7 @@ class Stage(Messages):
         colors, sizes, before = self.motion.mixed(look.color, look.cubes, source)
         if self.pane is None:
             scales.follow([(source, plates)], self._now)
-        frozen = np.asarray(session.network.bank.frozen)
-        added = self._added()
+        frozen, added = reading.now.frozen, self._added()
         pushed = self._pushed(part, frozen)
         top = None if added is None or pushed is None else float(np.nanmax(np.abs(pushed)))
         if added is not None:
@@ -422,8 +425,8 @@ class Stage(Messages):
             ),
             replace(reading.buffers(self.motion.done), scale=scales.stops.of(("value", -1))),
             reading.curves.pointed(
-                *(self.over, self.curve_view, reading.here),
-                None if self.pane is not None else reading.numbers,
+                *(self.over, self.curve_view, reading.now),
+                reading.facts if self.curve_view.large and self.pane is None else None,
             ),
             self._words(self._instead(added)),
             moment,
@@ -445,7 +448,7 @@ class Stage(Messages):
             hover_neuron=hovered.neuron,
             pinned_neuron=self.pinned_neuron,
             pointed=self.over.piece,
-            opened=self.over.opened and self.motion.walking and not session.playing,
+            opened=self.over.opened and self.motion.walking and not reading.now.playing,
             maps=maps if look.neuron_maps else None,
             pane=self.pane,
             marks=self.marks or self.over.legend,
@@ -495,7 +498,7 @@ class Stage(Messages):
 
     def _strip(self) -> Sequence[Cell]:
         """Return the parts of a step; a step of many operations takes long to be looked up."""
-        if self.session.trainer.recorded is not None:
+        if self.reading.now.recorded:
             return ()
         if self._cells[0] is not self.reading.moments:
             self._cells = self.reading.moments, cells_of(self.reading.program, self.reading.moments)
@@ -507,7 +510,7 @@ class Stage(Messages):
         It stays while the session plays, and while the sample is not computed yet.
         """
         plan, reading = self.plan, self.reading
-        plays = self.session.playing and plan.thread
+        plays = reading.now.playing and plan.thread
         if not (plan.fans and plan.fans[0].is_direct) or plays:
             return
         known = reading.buffers(self.motion.done).values
@@ -547,9 +550,8 @@ class Stage(Messages):
         """Return the sum over the batch if it is being added up."""
         if not self.adding:
             return None
-        reading, session = self.reading, self.session
-        key = reading.key, self.pinned
-        return reading.ask("sums", key, lambda: BatchSum.of(session, self.pinned))
+        key = self.reading.key, self.pinned
+        return self.reading.ask("sums", key, partial(BatchSum.of, pinned=self.pinned))
 
     def _words(self, instead: Caption | None) -> PictureWords:
         """Return all texts; `instead` stands in place of the caption of the operation."""
@@ -570,8 +572,9 @@ class Stage(Messages):
     def _instead(self, added: BatchSum | None) -> Caption | None:
         """Return the caption that stands in place of that of the operation, if there is one."""
         if self.own is not None and self.reading.way.values:
-            outputs = self.reading.way.values[self.reading.program.outputs.name]
-            return caption_of_custom(self.session, self.own, outputs)
+            reading = self.reading
+            outputs = reading.way.values[reading.program.outputs.name]
+            return caption_of_custom(reading.now, reading.facts, self.own, outputs)
         if self.hidden is not None:
             return Caption(self.hidden.title, rows=(self.hidden.row,))
         if self.part_of_tour:
@@ -626,7 +629,7 @@ class Stage(Messages):
 
     def _lay_out(self, thread: Sequence[Step] = ()) -> None:
         """Lay out the network's new operations, or the same; camera, scales and thread stay."""
-        made = layout_of(self.session, self._shape, walks=self._walks, every=self._every)
+        made = layout_of(self.reading.now, self._shape, walks=self._walks, every=self._every)
         if thread and made.fans[0].is_direct:
             made = with_thread(made, thread)
         before, self.plan, self._focus = self.plan, made, None
@@ -787,6 +790,7 @@ class Stage(Messages):
             self.session.pin(row)
             self.curve_view.pin(row)
         self.pinned = row
+        self.reading.pin(row)
 
     def pin_beside(self, x: float, y: float) -> bool:
         """Pin the weight at a pixel beside the one that is pinned, or unpin it there.

@@ -40,8 +40,8 @@ from scalarviz.story.caption import label
 from scalarviz.story.facts import Neuron
 from scalarviz.story.formats import said
 from scalarviz.story.names import weight_title
+from scalarviz.training.session.measurements import series
 from scalarviz.training.session.reading import cells_of as cells_in
-from scalarviz.training.session.reading import facts_of
 from scalarviz.training.session.timeline import Position
 
 # What mouse and keyboard do.
@@ -114,7 +114,7 @@ class Stages(Messages):
 
     def _share(self) -> None:
         """Let all stages have the scales and the loss chart of the first one."""
-        self._sizes = [sizes_of(stage.session) for stage in self.panes]
+        self._sizes = [sizes_of(stage.reading.now) for stage in self.panes]
         first = self.panes[0]
         for stage in self.panes:
             stage.peers, stage.scales, stage.curve_view = self.panes, first.scales, first.curve_view
@@ -172,7 +172,7 @@ class Stages(Messages):
         """Names of the channels for color and size that a session has, or that compare some."""
         found = dict.fromkeys(name for stage in self.panes for name in stage.channels)
         first, *others = self.panes
-        if any(alike(first.session, other.session) for other in others):
+        if any(alike(first.reading.now, other.reading.now) for other in others):
             found[DIFFERENCE] = None
         return list(found)
 
@@ -340,7 +340,7 @@ class Stages(Messages):
         """Tell several stages which panes they have."""
         colors = line_colors(CURVE_CLASSES[: len(self.panes)], THEMES[self.look.theme])
         for i, (stage, box) in enumerate(zip(self.panes, self._boxes.panes, strict=True)):
-            before, sizes = self._sizes[i], sizes_of(stage.session)
+            before, sizes = self._sizes[i], sizes_of(stage.reading.now)
             if sizes != before:  # the network has grown
                 self.names[i] = self.names[i].replace(before, sizes) if before else self.names[i]
                 self._sizes[i] = sizes
@@ -354,7 +354,8 @@ class Stages(Messages):
             return ""
         if stage is self.panes[0]:
             return text("compared.first")
-        return "" if alike(self.panes[0].session, stage.session) else text("compared.other_shape")
+        is_alike = alike(self.panes[0].reading.now, stage.reading.now)
+        return "" if is_alike else text("compared.other_shape")
 
     def tick(self, now: float) -> bool:
         """Advance to the time `now`; return whether something moves by itself."""
@@ -557,8 +558,8 @@ def loss_of(stage: Stage) -> str:
 
 def accuracy_of(stage: Stage) -> str:
     """Return the last measured share of the samples that are right, else how many are, or off."""
-    session, step = stage.session, stage.reading.place[0]
-    metrics = session.metrics
+    step = stage.reading.place[0]
+    metrics = series(stage.reading.here.branch, step)
     for name in reversed(metrics):
         steps, values = metrics[name]
         known = int(np.searchsorted(steps, step, side="right"))
@@ -574,7 +575,7 @@ def accuracy_of(stage: Stage) -> str:
 
 def time_of(stage: Stage) -> str:
     """Return the time that a step takes, as measured."""
-    seconds = stage.session.timeline.seconds_a_step
+    seconds = stage.seconds_a_step
     if math.isnan(seconds):
         return NO_NUMBER
     unit, name = next((each for each in TIMES if seconds >= each[0]), TIMES[-1])
@@ -587,7 +588,7 @@ def pinned_of(stage: Stage) -> tuple[str, str, str]:
     if row is None:
         return NO_NUMBER, NO_NUMBER, NO_NUMBER
     numbers = float(reading.numbers.value[row]), float(reading.numbers.grad[row])
-    return said(numbers[0], 3), said(numbers[1]), weight_title(facts_of(stage.session), row)
+    return said(numbers[0], 3), said(numbers[1]), weight_title(reading.facts, row)
 
 
 def cells_of(stage: Stage, heads: Sequence[object]) -> list[str]:

@@ -35,6 +35,7 @@ from scalarviz.stage.sample_pass import (
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import CardTable
+from scalarviz.training.session.reading import TrainingState
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.value_session import session_of
 from tests.machine import until
@@ -340,7 +341,7 @@ def test_an_exhibit_of_other_data_is_not_shown_when_it_comes(
 
 def test_the_curve_is_that_of_the_branch_and_others_are_lines(reading: LiveValues) -> None:
     session = advanced(reading.session, 8)
-    curve = reading.curves.read(CurveView(), session.timeline.here)
+    curve = reading.curves.read(CurveView(), TrainingState.of(session))
     np.testing.assert_allclose(curve.losses, session.losses)
     assert curve.steps.tolist() == list(range(1, 11)) and curve.at == 10.0
     assert curve.loss == pytest.approx(session.losses[-1]) and not curve.others
@@ -348,7 +349,7 @@ def test_the_curve_is_that_of_the_branch_and_others_are_lines(reading: LiveValue
     session.seek(4)
     session.learning_rate = 0.01
     session.advance(3)
-    curve = reading.curves.read(CurveView(), session.timeline.here)
+    curve = reading.curves.read(CurveView(), TrainingState.of(session))
     assert curve.at == 7.0 and len(curve.steps) == 7
     (line,) = curve.others
     assert line.number == 0 and line.steps.tolist() == [4, 5, 6, 7, 8, 9, 10]  # from where it parts
@@ -359,7 +360,7 @@ def test_the_curve_is_that_of_the_branch_and_others_are_lines(reading: LiveValue
 def test_a_long_curve_has_few_points(reading: LiveValues) -> None:
     net = sv.Network([2, 2, 1], "tanh", seed=0)
     session = advanced(sv.Session(net, data.Xor(), optimizer=sv.SGD(0.1), engine="cpu"), 3_000)
-    curve = LiveValues(session).curves.read(CurveView(), session.timeline.here)
+    curve = LiveValues(session).curves.read(CurveView(), TrainingState.of(session))
     assert len(curve.steps) == len(curve.losses) <= 2 * POINTS and curve.steps[-1] >= 2_990
 
 
