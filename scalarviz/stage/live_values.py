@@ -6,7 +6,6 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, cast, final
 
@@ -26,7 +25,7 @@ from scalarviz.stage.curves import Curves
 from scalarviz.stage.data_exhibits import can_be_finer, exhibit_of, is_quick, needs_batch
 from scalarviz.stage.handles import target_of
 from scalarviz.stage.network_layout import tints_of
-from scalarviz.stage.sample_pass import SampleContext, SamplePass, backward, forward
+from scalarviz.stage.sample_pass import SamplePass, backward, forward
 from scalarviz.story.facts import Facts, State
 from scalarviz.training.session.explanation import OperationNumbers, done_in
 from scalarviz.training.session.reading import (
@@ -54,6 +53,7 @@ class LiveValues:
     way      the focus sample's pass; empty for an expression
     here     where the session stood: clock, branch, its end, and loss
     now      all else that was read of the session then
+    actions  those of the user since the last step that are done
     place    the clock: step, operation, and number of the branch
     leaps    changes when the clock moves by more than single operations
     held     the focus sample that is shown instead of the present one, while the light that
@@ -87,7 +87,7 @@ class LiveValues:
         self.held: SamplePass | None = None
         self.neurons: NeuronPart | None = None
         self.last, self.since = self.numbers, self.here.clock.step
-        self.key = key_of(self.here)
+        self.key, self.actions = key_of(self.here), done_in(self.here)
         self._copies = NetworkCopy(session), NetworkCopy(session)  # the second in the background
         self._facts: tuple[object, Facts | None] = None, None
         self.pinned: int | None = None
@@ -174,7 +174,7 @@ class LiveValues:
             self.own = None  # a step is computed for its samples
         if key != self.key:
             self.last, self.since = old, self.key[0]
-        self.key = key
+        self.key, self.actions = key, done_in(here)
         self._follow()
         self._look()
 
@@ -203,13 +203,11 @@ class LiveValues:
 
     def _follow_now(self) -> None:
         """Send the focus sample through the network, and its gradient back."""
-        now, state = self.now, self.numbers.state
+        now, state, known = self.now, self.numbers.state, (self.program, self.numbers.value)
         if self.own is not None:
-            place = SampleContext(state, now.taken)
             target = target_of(now.data, self.own)
             target = np.full(self.program.outputs.size, np.nan) if target is None else target
-            way = forward(self.program, self.numbers.value, self.own, place)
-            self.way = replace(way, target=target)
+            self.way = forward(*known, self.own, state, now.taken, target=target)
             return
         if not now.computes:
             self.way = SamplePass()
@@ -220,23 +218,21 @@ class LiveValues:
             return
         rests = step if self.last_operation is None else None
         focus, inputs, target, count = in_focus(now, batch, rests)
-        is_mixed = any(each.operation for each in done_in(self.here))  # of two networks since then
+        is_mixed = any(each.operation for each in self.actions)  # of two networks since then
         done = self.ask("step", self.key, numbers_of_step) if is_mixed else {}
         if done is None:
             return
         # A replaced optimizer counts its steps from 0.
         since = self.here.clock.step - step
-        place = SampleContext(state, now.taken - (since if since < 2 else 0), focus)
-        way = forward(self.program, self.numbers.value, inputs, place)
-        if now.recorded:  # its targets and loss are not known
-            self.way = way
+        taken = now.taken - (since if since < 2 else 0)
+        goal = None if now.recorded else target  # then its loss is not known, either
+        self.way = way = forward(*known, inputs, state, taken, focus, goal)
+        if goal is None:
             return
-        self.way = way = replace(way, target=target)
-        known = self.program, self.numbers.value
 
         def back(way: SamplePass) -> None:
             try:
-                backward(*known, way, target, now.loss_function, count, place)
+                backward(known[0], way, target, now.loss_function, count)
             except (ScalarvizError, ArithmeticError):  # e.g. a loss that is undefined for these
                 way.flows.clear()
                 way.grown.clear()
@@ -375,7 +371,7 @@ class LiveValues:
             id(now.data),
             now.network.activations,
             step,
-            len(done_in(self.here)),
+            len(self.actions),
             *others,
             fine,
         )

@@ -36,7 +36,6 @@ from scalarviz.story.formats import digits_between, said
 from scalarviz.story.names import weight_title
 from scalarviz.story.weight_card import DIGITS, Blocks, blocks_about, line_beside, value_now
 from scalarviz.training.session.branches import Clock
-from scalarviz.training.session.explanation import done_in
 from scalarviz.training.session.node_captions import computed, entitled, named
 from scalarviz.training.session.reading import came_from, caption_at, facts_of, state_of
 from scalarviz.training.session.replays import POINTS
@@ -129,7 +128,7 @@ class Narration:
         if now.playing:
             lesson, words = self.lesson(), progress_in(self.reading)
             return Caption(lesson, words) if lesson else Caption(words)
-        is_edited = any(action.kind in OF_THE_LOSS for action in done_in(here))
+        is_edited = any(action.kind in OF_THE_LOSS for action in self.reading.actions)
         if math.isnan(here.loss):
             return Caption(show.about, hint_words)
         return Caption(rest_of(here.clock.step, here.loss, is_edited), hint_words)

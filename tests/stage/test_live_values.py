@@ -25,7 +25,6 @@ from scalarviz.stage.data_exhibits import in_portions
 from scalarviz.stage.live_values import LiveValues
 from scalarviz.stage.narration import blocks_of_weight
 from scalarviz.stage.sample_pass import (
-    SampleContext,
     SamplePass,
     backward,
     forward,
@@ -582,10 +581,8 @@ def ways(session: Session) -> list[SamplePass]:
     inputs, targets = trainer.batches.at(session.clock.step)
     found = []
     for i, (x, target) in enumerate(zip(inputs, targets, strict=True)):
-        place = SampleContext(net.bank.state, session.clock.step, i)
-        way = forward(net.program, net.bank.value, x, place)
-        numbers = way, target, trainer.loss, len(inputs), place
-        found.append(backward(net.program, net.bank.value, *numbers))
+        way = forward(net.program, net.bank.value, x, net.bank.state, session.clock.step, i)
+        found.append(backward(net.program, way, target, trainer.loss, len(inputs)))
     return found
 
 

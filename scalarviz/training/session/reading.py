@@ -469,10 +469,12 @@ class Numbers(UserDict[str, Any]):
     """Arrays by the name of the buffer, each read by `read` when it is asked for."""
 
     def __init__(self, names: Iterable[str], read: Callable[[str], Any]) -> None:
-        self.data, self.read = dict.fromkeys(names), cache(read)
+        self.data, self.read = dict.fromkeys(names), read
 
     def __getitem__(self, name: str) -> Any:
-        return self.read(name)
+        if self.data[name] is None:
+            self.data[name] = self.read(name)
+        return self.data[name]
 
 
 def bank_now(session: Session) -> State:
