@@ -434,13 +434,3 @@ EXHIBITS: dict[str, Callable[[Ask, Any, str], Exhibit]] = {
 
 # Finer exhibits, by the same names, for a session at rest.
 FINE: dict[str, Callable[[Ask, Any, str], Exhibit]] = {"texture": fine_pictures}
-
-
-def held_out_loss(session: Session, most: int | None = MOST_SAMPLES) -> float | None:
-    """Return the loss on the first `most` held-out samples (None: all); None without any."""
-    if session.data.held_out is None:
-        return None
-    inputs, targets = session.data.held_out
-    weights = session.data.held_out_weights
-    weights = None if weights is None else weights[:most]
-    return session.trainer.loss(session.network(inputs[:most]), targets[:most], weights)

@@ -60,7 +60,7 @@ class LiveValues:
              brings its numbers is still on its way; or None
     neurons  those of the operation that is shown which are done, where one goes by neurons; or None
     asleep   whether to compute nothing: only what the session has at hand is shown
-    pinned   the weight whose history is read, or None; `history` has its steps and values
+    history  steps and values of the weight that was recalled; None of a weight that is not pinned
     rests    whether pictures follow each other so fast that this one need not show the newest
              numbers everywhere
     own      inputs of the user's own, which are shown in place of the focus sample, or None
@@ -90,7 +90,6 @@ class LiveValues:
         self.key, self.actions = key_of(self.here), done_in(self.here)
         self._copies = NetworkCopy(session), NetworkCopy(session)  # the second in the background
         self._facts: tuple[object, Facts | None] = None, None
-        self.pinned: int | None = None
         self.history: tuple[FloatArray, FloatArray] | None = None
         self._recalled = Refreshed((np.zeros(0), np.zeros(0)))
         self._asking, self._following = Throttle(), Throttle()
@@ -142,17 +141,12 @@ class LiveValues:
         walked = self.now.walked == (self.here.leaps, self.here.clock)
         return (step, done) if done else (step - 1, len(self.moments)) if walked else None
 
-    def pin(self, row: int | None) -> None:
-        """Read the history of a weight, from now on with each reading; None: of no weight."""
-        self.pinned = row
-        self._recall()
-
-    def _recall(self) -> None:
-        """Read the history of the weight that is pinned; while it plays, only at intervals.
+    def recall(self, row: int | None) -> None:
+        """Read the `history` of a weight; None: of no weight. While it plays, only at intervals.
 
         A picture that waits for all results waits for the earlier steps, too.
         """
-        row, session, waits = self.pinned, self.session, self.patience == math.inf
+        session, waits = self.session, self.patience == math.inf
         if row is None or row not in session.pinned:
             self.history = None
         elif not (self.asleep or self.rests):
@@ -163,7 +157,6 @@ class LiveValues:
         """Read the session again; while it is busy, its last published state."""
         old, before = self.numbers, self.here
         is_read, self.now = self._newest.read(), self._newest.seen
-        self._recall()
         numbers, here, program, *_ = self.now
         key = key_of(here)
         is_same = key == self.key and np.array_equal(numbers.value, old.value)
@@ -279,13 +272,9 @@ class LiveValues:
         return self.neurons.cut(found, self.program.outputs) if done and self.neurons else found
 
     def moment(self, done: int) -> tuple[Facts, State]:
-        """Return facts and state after `done` moments of the step."""
-        return self.facts, self.state(done)
-
-    def state(self, done: int) -> State:
-        """Return the sample after `done` moments, 0 for all of them, as cards read it."""
+        """Return facts and state after `done` moments of the step, 0 for all, as cards read it."""
         found, numbers = cast(Any, self.buffers(done)), cast(Any, self.numbers)
-        return State(
+        return self.facts, State(
             *self.place[:2],
             loss=self.here.loss,
             value=numbers.value,

@@ -81,7 +81,7 @@ from scalarviz.stage.pointing import (
     target_at,
 )
 from scalarviz.stage.show import Show, alike
-from scalarviz.story.caption import Caption, Card, Cell
+from scalarviz.story.caption import Caption, Card
 from scalarviz.story.facts import Neuron
 from scalarviz.story.guide import tour_caption
 from scalarviz.training.session.actions import nothing
@@ -194,7 +194,6 @@ class Stage(Messages):
         self._cards, self._maps = Cards(self.reading), SessionMaps(self.reading)
         self.narration = Narration(self.reading)
         self.part_of_tour, self.adding = "", 0.0
-        self._cells: tuple[object, Sequence[Cell]] = None, ()
         self._is_read = False  # whether the session was read for the next picture
         self.seconds_a_step = math.nan  # as measured, for the table of several
         self.rescale()
@@ -347,6 +346,7 @@ class Stage(Messages):
         """Read the session again; lay out its network if that has other operations now."""
         program = self.reading.program
         self.reading.refresh()
+        self.reading.recall(self.pinned)
         if self.reading.program is not program:
             self._lay_out()
             self.motion.stop()
@@ -392,11 +392,12 @@ class Stage(Messages):
         colors, sizes, before = self.motion.mixed(look.color, look.cubes, source)
         if self.pane is None:
             scales.follow([(source, plates)], self._now)
-        frozen, added = reading.now.frozen, self._added()
-        pushed = self._pushed(part, frozen)
+        sums = partial(BatchSum.of, pinned=self.pinned)
+        added = reading.ask("sums", (reading.key, self.pinned), sums) if self.adding else None
+        pushed = self._pushed(part)
         top = None if added is None or pushed is None else float(np.nanmax(np.abs(pushed)))
         if added is not None:
-            pushed = self._pushed(part, frozen, added)
+            pushed = self._pushed(part, added)
         if self.hidden is not None:
             row = self.hidden.row
             colors, sizes = blanked(colors, row), blanked(sizes, row)
@@ -415,7 +416,7 @@ class Stage(Messages):
                 *(scales.of(look.color, plates), scales.of(look.cubes, plates)),
                 look.per_layer,
                 scales.clipped(plates, colors),
-                frozen if frozen.any() else None,
+                reading.now.frozen if reading.now.frozen.any() else None,
                 before,
                 scales.stops.just_grown(self._now),
                 pushed,
@@ -441,7 +442,7 @@ class Stage(Messages):
             self.work,
             self.offered,
             self.keys if self.help and self.pane is None else (),
-            self._strip(),
+            () if reading.now.recorded else cells_of(reading.program),
             self.motion.current,
             self.over.cell,
             present=self.present,
@@ -496,14 +497,6 @@ class Stage(Messages):
         self._seen = seen.with_numbers(**new)
         return self._seen
 
-    def _strip(self) -> Sequence[Cell]:
-        """Return the parts of a step; a step of many operations takes long to be looked up."""
-        if self.reading.now.recorded:
-            return ()
-        if self._cells[0] is not self.reading.moments:
-            self._cells = self.reading.moments, cells_of(self.reading.program, self.reading.moments)
-        return self._cells[1]
-
     def _follow_thread(self) -> None:
         """Let squares have the cubes of the way that carries most.
 
@@ -533,25 +526,18 @@ class Stage(Messages):
                 exhibit = replace(exhibit, squares=shows)
         return exhibit, maps
 
-    def _pushed(self, part: float, frozen: Any, added: BatchSum | None = None) -> FloatArray | None:
+    def _pushed(self, part: float, added: BatchSum | None = None) -> FloatArray | None:
         """Return the gradients that arrows show, of the batch as far as it is added up."""
         reading, (before, after) = self.reading, self.motion.gradients
         if added is not None:
             after = added.pushes(after, self.adding)
         moment, neurons = self.motion.current, self.motion.neurons
         known = reading.program, reading.moments, moment
-        found = pushes(*known, 1.0 if neurons else part, before, after, frozen)
+        found = pushes(*known, 1.0 if neurons else part, before, after, reading.now.frozen)
         if found is None or neurons is None:
             return found
         found = neurons.grown(found, self.plan, np.nan)
         return found if (np.abs(found) > 0.0).any() else None
-
-    def _added(self) -> BatchSum | None:
-        """Return the sum over the batch if it is being added up."""
-        if not self.adding:
-            return None
-        key = self.reading.key, self.pinned
-        return self.reading.ask("sums", key, partial(BatchSum.of, pinned=self.pinned))
 
     def _words(self, instead: Caption | None) -> PictureWords:
         """Return all texts; `instead` stands in place of the caption of the operation."""
@@ -790,7 +776,7 @@ class Stage(Messages):
             self.session.pin(row)
             self.curve_view.pin(row)
         self.pinned = row
-        self.reading.pin(row)
+        self.reading.recall(row)
 
     def pin_beside(self, x: float, y: float) -> bool:
         """Pin the weight at a pixel beside the one that is pinned, or unpin it there.

@@ -489,7 +489,7 @@ class Stages(Messages):
 def done_of(stage: Stage) -> str:
     """Return the last operation that is done, if a step is under way; else ""."""
     reading, done = stage.reading, stage.reading.place[1]
-    return label(cells_in(reading.program, reading.moments)[done - 1]) if done else ""
+    return label(cells_in(reading.program)[done - 1]) if done else ""
 
 
 def device_box(box: Box, high: float, ratio: float) -> tuple[int, int, int, int]:

@@ -10,6 +10,7 @@ import dataclasses
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ from scalarviz.stage.stages import Stages
 from scalarviz.training.session.reading import names_of
 from tests.scene.measures import Words, projection, stage_of
 from tests.sessions import advanced
-from tests.stage.conftest import SIZE, words
+from tests.stage.conftest import SIZE, go, words
 from tests.studio import Studio, between, ground_of, places, shade
 from tests.wording import refused
 
@@ -176,14 +177,15 @@ def test_another_theme_or_step_keeps_the_scales(
     first = stage.frame_data().cubes
     assert set(first.color_scales.tolist()) == ({50.0, 70.0} if per_layer else {70.0})
     stage.session.edit([3, 40], [0.01, 0.02])
-    for change in (
-        lambda: setattr(stage, "theme", "light"),
-        lambda: stage.session.seek(0),
-        lambda: stage.session.advance(5),
-        lambda: stage.pin(7),
-        stage.restore,
+    session = stage.session
+    for thing, *change in (
+        (stage, "__setattr__", "theme", "light"),
+        (session, "seek", 0),
+        (session, "advance", 5),
+        (stage, "pin", 7),
+        (stage, "restore"),
     ):
-        change()
+        go(thing, change)
         studio.stage(stage, 20.0, SIZE)
         shown = stage.frame_data().cubes
         assert len(shown.color_scales) == len(stage.plan.plates)
@@ -484,10 +486,10 @@ def expression() -> sv.Session:
 
 
 SESSIONS = {
-    "a map of classes": lambda: session_of(2, 3, classes=True),
-    "a map": lambda: session_of(2, 1),
-    "a curve": lambda: session_of(1, 1),
-    "a table": lambda: session_of(4, 4),
+    "a map of classes": partial(session_of, 2, 3, classes=True),
+    "a map": partial(session_of, 2, 1),
+    "a curve": partial(session_of, 1, 1),
+    "a table": partial(session_of, 4, 4),
     "an expression": expression,
 }
 

@@ -6,7 +6,6 @@ What every operation lights up and marks, forward and back, also as a page.
 import base64
 import hashlib
 import re
-from collections.abc import Callable
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import scalarviz as sv
 from scalarviz.base.texts.decimals import short
 from scalarviz.errors import InputError
 from scalarviz.scene.canvas.palette import THEMES, contrast, rgb
@@ -23,6 +21,7 @@ from scalarviz.scene.marks import cube_boxes, pushed_rows
 from scalarviz.stage.encoders import png
 from scalarviz.stage.storyboard_page import COLORS, StoryboardStill, page
 from scalarviz.story.caption import Caption, plain_lines
+from tests.stage.conftest import go
 from tests.studio import (
     NAMES,
     SIZE,
@@ -111,10 +110,10 @@ def test_going_back_shows_the_same_pictures_in_reverse(
 
 
 @pytest.mark.some(1)
-@pytest.mark.parametrize("move", [lambda s: s.advance(1), lambda s: s.seek(0), lambda s: s.reset()])
-def test_after_any_other_move_all_is_bright(walk: Walk, move: Callable[[sv.Session], None]) -> None:
+@pytest.mark.parametrize("move", [("advance", 1), ("seek", 0), ("reset",)])
+def test_after_any_other_move_all_is_bright(walk: Walk, move: Any) -> None:
     walk.go_to("affine 1")
-    move(walk.session)
+    go(walk.session, move)
     walk.now += 10.0
     pixels, colors = walk.look(0.0), walk.colors()
     assert walk.stage.frame_data().moment is None

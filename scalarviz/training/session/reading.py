@@ -18,13 +18,12 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.messages import shortened, visible
 from scalarviz.base.texts import plural, row_text, text, texts
 from scalarviz.core.bank_arrays import row_numbers
-from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
+from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.formula_trees import ExpressionFunction
 from scalarviz.core.formulas.formula_words import (
     LONGEST,
     POINTS,
     PRODUCT,
-    WrittenFormula,
     formula_of,
     same,
     value_at,
@@ -78,11 +77,7 @@ ELEMENTWISE = ("activation", "row")  # kinds after which an output is still that
 
 def names_of(session: Session | TrainingState) -> Mapping[str, Sequence[str]]:
     """Return the names of input and output neurons, by name of the buffer."""
-    return names_in(session.network.program, session.data)
-
-
-def names_in(program: Program, data: DataSet) -> Mapping[str, Sequence[str]]:
-    """Return the names of input and output neurons of a program, by name of the buffer."""
+    program, data = session.network.program, session.data
     ends = (program.inputs, input_names(data)), (program.outputs, output_names(data))
     return {
         buffer.name: tuple(shortened(name, LONGEST_END) for name in names)
@@ -158,7 +153,7 @@ PARTS_OF_STEP = {
 
 
 @lru_cache(maxsize=8)
-def cells_of(program: Program, moments: tuple[Moment, ...]) -> Sequence[Cell]:
+def cells_of(program: Program) -> Sequence[Cell]:
     """Return a cell for each moment of a step."""
     return tuple(
         Cell(
@@ -168,13 +163,13 @@ def cells_of(program: Program, moments: tuple[Moment, ...]) -> Sequence[Cell]:
             moment.name,
             done,
         )
-        for done, moment in enumerate(moments, 1)
+        for done, moment in enumerate(program.moments, 1)
     )
 
 
-def names_of_cells(program: Program, moments: tuple[Moment, ...]) -> list[str]:
+def names_of_cells(program: Program) -> list[str]:
     """Return the name of each moment, such as "layer 0: add up", as the strip writes it."""
-    return [label(cell) for cell in cells_of(program, moments)]
+    return [label(cell) for cell in cells_of(program)]
 
 
 def name_of_moment(program: Program, moment: Moment) -> str:
@@ -214,7 +209,7 @@ def make_facts(
     is_graph = isinstance(program, TraceProgram)
     operations = [] if is_graph else program.operations
     formulas = {each.formula for each in operations}
-    titles = names_of_cells(program, program.moments)
+    titles = names_of_cells(program)
     return Facts(
         program.inputs.name,
         program.outputs.name,
@@ -365,7 +360,7 @@ def activation_facts(name: str) -> ActivationFacts:
     row, key = ACTIVATIONS[name], f"rows.activations.{name}"
     slopes = (abs(row.derivative(x, row.value(x))) for x in SLOPES_AT)
     caption = row.caption or text("captions.activation", unit="{unit}", name=name)
-    own = own_formula(row)
+    own = None if row.caption or row.slope else formula_of(row.value, ("z",))
     return ActivationFacts(
         row.value,
         row.derivative,
@@ -379,11 +374,6 @@ def activation_facts(name: str) -> ActivationFacts:
         row.zero_caption and row_text(f"{key}.zero_caption", row.zero_caption),
         row.backward_caption and row_text(f"{key}.backward_caption", row.backward_caption),
     )
-
-
-def own_formula(row: ActivationFormula) -> WrittenFormula | None:
-    """Return the formula of an activation without captions of its own, of z; None without."""
-    return None if row.caption or row.slope else formula_of(row.value, ("z",))
 
 
 @lru_cache(maxsize=256)
