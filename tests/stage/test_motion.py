@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from scalarviz.scene.pace import ARRIVES, LONGEST, SHORTEST, longest, moved
 from scalarviz.stage.channels import ChannelSource
 from scalarviz.stage.live_values import LiveValues
 from scalarviz.stage.motion import BEHIND, Motion, passed, pushes
+from tests.stage.conftest import go
 
 
 class Viewer:

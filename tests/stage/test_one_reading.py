@@ -6,12 +6,11 @@ import sys
 import threading
 from collections.abc import Callable
 from traceback import walk_stack
+from typing import Any
 
 import numpy as np
 import pytest
 
-import scalarviz as sv
-from scalarviz import data
 from scalarviz.scene.look import Look
 from scalarviz.stage.background import Answer
 from scalarviz.stage.stage import Stage
@@ -20,6 +19,7 @@ from scalarviz.training.session.session import Session
 from scalarviz.training.session.timeline import Timeline
 from scalarviz.training.session.trainer import Trainer
 from tests.sessions import advanced, inverting, plane
+from tests.stage.conftest import go
 
 # They compute in the background what a large chart shows.
 WORKERS = {"scalarviz.training.session.over_time", "scalarviz.training.session.landscape"}
@@ -50,53 +50,38 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def hovering(stage: Stage) -> None:
-    stage.hover = 3
-
-
-def charted(kind: str) -> Callable[[Stage], None]:
-    def chart(stage: Stage) -> None:
-        stage.curve_view.large = True
-        stage.curve_view.choose(kind)
-        stage.over.tile, stage.over.step = 1, 1
-
-    return chart
-
-
-def putting_in(stage: Stage) -> None:
-    stage.session.advance(1)
-    stage.own = np.zeros(2)
-
-
-def playing(stage: Stage) -> None:
-    stage.session.play(50.0)
-
-
-CHANGES: dict[str, Callable[[Stage], object]] = {
-    "step": lambda stage: stage.session.advance(1),
-    "operation": lambda stage: stage.session.advance(1, "operation"),
-    "start": lambda stage: stage.session.seek(0),
-    "branch": lambda stage: (stage.session.seek(1), stage.session.edit(3, 0.5)),
-    "frozen": lambda stage: stage.session.freeze(3),
-    "weight": lambda stage: stage.pin(7),
-    "neuron": lambda stage: stage.pin(("tanh 0", 1)),
-    "hover": hovering,
-    "channels": lambda stage: stage.take(color="change since start", cubes="last change"),
-    "maps": lambda stage: stage.take(neuron_maps=True),
-    "walls": lambda stage: stage.take(every_weight=True),
-    "own input": putting_in,
-    "values": charted("value"),
-    "landscape": charted("landscape"),
-    "playing": playing,
+# What happens between two pictures, to the session and to its stage.
+MOVES: dict[str, Any] = {
+    "step": ("advance", 1),
+    "operation": ("advance", 1, "operation"),
+    "start": ("seek", 0),
+    "edit": ("edit", 3, 0.5),
+    "frozen": ("freeze", 3),
+    "playing": ("play", 50.0),
+}
+VIEWS: dict[str, Any] = {
+    "weight": ("pin", 7),
+    "neuron": ("pin", ("tanh 0", 1)),
+    "hover": ("__setattr__", "hover", 3),
+    "own input": ("__setattr__", "own", np.zeros(2)),
+    "channels": ("look_as", Look(color="change since start", cubes="last change"), ()),
+    "maps": ("look_as", Look(neuron_maps=True), ()),
+    "walls": ("look_as", Look(every_weight=True), ()),
 }
 
 
-@pytest.mark.parametrize("change", CHANGES)
-def test_no_frame_asks_its_session(change: str, asked: list[str]) -> None:
-    stage = Stage(advanced(plane(), 3), Look(camera="flat"))
+@pytest.mark.parametrize(
+    ("change", "past"),
+    [*((each, "") for each in [*MOVES, *VIEWS]), ("step", "value"), ("step", "landscape")],
+)
+def test_no_frame_asks_its_session(change: str, past: str, asked: list[str]) -> None:
+    stage = Stage(advanced(plane(), 3))
     stage.pin(2)
+    if past:
+        stage.curve_view.large = True
+        stage.curve_view.choose(past)
     stage.frame_data()
-    CHANGES[change](stage)
+    go(stage if change in VIEWS else stage.session, (MOVES | VIEWS)[change])
     try:
         stage.read()
         asked.clear()
@@ -119,6 +104,4 @@ def test_several_ask_none_of_their_sessions(asked: list[str]) -> None:
 
 
 def test_what_is_asked_is_seen(asked: list[str]) -> None:
-    s = sv.Session(sv.Network([2, 2, 1], seed=0), data.Xor(), engine="python")
-    asked.clear()
-    assert s.playing is False and "Session.playing in" in asked[0]
+    assert not plane().playing and any("Session.playing in tests" in each for each in asked)

@@ -178,8 +178,8 @@ def test_another_theme_or_step_keeps_the_scales(
     assert set(first.color_scales.tolist()) == ({50.0, 70.0} if per_layer else {70.0})
     stage.session.edit([3, 40], [0.01, 0.02])
     session = stage.session
+    stage.take(theme="light")
     for thing, *change in (
-        (stage, "__setattr__", "theme", "light"),
         (session, "seek", 0),
         (session, "advance", 5),
         (stage, "pin", 7),
@@ -367,21 +367,26 @@ def test_cubes_show_the_change_since_the_start_across_branches() -> None:
     assert colors.all() and len(s.branches) == 2
 
 
-def test_a_bare_session_is_called_by_the_first_line_of_the_docstring(colours: sv.Session) -> None:
-    def scene() -> None:
-        """Learns colours.
+def scene() -> None:
+    """Learns colours.
 
-        And more.
-        """
-
-    assert Show.of(colours, scene) == Show(colours, "Learns colours")
+    And more.
+    """
 
 
-def test_without_a_docstring_it_is_called_by_its_network(colours: sv.Session) -> None:
-    assert Show.of(colours).title == "Network 3 -> 8 -> 3"
-    assert Show.of(Show(colours, hint="more"), lambda: None) == Show(
-        colours, "Network 3 -> 8 -> 3", "more"
-    )
+@pytest.mark.parametrize(
+    ("given", "about", "title"),
+    [
+        ({}, scene, "Learns colours"),
+        ({"hint": "more"}, lambda: None, "Network 3 -> 8 -> 3"),
+        ({"title": "mine"}, scene, "mine"),
+    ],
+)
+def test_a_session_is_called_by_a_docstring_or_its_network_unless_it_has_a_title(
+    colours: sv.Session, given: dict[str, str], about: Any, title: str
+) -> None:
+    show = Show(colours, **given)
+    assert Show.of(show, about) == replace(show, title=title)
 
 
 def test_a_network_that_standardizes_is_called_by_its_sizes_and_what_learns_is_explained() -> None:
@@ -393,13 +398,6 @@ def test_a_network_that_standardizes_is_called_by_its_sizes_and_what_learns_is_e
     assert s.caption().rows == (27,) and "frozen" not in s.caption().title  # it moved most
     s.freeze([*range(len(s.network.bank))])
     assert "frozen" in s.caption().title
-
-
-def test_a_title_of_its_own_stays(colours: sv.Session) -> None:
-    def scene() -> None:
-        """Learns colours."""
-
-    assert Show.of(Show(colours, "mine"), scene).title == "mine"
 
 
 def test_what_is_no_show_is_refused(colours: sv.Session) -> None:
