@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import attrgetter
 from typing import Any, cast, final
@@ -97,9 +97,34 @@ MOST_BESIDE = 5  # weights that are pinned beside another one
 # What hands choose; while it stays, a picture of a session that plays has only other numbers.
 CHOSEN = attrgetter(
     *("hover", "hover_neuron", "pinned", "pinned_neuron", "beside", "guess", "hidden", "_extent"),
-    *("look", "help", "marks", "present", "panel", "menus", "adding", "reading.now.playing"),
+    *("look", "common.help", "marks", "common.present", "common.panel", "common.menus", "adding"),
+    "reading.now.playing",
     *("over.step", "over.cell", "over.piece", "over.title", "over.opened", "over.legend"),
 )
+
+
+@dataclass
+class Common:
+    """What all panes of a picture have in common.
+
+    scales       the scales of colors and sizes
+    curve_view   the steps that the loss curve shows
+    keys         the list of keys, and `help`, whether it is shown
+    present      whether letters are larger, and head and loss are left out
+    silent       whether the picture has no buttons, as in a file
+    menus, panel  pixels of the picture that stand under menus of a window and under its panel
+    nodes        called with the view of each picture that is made, a ViewBox of vispy; or None
+    """
+
+    scales: Scales
+    curve_view: CurveView = field(default_factory=CurveView)
+    keys: list[tuple[str, str]] = field(default_factory=list)
+    help: bool = False
+    present: bool = False
+    silent: bool = False
+    menus: float = 0.0
+    panel: float = 0.0
+    nodes: Callable[[Any], object] | None = None
 
 
 @final
@@ -107,12 +132,9 @@ class Stage(Messages):
     """What is shown of a show, and how.
 
     look           what a user has decided of the view
-    help           whether the list of `keys` is shown
+    common         what all panes of a picture have in common
     marks          whether the key to the marks is shown, as it is while the mouse is on the legend
-    silent         whether the picture has no buttons, as in a file
-    present        whether letters are larger, and head and loss are left out
     travel         called with how many operations to go, forward or back, for a click on the strip
-    nodes          called with the view of each picture that is made, a ViewBox of vispy; or None
     patience       seconds that a picture waits for results of the session; later ones are shown
                    when they are there
     part_of_tour   the part of the tour that the caption is of, or ""
@@ -121,7 +143,6 @@ class Stage(Messages):
     given          seconds that a slow step gives to the next operation; 0 without one
     pane           how the picture is one of several, or None
     peers          the stages that have common scales, in the order of their panes; mostly itself
-    menus, panel   pixels of the picture that stand under menus of a window and under its panel
     unfolded       whether a compiled function is shown as its graph at rest, too
     pinned, hover  bank indices, or None
     pinned_neuron, hover_neuron  the neuron instead, or None
@@ -129,7 +150,6 @@ class Stage(Messages):
     walking        whether the keyboard points: what is hovered stays until the mouse is elsewhere
     guess          what is guessed, or None
     over           the mouse over the strip, the caption and the loss curve
-    curve_view     the steps that the loss curve shows
     on_top         what lies over the network on the last picture; nothing before the first
     """
 
@@ -148,7 +168,6 @@ class Stage(Messages):
         self._spoken: Moment | None = None  # the operation on the last picture
         self._resting = NOTHING  # what the mouse was on when it began, until it moves
         self.over = OverlayPointer()
-        self.curve_view = CurveView()
         self.pinned: int | None = None
         self.pinned_neuron: Neuron | None = None
         self.beside: tuple[int, ...] = ()
@@ -159,17 +178,12 @@ class Stage(Messages):
         self.patience = patience
         self.reduced_motion = reduced_motion
         self.look = (look or Look()).in_theme("dark")
-        self.keys: list[tuple[str, str]] = []
-        self.help = self.marks = False
-        self.silent = False
-        self.present = False
-        self.menus = self.panel = 0.0
+        self.common = Common(Scales(self.look))
+        self.marks = False
         self.unfolded = False
-        self.nodes: Callable[[Any], object] | None = None
         self.travel: Callable[[int], object] = nothing
         self.given = 0.0
         self.pane: Pane | None = None
-        self.scales = Scales(self.look)
         self.peers: Sequence[Stage] = [self]
         self._view_box = ViewBox(cuts=reduced_motion)
         self._picture: Any = None
@@ -201,7 +215,7 @@ class Stage(Messages):
     def replace(self, show: object) -> None:
         """Show another session."""
         self.pin(None)
-        self.curve_view.show_all()
+        self.common.curve_view.show_all()
         self.show = Show.of(show)
         self.hover = self.hover_neuron = self._seen = self.guess = None
         self.walking = False
@@ -229,7 +243,7 @@ class Stage(Messages):
 
     def look_as(self, look: Look, changed: Collection[str]) -> None:
         """Have a look, of which some fields have changed."""
-        self.look = self.scales.look = look.in_theme(self.look.theme)
+        self.look = self.common.scales.look = look.in_theme(self.look.theme)
         if "camera" in changed:
             self.eyes.look(look.preset)
             if isinstance(look.camera, Camera):
@@ -251,7 +265,7 @@ class Stage(Messages):
         """Choose scales for the numbers that are shown, or read `anew`; then they follow slowly."""
         for each in self.peers if anew else ():
             each.refresh()
-        self.scales.choose([each.shown() for each in self.peers])
+        self.common.scales.choose([each.shown() for each in self.peers])
 
     def shown(self) -> Shown:
         """Return what the scales must fit: the numbers of the last reading, and the plates."""
@@ -275,14 +289,14 @@ class Stage(Messages):
 
     def restore(self) -> None:
         """Close help, panel, own input, walking, chart or card, or else show all as at first."""
-        if self.over.close() or self.help or self.marks:
-            self.help = self.marks = False
+        if self.over.close() or self.common.help or self.marks:
+            self.common.help = self.marks = False
         elif self.own is not None:
             self.own = None
             self.offer({})
         elif self.walking:
             self.walking, self.hover, self.hover_neuron = False, None, None
-        elif self.curve_view.close():
+        elif self.common.curve_view.close():
             return
         elif self.pinned is not None or self.pinned_neuron is not None:
             self.pin(None)
@@ -293,7 +307,7 @@ class Stage(Messages):
     def looks(self) -> tuple[object, ...]:
         """Changes with what is shown beside the session and the settings: then it is drawn anew."""
         return (
-            *self.curve_view.looks,
+            *self.common.curve_view.looks,
             self.beside,
             self.guess,
             tuple(self.motion.by_neuron.shown.items()),
@@ -307,7 +321,7 @@ class Stage(Messages):
         if (name := self.on_top.button_at(x, y)) is not None:
             self.press(name)
             return
-        if self.over.click(self.on_top, x, y, self.curve_view):
+        if self.over.click(self.on_top, x, y, self.common.curve_view):
             return
         if self.over.cell:
             self.travel(self.over.cell - self.motion.coming)
@@ -319,7 +333,7 @@ class Stage(Messages):
     def tick(self, now: float) -> bool:
         """Advance to the time `now`; return whether something moves by itself."""
         self._now = now
-        moving = self.eyes.tick(now) or self.scales.tick(now)
+        moving = self.eyes.tick(now) or self.common.scales.tick(now)
         moving = self._view_box.tick(now) or moving or self.adding > 0.0
         # While texts wait for their turn, there are more pictures.
         lights = self._attention.moves or self._turn not in (None, int(now / TURN))
@@ -388,7 +402,7 @@ class Stage(Messages):
             self._spoken, self._resting = moment, NOTHING if self.walking else hovered
         if moment is not None and hovered == self._resting:
             hovered = NOTHING
-        look, scales, plates = self.look, self.scales, self.plan.plates
+        look, scales, plates = self.look, self.common.scales, self.plan.plates
         colors, sizes, before = self.motion.mixed(look.color, look.cubes, source)
         if self.pane is None:
             scales.follow([(source, plates)], self._now)
@@ -426,8 +440,8 @@ class Stage(Messages):
             ),
             replace(reading.buffers(self.motion.done), scale=scales.stops.of(("value", -1))),
             reading.curves.pointed(
-                *(self.over, self.curve_view, reading.now),
-                reading.facts if self.curve_view.large and self.pane is None else None,
+                *(self.over, self.common.curve_view, reading.now),
+                reading.facts if self.common.curve_view.large and self.pane is None else None,
             ),
             self._words(self._instead(added)),
             moment,
@@ -441,11 +455,11 @@ class Stage(Messages):
             self.chips(),
             self.work,
             self.offered,
-            self.keys if self.help and self.pane is None else (),
+            self.common.keys if self.common.help and self.pane is None else (),
             () if reading.now.recorded else cells_of(reading.program),
             self.motion.current,
             self.over.cell,
-            present=self.present,
+            present=self.common.present,
             hover_neuron=hovered.neuron,
             pinned_neuron=self.pinned_neuron,
             pointed=self.over.piece,
@@ -453,8 +467,8 @@ class Stage(Messages):
             maps=maps if look.neuron_maps else None,
             pane=self.pane,
             marks=self.marks or self.over.legend,
-            menus=self.menus,
-            panel=self.panel,
+            menus=self.common.menus,
+            panel=self.common.panel,
             beside=self.beside,
             walked=None if neurons is None else neurons.neuron,
             guess=self.guess,
@@ -546,7 +560,7 @@ class Stage(Messages):
         told = (self.guess.row, None) if self.guess is not None else told
         found = self.narration.words(
             *(self.show, self.motion, *told),
-            hint=not (self.silent or self.present or self.pane is not None),
+            hint=not (self.common.silent or self.common.present or self.pane is not None),
             instead=instead,
         )
         if self.guess is not None and instead is None and found.caption is not None:
@@ -579,7 +593,7 @@ class Stage(Messages):
             if opens and self._shape_for(replace(seen, layout=self.plan)) != shape:
                 self._shape = self._shape_for(replace(seen, layout=self.plan))
                 self._lay_out(thread=self.plan.thread)
-            cubes = self.scales.laid_out(seen.cubes, self.plan.plates)
+            cubes = self.common.scales.laid_out(seen.cubes, self.plan.plates)
             self._seen = seen = replace(seen, layout=self.plan, cubes=cubes)
         if opens:
             self._view_box = ViewBox(cuts=self.reduced_motion)
@@ -659,8 +673,8 @@ class Stage(Messages):
 
         if self._picture is None:
             self._picture = Picture(self.look.theme, self.reading.program)
-            if self.nodes is not None:
-                self.nodes(self._picture.scene.view)
+            if self.common.nodes is not None:
+                self.common.nodes(self._picture.scene.view)
         if self._picture.theme.name != self.look.theme:
             self._picture.set_theme(self.look.theme)
         return self._picture
@@ -774,7 +788,7 @@ class Stage(Messages):
         if row is not None:
             self._forgets = row not in self.session.pinned
             self.session.pin(row)
-            self.curve_view.pin(row)
+            self.common.curve_view.pin(row)
         self.pinned = row
         self.reading.recall(row)
 
@@ -788,7 +802,7 @@ class Stage(Messages):
             return False
         others = tuple(each for each in self.beside if each != row)
         self.beside = others if row in self.beside else (*others, row)[-MOST_BESIDE:]
-        self.curve_view.pin(row)
+        self.common.curve_view.pin(row)
         return True
 
     @property

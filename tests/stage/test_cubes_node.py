@@ -254,14 +254,14 @@ SEEN_NODES = "green True, red False"
 @pytest.mark.parametrize("ratio", [1, 2])
 def test_a_visual_stands_before_or_behind_a_cube(studio: Studio, ratio: int) -> None:
     stage = Stage(own.made())
-    stage.nodes = lambda view: own.squares(stage, view)
+    stage.common.nodes = lambda view: own.squares(stage, view)
     assert own.seen(stage, studio.stage(stage, 0.0, (900, 600), ratio), ratio) == SEEN_NODES
 
 
 def test_another_session_has_another_view_with_the_same_visuals(studio: Studio) -> None:
     views: list[Any] = []
     stage = Stage(own.made())
-    stage.nodes = views.append
+    stage.common.nodes = views.append
     studio.stage(stage, 0.0)
     stage.replace(own.made())
     studio.stage(stage, 0.0)

@@ -51,7 +51,7 @@ def test_no_two_texts_overlap(
 ) -> None:
     show = shown(name)
     session, stage = show.session, Stage(show)
-    stage.present = present
+    stage.common.present = present
     session.advance(STEPS)
     for operation in range(len(session.operations) + 1):
         check_words(studio, stage, size, f"operation {operation}")
@@ -72,7 +72,7 @@ def test_what_is_measured_has_room_beside_and_below_the_loss(studio: Studio) -> 
         check_words(studio, stage, size, "at the end")
         found = [words for words in stage.picture().words if words.startswith("held")]
         assert len(found) == 2 or size != SIZES[0]  # smaller ones have less room
-    stage.curve_view.large = True
+    stage.common.curve_view.large = True
     studio.stage(stage, 0.0, SIZES[0])
     assert {"0%", "50%", "100%"} <= set(stage.picture().words)  # the scale of the accuracy
 

@@ -78,8 +78,8 @@ def test_no_frame_asks_its_session(change: str, past: str, asked: list[str]) -> 
     stage = Stage(advanced(plane(), 3))
     stage.pin(2)
     if past:
-        stage.curve_view.large = True
-        stage.curve_view.choose(past)
+        stage.common.curve_view.large = True
+        stage.common.curve_view.choose(past)
     stage.frame_data()
     go(stage if change in VIEWS else stage.session, (MOVES | VIEWS)[change])
     try:

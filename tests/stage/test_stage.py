@@ -89,19 +89,19 @@ def test_a_caption_is_there_while_someone_goes_by_operations(studio: Studio, sta
 
 
 def test_help_lists_the_keys_over_everything(studio: Studio, stage: Stage) -> None:
-    stage.keys = [("Space", "go on, or pause"), ("?", "these keys")]
+    stage.common.keys = [("Space", "go on, or pause"), ("?", "these keys")]
     assert "Space" not in words(studio, stage)
-    stage.help = True
+    stage.common.help = True
     assert {"Keys", "Space", "go on, or pause", "?", "these keys"} <= set(words(studio, stage))
     stage.restore()
-    assert not stage.help
+    assert not stage.common.help
 
 
 def test_a_presentation_has_strip_and_caption_only_with_larger_letters(
     studio: Studio, stage: Stage
 ) -> None:
     usual, plain = words(studio, stage, (1280, 800)), stage.frame_data().division(1280, 800)
-    stage.present = True
+    stage.common.present = True
     said, parts = words(studio, stage, (1280, 800)), stage.frame_data().division(1280, 800)
     assert stage.show.title in usual and stage.show.title not in said
     assert any(each.startswith("loss ") for each in usual)
@@ -114,7 +114,7 @@ def test_at_rest_and_while_it_plays_there_is_a_caption(stage: Stage) -> None:
     caption = stage.frame_data().words.caption
     assert caption.title == f"After 3 steps the loss is {stage.session.loss:.3g}."
     assert caption.formula
-    stage.silent = True
+    stage.common.silent = True
     assert stage.frame_data().words.caption.formula == ""
     stage.session.edit([3], [0.5])
     words = f"After 3 steps the loss was {stage.session.loss:.3g}, before your change."
@@ -223,10 +223,10 @@ def test_escape_closes_what_is_open_and_then_restores_the_view_with_its_angle(
     first = stage.eyes.camera
     stage.eyes.orbit(90.0, 30.0), stage.eyes.zoom(3.0, 100.0, 100.0), stage.eyes.move(40.0, 0.0)
     stage.pin(7)
-    stage.help = True
+    stage.common.help = True
     moved = stage.eyes.camera
     stage.restore()
-    assert not stage.help and stage.pinned == 7
+    assert not stage.common.help and stage.pinned == 7
     stage.restore()
     assert stage.pinned is None and stage.eyes.camera == moved
     stage.restore()

@@ -165,12 +165,12 @@ def test_channels_of_one_session_are_zeros_in_the_others() -> None:
 def test_a_pane_shows_what_a_stage_of_its_own_shows(studio: Studio) -> None:
     session = rgb((3, 3))
     shown = beside(session, xor())
-    shown.silent = True
+    shown.common.silent = True
     pixels = shot(studio, shown)
     alone = Stage(session, reduced_motion=True)
-    alone.silent = True
+    alone.common.silent = True
     box, alone.pane = shown._boxes.panes[0], shown.panes[0].pane
-    alone.scales = shown.scales
+    alone.common.scales = shown.common.scales
     alone.read()
     size = int(box.width), int(box.height)
     assert is_same(pixels[: size[1] - 1, : size[0] - 1], studio.stage(alone, size=size)[:-1, :-1])
@@ -250,7 +250,7 @@ def test_the_curves_have_marks_where_a_session_stopped_by_itself(studio: Studio)
         session.advance(4)
     (mark,) = second.stops.marks
     shown = beside(first, second)
-    shown.silent = True
+    shown.common.silent = True
     pixels = shot(studio, shown)
     chart = shown.chart
     assert chart is not None and [step for _, step in chart.marks] == [mark.step]

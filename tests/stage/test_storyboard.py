@@ -383,9 +383,8 @@ def test_a_browser_steps_through_the_page(
     tab = browser.new_page(viewport={"width": 1280, "height": 800})
     asked, complaints = [], []
     tab.on("request", lambda request: asked.append(request.url))
-    tab.on("console", lambda message: complaints.append(message.text))
-    tab.on("pageerror", lambda error: complaints.append(str(error)))
-    tab.on("dialog", lambda dialog: complaints.append("a dialog"))
+    for name in ("console", "pageerror", "dialog"):
+        tab.on(name, lambda found: complaints.append(str(found)))
     tab.goto(file.as_uri())
 
     def here() -> tuple[str, int, str]:
@@ -416,20 +415,20 @@ def test_a_browser_steps_through_the_page(
     assert here() == third
     tab.locator("input").press("ArrowLeft")  # one operation, not two
     assert here() == second
-    tab.click("nav button >> nth=0")
-    assert here() == first
-    tab.click("[aria-label=forward]")
-    assert here() == second
-    tab.click("[aria-label=back]")
-    assert here() == first
+    for place, wanted in (
+        ("nav button >> nth=0", first),
+        ("[aria-label=forward]", second),
+        ("[aria-label=back]", first),
+    ):
+        tab.click(place)
+        assert here() == wanted
 
     tab.keyboard.press(" ")  # it plays to the end, and stops there
     assert tab.get_attribute(".stage figcaption", "aria-live") == "off"
     tab.wait_for_selector("nav li:nth-child(3) [aria-current]", timeout=5000)
     tab.wait_for_selector("[aria-label=play]", timeout=5000)
     assert here() == third
-    assert all(url.startswith(("file:", "data:")) for url in asked), asked
-    assert [url for url in asked if url.startswith("file:")] == [file.as_uri()]
+    assert [url for url in asked if not url.startswith("data:")] == [file.as_uri()]
     assert complaints == []
 
     for width in (320, 390, 768, 1400):
