@@ -40,8 +40,8 @@ def measured(name: str, unit: str, steps: int = 50, shown_before: int = 0) -> tu
     with look.canvas() as canvas, look.on(shown(show)) as stage:
         stage.lead.patience = AT_ONCE  # as in a window
         if unit in PASTS:
-            stage.curve_view.large = True
-            stage.curve_view.choose(unit)
+            stage.common.curve_view.large = True
+            stage.common.curve_view.choose(unit)
         if unit not in ("operation", "camera"):
             session.play(SPEED)
         count = shown_before or (WALKED if unit == "operation" else PLAYED)

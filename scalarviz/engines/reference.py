@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, TypeVar, final
+from math import prod
+from typing import Any, NamedTuple, TypeVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -32,8 +33,7 @@ from scalarviz.errors import InputError
 Key = TypeVar("Key", str, Buffer)
 
 
-@dataclass(frozen=True, slots=True)
-class OperationArrays:
+class OperationArrays(NamedTuple):
     """Arguments of an operation.
 
     value, state  those of the network's bank; `step` is the number of steps taken
@@ -77,6 +77,43 @@ def operation_forward(operation: Operation, numbers: OperationArrays) -> FloatAr
         return reference_of(operation).forward(operation, numbers)
 
 
+def sent_forward(
+    program: Program,
+    inputs: FloatArray,
+    numbers: OperationArrays,
+    learns: Callable[[Operation], bool],
+) -> tuple[dict[str, FloatArray], Sequence[tuple[Operation, OperationArrays]]]:
+    """Send a batch through a program; return values by buffer, and the arrays of each operation.
+
+    inputs   the samples, one row each
+    numbers  parameters, state and steps of the network, and the index of the first sample
+    learns   whether an operation computes as in training
+    """
+    found, passed = {program.inputs.name: np.asarray(inputs, np.float64)}, []
+    for operation in program.operations:
+        read = tuple([found[source.name] for source in operation.sources])
+        arrays = OperationArrays(*numbers[:3], read, None, None, learns(operation), numbers.first)
+        found[operation.target.name] = operation_forward(operation, arrays)
+        passed.append((operation, arrays))
+    return found, passed
+
+
+def send_back(
+    passed: Sequence[tuple[Operation, OperationArrays]],
+    found: Mapping[str, FloatArray],
+    flows: dict[str, FloatArray],
+) -> None:
+    """Add the gradients of all buffers to `flows`, which has that of the outputs.
+
+    passed, found  the operations and the values, see `sent_forward`
+    """
+    for operation, arrays in reversed(passed):
+        name = operation.target.name
+        arrays = arrays._replace(y=found[name], upstream=flows[name])
+        gradients = operation_backward(operation, arrays)
+        add_gradients(flows, zip([x.name for x in operation.sources], gradients, strict=True))
+
+
 def program_forward(
     program: Program, value: FloatArray, state: FloatArray, inputs: FloatArray
 ) -> dict[str, FloatArray]:
@@ -86,12 +123,7 @@ def program_forward(
     value    its parameters, in bank order; `state` is its state
     inputs   the samples, one row each
     """
-    found = {program.inputs.name: np.asarray(inputs, np.float64)}
-    for operation in program.operations:
-        read = tuple(found[source.name] for source in operation.sources)
-        numbers = OperationArrays(value, state, 0, read, learning=False)
-        found[operation.target.name] = operation_forward(operation, numbers)
-    return found
+    return sent_forward(program, inputs, OperationArrays(value, state, 0, ()), lambda _: False)[0]
 
 
 def program_backward(
@@ -102,23 +134,19 @@ def program_backward(
     upstream  gradient with respect to the outputs
     learning  whether batch norms use the statistics of the batch; nothing is dropped in any case
     """
-    found, gradient = {program.inputs: inputs}, np.zeros(len(bank))
-    kept: list[tuple[Operation, OperationArrays]] = []
-    for operation in program.operations:
-        looks = learning and operation.kind != "dropout" and not operation.is_held(bank.frozen)
-        read = tuple(found[source] for source in operation.sources)
-        numbers = OperationArrays(bank.value, bank.state, 0, read, learning=looks)
-        found[operation.target] = operation_forward(operation, numbers)
-        kept.append((operation, numbers))
-    flows = {program.outputs: upstream}
-    for operation, numbers in reversed(kept):
-        y, flow = found[operation.target], flows[operation.target]
-        numbers = replace(numbers, y=y, upstream=flow)
+    gradient = np.zeros(len(bank))
+    found, passed = sent_forward(
+        *(program, inputs, OperationArrays(bank.value, bank.state, 0, ())),
+        lambda each: learning and each.kind != "dropout" and not each.is_held(bank.frozen),
+    )
+    flows = {program.outputs.name: upstream}
+    send_back(passed, found, flows)
+    for operation, arrays in reversed(passed):
         if operation.parameters:
-            gradient[operation.parameters] += parameter_gradients(operation, numbers)
-        gradients = operation_backward(operation, numbers)
-        add_gradients(flows, zip(operation.sources, gradients, strict=True))
-    return found[program.outputs], gradient
+            gradient[operation.parameters] += parameter_gradients(
+                operation, arrays._replace(upstream=flows[operation.target.name])
+            )
+    return found[program.outputs.name], gradient
 
 
 def parameter_gradients(operation: Operation, numbers: OperationArrays) -> FloatArray:
@@ -389,9 +417,8 @@ def runs_as_python(operation: Operation) -> bool:
 def weights(operation: Operation, numbers: OperationArrays) -> FloatArray:
     """Return the weights of an operation; rows are perceptrons."""
     shape, first = operation.shape, operation.weights
-    count = int(np.prod(shape))
     rows = (shape[0], -1) if len(shape) > 1 else shape
-    return numbers.value[first : first + count].astype(np.float64).reshape(rows)
+    return numbers.value[first:][: prod(shape)].astype(np.float64).reshape(rows)
 
 
 def biases(operation: Operation, numbers: OperationArrays) -> FloatArray:
@@ -400,7 +427,7 @@ def biases(operation: Operation, numbers: OperationArrays) -> FloatArray:
     if operation.biases == NONE:
         return np.zeros(size)
     found = numbers.value[operation.biases : operation.biases + size // operation.outputs_per_bias]
-    return np.repeat(found.astype(np.float64), operation.outputs_per_bias)
+    return found.astype(np.float64).repeat(operation.outputs_per_bias)
 
 
 # Each kind: forward and backward of an operation, given its arrays `n`.

@@ -46,7 +46,7 @@ def caption_data(session: Session) -> Data:
         "first": bank.step_count - session.step_index,
         "rows": len(bank),
         "frozen": np.flatnonzero(bank.frozen).tolist(),
-        "cells": as_data(cells_of(program, program.moments)),
+        "cells": as_data(cells_of(program)),
         "optimizer": optimizer_data(
             trainer.settings.optimizer, mixed=session.network.precision.mixed
         ),

@@ -24,7 +24,7 @@ from scalarviz.engines.wasm.page_memory import buffer_names, moment_data
 from scalarviz.errors import GradientError, InputError, UpdateError
 from scalarviz.pages.bundle import as_json, packed
 from scalarviz.pages.exhibit_data import measured_data
-from scalarviz.stage.sample_pass import SampleContext, forward
+from scalarviz.stage.sample_pass import forward
 from scalarviz.training.follow.followed_session import RecordedRun
 from scalarviz.training.session.reading import in_focus, row_in_focus, weights_in
 from scalarviz.training.session.session import Session
@@ -265,7 +265,7 @@ def take_rest(taken: Taken, session: Session, probe: FloatArray, first: int) -> 
     focus, inputs, target, size = in_focus(session, session.trainer.batches.at(first), first)
     with session.doing():
         numbers = HostSnapshot(session.network.bank).read()
-    way = forward(program, numbers.value, inputs, SampleContext(numbers.state, step, focus))
+    way = forward(program, numbers.value, inputs, numbers.state, step, focus)
     taken.steps.append(step)
     taken.batches.append(size)
     taken.rates.append(session.learning_rate)

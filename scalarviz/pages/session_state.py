@@ -20,7 +20,7 @@ from scalarviz.pages.bundle import packed
 from scalarviz.pages.exhibit_data import probe_of
 from scalarviz.stage.curves import earlier_losses, measured_of
 from scalarviz.stage.neuron_maps import surveyed
-from scalarviz.stage.sample_pass import SampleContext, forward
+from scalarviz.stage.sample_pass import forward
 from scalarviz.story.facts import State
 from scalarviz.training.session.branches import Branch
 from scalarviz.training.session.reading import (
@@ -238,8 +238,8 @@ class SessionState:
         """Return the numbers of all neurons for a sample; `told` adds those of nodes."""
         if self.program.is_graph:
             return {}
-        place = SampleContext(numbers.state, self.session.network.bank.step_count, focus)
-        return forward(self.program, numbers.value, inputs, place).values
+        taken = self.session.network.bank.step_count
+        return forward(self.program, numbers.value, inputs, numbers.state, taken, focus).values
 
     def _of_own(self, inputs: FloatArray) -> PageState:
         """Return what the network answers to an input of the user's own, which has no target."""

@@ -15,17 +15,18 @@ from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import rounded
 from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, METRICS
 from scalarviz.core.past_numbers import LossPlane, OverTime
-from scalarviz.engines.engine import SnapshotValues
 from scalarviz.errors import InputError
 from scalarviz.scene.frame_data import BranchLine, Curve, Measured, PastWeights, Terrain
 from scalarviz.scene.overlay import LANDSCAPE
 from scalarviz.stage.background import Refreshed
 from scalarviz.stage.channels import largest
 from scalarviz.stage.chart_view import CurveView, OverlayPointer
+from scalarviz.story.facts import Facts
 from scalarviz.story.names import sentence, weight_title
 from scalarviz.story.past_words import name_of_tile, past_words
 from scalarviz.training.session.branches import Branch, Series, means_of
 from scalarviz.training.session.landscape import LossPlanes
+from scalarviz.training.session.measurements import series
 from scalarviz.training.session.over_time import (
     FilledPast,
     Moment,
@@ -33,9 +34,8 @@ from scalarviz.training.session.over_time import (
     WeightsOverTime,
     moments_of,
 )
-from scalarviz.training.session.reading import facts_of
+from scalarviz.training.session.reading import TrainingState
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.timeline import Position
 
 SHARES = ("accuracy", "binary_accuracy", "subset_accuracy")
 MOST_METRICS = 2  # metrics in a chart
@@ -56,34 +56,38 @@ class Curves:
     """
 
     def __init__(self, session: Session) -> None:
-        self.session = session
         self.past = PastReader(session)
         self._curve = Refreshed(Curve())
         self._earlier = earlier_losses(session)
         self._lines: dict[Branch, tuple[tuple[int, int, int], BranchLine]] = {}
         self._metrics = Refreshed[Sequence[Measured]](())
 
-    def read(self, view: CurveView, here: Position) -> Curve:
+    def read(self, view: CurveView, now: TrainingState) -> Curve:
         """Return the losses of this branch and of the newest other ones.
 
         view  the steps that are wanted
-        here  where the session stood when the rest of the picture was read
+        now   what was read for the picture
         """
-        session, branch = self.session, here.branch
+        here, branch = now.here, now.here.branch
         count = min(end_of(branch), here.end.step + (here.end.operation > 0))
-        playing, about = session.playing, (branch, len(session.branches), view.key)
-        read = partial(self._read, branch, count, view)
-        curve = self._curve.get(about, count, read, may_wait=playing)
-        now = float(here.clock.step)
-        marks = [(mark.step, mark.text) for mark in session.stops.marks_of(branch)]
-        if session.origin is not None and len(self._earlier):
-            marks.insert(0, (0, sentence(session.origin.did)))
-        metrics = self._measured(may_wait=playing)
-        return replace(curve, at=now, loss=here.loss, metrics=metrics, marks=marks)
+        about = branch, len(now.branches), view.key
+        read = partial(self._read, now, count, view)
+        curve = self._curve.get(about, count, read, may_wait=now.playing)
+        marks = [(mark.step, mark.text) for mark in now.stops.marks_of(branch)]
+        if now.origin is not None and len(self._earlier):
+            marks.insert(0, (0, sentence(now.origin.did)))
+        return replace(
+            curve,
+            at=float(here.clock.step),
+            loss=here.loss,
+            metrics=self._measured(now),
+            marks=marks,
+        )
 
-    def _read(self, branch: Branch, count: int, view: CurveView) -> Curve:
-        """Read the first `count` losses of a branch, and those of others."""
-        others = [each for each in self.session.branches if each is not branch and each.end.step]
+    def _read(self, now: TrainingState, count: int, view: CurveView) -> Curve:
+        """Read the first `count` losses of the branch, and those of others."""
+        branch = now.here.branch
+        others = [each for each in now.branches if each is not branch and each.end.step]
         others = sorted(others, key=lambda each: each.number)[-NEWEST:]
         end = max([count, *map(end_of, others)])
         first = max(0, math.floor(view.first) - 2)  # the line goes on outside of the chart
@@ -117,39 +121,39 @@ class Curves:
         )
 
     def pointed(
-        self, over: OverlayPointer, view: CurveView, here: Position, numbers: SnapshotValues | None
+        self, over: OverlayPointer, view: CurveView, now: TrainingState, facts: Facts | None
     ) -> Curve:
         """Return what `read` does, with what the mouse points at, and what stands below it.
 
-        numbers  the present ones; None: nothing stands below it
+        facts  with the names for that; None: nothing stands below it
         """
         below = None
-        if view.large and numbers is not None:
-            below = self.past.read(view, over, numbers, here)
+        if facts is not None:
+            below = self.past.read(view, over, now, facts)
         else:
             self.past.rest()
+        branch = now.here.branch
         curve = replace(
-            self.read(view, here),
+            self.read(view, now),
             pointed=over.step,
-            reads=loss_at(here.branch, over.step),
+            reads=loss_at(branch, over.step),
             on_title=over.title,
             large=view.large,
             below=below,
         )
-        meant = next((b for b in self.session.branches if b.number == over.branch), None)
-        if meant is None or meant is here.branch:  # a click on its line went over to it
+        meant = next((each for each in now.branches if each.number == over.branch), None)
+        if meant is None or meant is branch:  # a click on its line went over to it
             return curve
         name = text("chart.branch", number=meant.number, name=meant.name)
         return replace(curve, meant=meant.number, name=name, there=loss_at(meant, over.step))
 
-    def _measured(self, *, may_wait: bool) -> Sequence[Measured]:
+    def _measured(self, now: TrainingState) -> Sequence[Measured]:
         """Return the metrics that are drawn."""
-        session, known = self.session, self._metrics
-        if session.visits.metrics is None:
+        if not now.measures:
             return ()
-        at = session.current_branch.number, session.step_index
-        may_wait = may_wait and bool(known.value)
-        return known.get(None, at, lambda: measured_of(session.metrics), may_wait=may_wait)
+        at, known = (now.here.branch, now.here.clock.step), self._metrics
+        may_wait = now.playing and bool(known.value)
+        return known.get(None, at, lambda: measured_of(series(*at)), may_wait=may_wait)
 
 
 def earlier_losses(session: Session) -> FloatArray:
@@ -258,32 +262,31 @@ class PastReader:
     """
 
     def __init__(self, session: Session) -> None:
-        self.session = session
         self.filled = FilledPast(session)
         self.terrain = TerrainReader(session, self.filled)
         self._reader: tuple[object, WeightsOverTime] | None = None
         self._past: Refreshed[PastWeights | None] = Refreshed(None)
 
     def read(
-        self, view: CurveView, over: OverlayPointer, numbers: SnapshotValues, here: Position
+        self, view: CurveView, over: OverlayPointer, now: TrainingState, facts: Facts
     ) -> PastWeights | Terrain:
         """Return what is shown below a large chart."""
         if view.order == LANDSCAPE:
-            return self.terrain.read(view, over, self.now(numbers, here), here)
+            return self.terrain.read(view, over, now, facts)
         self.terrain.rest()
+        here = now.here
         about = view.kind, view.order, here.branch, view.first, view.last
         moment = here.clock, here.leaps, here.end, self.filled.version
-        make = partial(self._made, view, numbers, here)
-        past = self._past.get(about, moment, make, may_wait=self.session.playing)
+        past = self._past.get(about, moment, lambda: self._made(view, now), may_wait=now.playing)
         assert past is not None, "nothing is shown before the first reading"
-        told, seen = reading_of_weights(self.session, past.over_time, view, over), past.over_time
+        told, seen = reading_of_weights(facts, past.over_time, view, over), past.over_time
         pinned = [tile for row in view.pinned for tile in seen.tiles_with(row)]
         if view.compared is not None and len(seen.tiles):
             pinned += [tile for tile, _ in seen.moved_most(*view.compared)]
         return replace(past, tile=over.tile, pinned=pinned, says=told, compared=view.compared)
 
-    def _made(self, view: CurveView, numbers: SnapshotValues, here: Position) -> PastWeights:
-        asked = view.kind, view.order, numbers, here, view.first, view.last
+    def _made(self, view: CurveView, now: TrainingState) -> PastWeights:
+        asked = view.kind, view.order, now, view.first, view.last
         seen = self.seen(*asked)
         if self.terrain.waits:
             self.filled.wait()
@@ -302,45 +305,43 @@ class PastReader:
         planes = self.terrain.planes
         return self.filled.version, self.filled.busy, planes.done, planes.busy
 
-    def now(self, numbers: SnapshotValues, here: Position) -> Now:
-        """Return the present moment."""
-        return Now(here.clock.step, numbers.value, numbers.grad)
-
     def seen(
         self,
         kind: str,
         order: str,
-        numbers: SnapshotValues,
-        here: Position,
+        now: TrainingState,
         first: float = 0.0,
         last: float | None = None,
     ) -> OverTime:
         """Return all weights at some moments of the branch, from a step on, up to a `last` one."""
-        program = self.session.network.program
+        program, here = now.program, now.here
         if self._reader is None or self._reader[0] is not program:
-            self._reader = program, WeightsOverTime(program, len(numbers.value))
+            self._reader = program, WeightsOverTime(program, len(now.numbers.value))
         end = here.end.step if last is None else min(last, here.end.step)
         return self._reader[1].read(
             here.branch,
-            self.now(numbers, here),
+            moment_now(now),
             *(kind, order),
             steps=self.filled.steps(here.branch, min(first, end), end),
             most=TILES,
             filled=self.filled.moments,
-            keeps_order=self.session.playing,
+            keeps_order=now.playing,
         )
 
 
-def reading_of_weights(
-    session: Session, seen: OverTime, view: CurveView, over: OverlayPointer
-) -> str:
+def moment_now(now: TrainingState) -> Now:
+    """Return the moment that was read."""
+    return Now(now.here.clock.step, now.numbers.value, now.numbers.grad)
+
+
+def reading_of_weights(facts: Facts, seen: OverTime, view: CurveView, over: OverlayPointer) -> str:
     """Return what the mouse reads: a tile at a step, or between the two that are compared."""
     if not len(seen.tiles):
         return ""
 
     def name_of(tile: int) -> str:
         rows = seen.rows_of(tile)
-        return name_of_tile(facts_of(session), seen.groups, tile, len(rows), int(rows[0]))
+        return name_of_tile(facts, seen.groups, tile, len(rows), int(rows[0]))
 
     return past_words(
         (min(over.tile, len(seen.tiles) - 1), over.step)
@@ -365,7 +366,6 @@ class TerrainReader:
     """Reads the plane of a session, and makes another one where the path has left it."""
 
     def __init__(self, session: Session, filled: FilledPast) -> None:
-        self.session = session
         self.filled = filled
         self.planes = LossPlanes(session)
         self.held = False  # whether the ball is being dragged
@@ -385,7 +385,9 @@ class TerrainReader:
             self.planes.stop()
             self._asked = None
 
-    def read(self, view: CurveView, over: OverlayPointer, now: Now, here: Position) -> Terrain:
+    def read(
+        self, view: CurveView, over: OverlayPointer, now: TrainingState, facts: Facts
+    ) -> Terrain:
         """Return the plane along the directions of a view, with what the mouse reads."""
         pins = view.pinned if view.along == "two" else ()
         if view.along == "two" and len(pins) < 2:
@@ -396,40 +398,39 @@ class TerrainReader:
             return self.shown
         plane = self.planes.now if self._asked == pins else None
         if plane is not None:
-            waits = self.session.playing and not self.held
+            waits, here = now.playing and not self.held, now.here
             moment = id(plane.across), here.branch, here.clock, here.leaps, self.filled.version
-            self._terrain.get(None, moment, partial(self._placed, plane, now, here), may_wait=waits)
+            self._terrain.get(None, moment, partial(self._placed, plane, now), may_wait=waits)
             if self.waits:
                 self.filled.wait()
-                self._terrain.value = self._placed(plane, now, here)
-        self._make(pins, plane, now, here)
+                self._terrain.value = self._placed(plane, now)
+        self._make(pins, plane, now)
         if self.waits and self.planes.busy:
             self.planes.wait()
-            return self.read(view, over, now, here)
+            return self.read(view, over, now, facts)
         told = self._why or (
             reading_of_terrain(plane, self._terrain.value, over) if plane is not None else ""
         )
         done = self.planes.done
-        names = ("", "") if plane is None else names_of_directions(self.session, plane, pins)
+        names = ("", "") if plane is None else names_of_directions(facts, plane, pins)
         self.shown = replace(
             self._terrain.value, plane=plane, done=done, along=view.along, names=names, says=told
         )
         return self.shown
 
-    def _make(
-        self, pins: tuple[int, ...], plane: LossPlane | None, now: Now, here: Position
-    ) -> None:
+    def _make(self, pins: tuple[int, ...], plane: LossPlane | None, now: TrainingState) -> None:
         """Make a plane if there is none, or at rest if it does not hold the path any more.
 
         Losses along two weights are those with the other weights of one moment; main directions are
         those of a path, and found anew when it is twice as long, from the start on at once.
         """
+        here = now.here
         grows = not pins and here.end.step > 2 * self._steps
-        plays = self.session.playing and not (grows and not self._steps)
+        plays = now.playing and not (grows and not self._steps)
         if plane is not None and (self.held or plays or self.planes.busy):
             return
         is_good = plane is not None and not grows and is_within(plane, self._terrain.value.path)
-        if plane is not None and is_good and (not pins or is_in(plane, now.value)):
+        if plane is not None and is_good and (not pins or is_in(plane, now.numbers.value)):
             return
         if self._asked == pins and (plane is None or self._why):
             return
@@ -443,10 +444,11 @@ class TerrainReader:
         except InputError as error:
             self._why = " ".join(error.lines)
 
-    def _placed(self, plane: LossPlane, now: Now, here: Position) -> Terrain:
+    def _placed(self, plane: LossPlane, now: TrainingState) -> Terrain:
         """Return the path of the branch in the plane."""
-        steps = self.filled.steps(here.branch, 0.0, float(here.end.step))
-        moments = moments_of(here.branch, now, steps, self.filled.moments)
+        branch = now.here.branch
+        steps = self.filled.steps(branch, 0.0, float(now.here.end.step))
+        moments = moments_of(branch, moment_now(now), steps, self.filled.moments)
         if plane.across is not self._across:
             self._across, self._places = plane.across, {}
         known, self._places = self._places, {}
@@ -454,13 +456,15 @@ class TerrainReader:
             self._places[moment] = known.get(moment) or plane.place_of(moment.value)
         path = np.array([*self._places.values()])
         at = np.array([moment.step for moment in moments], np.float64)
-        return replace(self._terrain.value, steps=at, path=path, at=plane.place_of(now.value))
+        return replace(
+            self._terrain.value, steps=at, path=path, at=plane.place_of(now.numbers.value)
+        )
 
 
-def names_of_directions(session: Session, plane: LossPlane, pins: Sequence[int]) -> tuple[str, str]:
+def names_of_directions(facts: Facts, plane: LossPlane, pins: Sequence[int]) -> tuple[str, str]:
     """Return what the directions are: two weights, or shares of the path."""
     if pins:
-        across, up = (weight_title(facts_of(session), row) for row in pins)
+        across, up = (weight_title(facts, row) for row in pins)
         return across, up
     first, second = (f"{100.0 * share:.3g}" for share in plane.shares)
     return text("past.axis.main", share=first), text("past.axis.main", share=second)

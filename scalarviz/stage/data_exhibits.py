@@ -26,7 +26,13 @@ from scalarviz.scene.exhibits.classified import Classes, ConfusionMatrix, Sortin
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.exhibits.images import Pictures, Swatches
 from scalarviz.scene.exhibits.plots import CORNER_PART, FunctionPlot, Plane, cells
-from scalarviz.training.session.reading import axis_names, class_names, output_names, side_names
+from scalarviz.training.session.reading import (
+    TrainingState,
+    axis_names,
+    class_names,
+    output_names,
+    side_names,
+)
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.threads import check_end
 
@@ -125,7 +131,7 @@ def plane_points(data: DataSet, samples: Pair) -> PlanePoints | None:
 
 
 def places_of(
-    session: Session, batch: Pair | None, sample: FloatArray, axis: int
+    session: Session | TrainingState, batch: Pair | None, sample: FloatArray, axis: int
 ) -> PlanePoints | None:
     """Return the plane over which neurons are drawn, or the line along one of more inputs.
 
@@ -248,24 +254,28 @@ Ask = Callable[[FloatArray], FloatArray]  # a network: inputs to outputs
 
 
 def exhibit_of(
-    session: Session, ask: Ask | None = None, batch: Pair | None = None, *, fine: bool = False
+    session: Session | TrainingState,
+    ask: Ask | None = None,
+    batch: Pair | None = None,
+    *,
+    fine: bool = False,
 ) -> Exhibit | None:
     """Return the exhibit of a session; None if its network has more outputs than its data.
 
-    session  the session
+    session  the session, or its state
     ask      maps inputs to outputs: its network (the default), or a copy that is free at any time
     batch    the first batch, if known; for data made by code
     fine     whether in full resolution, which may take long; see `can_be_finer`
     """
-    ask, data = ask or session.network, session.data
+    now = TrainingState.of(session)
+    ask, data = ask or now.network, now.data
     name = getattr(data, "name", "")
     make = FINE[name] if fine else EXHIBITS.get(name)
     if make is not None:
-        return make(ask, data, session.engine)
-    loss = session.trainer.loss
-    if loss.row.logits:
-        ask = with_predictions(ask, loss)
-    samples = samples_of(session, batch)
+        return make(ask, data, now.engine)
+    if now.loss_function.row.logits:
+        ask = with_predictions(ask, now.loss_function)
+    samples = samples_of(now, batch)
     where = plane_points(data, samples)
     if where is not None:
         return plane(ask, data, where)
@@ -289,12 +299,12 @@ def with_predictions(ask: Ask, loss: Loss) -> Ask:
     return lambda inputs: predictions_of(loss, ask(inputs))
 
 
-def can_be_finer(session: Session) -> bool:
+def can_be_finer(session: Session | TrainingState) -> bool:
     """Return whether `exhibit_of` has a finer exhibit of a session."""
     return getattr(session.data, "name", "") in FINE and session.engine != "python"
 
 
-def is_quick(session: Session) -> bool:
+def is_quick(session: Session | TrainingState) -> bool:
     """Return whether the finer exhibit of a session takes some milliseconds only."""
     points, _, _ = some_pixels(session.data, FINE_PIXELS)
     return len(points) * len(session.network.bank) <= LITTLE
@@ -305,12 +315,12 @@ def needs_batch(data: DataSet) -> bool:
     return getattr(data, "name", "") not in EXHIBITS and not isinstance(data, TableSet)
 
 
-def samples_of(session: Session, batch: Pair | None = None) -> Pair:
+def samples_of(session: Session | TrainingState, batch: Pair | None = None) -> Pair:
     """Return some of the samples that a session trains on."""
     data = session.data
     if isinstance(data, TableSet):
         batch = data.training
-    inputs, targets = batch or session.trainer.batches.at(0)
+    inputs, targets = batch or TrainingState.of(session).batches.at(0)
     return inputs[:MOST_SAMPLES], targets[:MOST_SAMPLES]
 
 
@@ -424,13 +434,3 @@ EXHIBITS: dict[str, Callable[[Ask, Any, str], Exhibit]] = {
 
 # Finer exhibits, by the same names, for a session at rest.
 FINE: dict[str, Callable[[Ask, Any, str], Exhibit]] = {"texture": fine_pictures}
-
-
-def held_out_loss(session: Session, most: int | None = MOST_SAMPLES) -> float | None:
-    """Return the loss on the first `most` held-out samples (None: all); None without any."""
-    if session.data.held_out is None:
-        return None
-    inputs, targets = session.data.held_out
-    weights = session.data.held_out_weights
-    weights = None if weights is None else weights[:most]
-    return session.trainer.loss(session.network(inputs[:most]), targets[:most], weights)

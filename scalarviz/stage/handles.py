@@ -20,8 +20,9 @@ from scalarviz.scene.frame_data import FrameData, Guess
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.marks import box_around, corners_of, mark_of
 from scalarviz.story.caption import Caption
+from scalarviz.story.facts import Facts
 from scalarviz.story.guide import custom_answer
-from scalarviz.training.session.reading import facts_of
+from scalarviz.training.session.reading import TrainingState
 from scalarviz.training.session.session import Session
 
 SMALLEST_HANDLE = 12.0  # pixels of a cube that can be dragged; elsewhere a drag turns the network
@@ -155,7 +156,7 @@ def image_shape(program: Program) -> tuple[int, int] | None:
     return (shape[1], shape[2]) if len(shape) == 3 and shape[0] == 1 and shape[1] > 1 else None
 
 
-def pad_of(session: Session, inputs: FloatArray) -> Pad | None:
+def pad_of(session: Session | TrainingState, inputs: FloatArray) -> Pad | None:
     """Return the pad on which inputs are drawn; None if they are no image."""
     shape = image_shape(session.network.program)
     if shape is None:
@@ -164,7 +165,7 @@ def pad_of(session: Session, inputs: FloatArray) -> Pad | None:
     return Pad(inputs.reshape(shape), float(low.min()), float(high.max()))
 
 
-def blank_of(session: Session, shown: FloatArray) -> FloatArray:
+def blank_of(session: Session | TrainingState, shown: FloatArray) -> FloatArray:
     """Return the inputs to begin with: those that are shown, or an empty image."""
     is_image = image_shape(session.network.program) is not None
     return limits_of(session.data)[0] if is_image else shown
@@ -178,9 +179,11 @@ def target_of(data: DataSet, inputs: FloatArray) -> FloatArray | None:
     return np.clip(target, 0.0, 1.0) if data.output_tint == "rgb" else target
 
 
-def caption_of_custom(session: Session, inputs: FloatArray, outputs: FloatArray) -> Caption:
+def caption_of_custom(
+    session: Session | TrainingState, facts: Facts, inputs: FloatArray, outputs: FloatArray
+) -> Caption:
     """Return the caption of an input of the user's own: what was put in, and what came out."""
     is_image = image_shape(session.network.program) is not None
     if is_image and np.array_equal(inputs, blank_of(session, inputs)):
         return Caption(text("own.blank"))
-    return Caption(custom_answer(facts_of(session), inputs.tolist(), outputs.tolist()))
+    return Caption(custom_answer(facts, inputs.tolist(), outputs.tolist()))

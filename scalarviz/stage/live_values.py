@@ -6,26 +6,26 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, cast, final
 
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts import texts
 from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.core.program import Moment
 from scalarviz.core.trace_program import chain_of
 from scalarviz.errors import ScalarvizError
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.frame_data import Buffers
-from scalarviz.stage.background import Answer, Throttle
+from scalarviz.stage.background import Answer, Refreshed, Throttle
 from scalarviz.stage.by_parts import NeuronPart
 from scalarviz.stage.curves import Curves
 from scalarviz.stage.data_exhibits import can_be_finer, exhibit_of, is_quick, needs_batch
 from scalarviz.stage.handles import target_of
 from scalarviz.stage.network_layout import tints_of
-from scalarviz.stage.sample_pass import SampleContext, SamplePass, backward, forward
+from scalarviz.stage.sample_pass import SamplePass, backward, forward
 from scalarviz.story.facts import Facts, State
 from scalarviz.training.session.explanation import OperationNumbers, done_in
 from scalarviz.training.session.reading import (
@@ -35,9 +35,9 @@ from scalarviz.training.session.reading import (
     facts_of,
     in_focus,
     key_of,
+    values_earlier,
 )
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.trainer import Trainer
 from scalarviz.training.session.value_session import VALUE
 
 Value = TypeVar("Value")
@@ -52,12 +52,15 @@ class LiveValues:
     program  of the network at that time: changing activations replaces it
     way      the focus sample's pass; empty for an expression
     here     where the session stood: clock, branch, its end, and loss
+    now      all else that was read of the session then
+    actions  those of the user since the last step that are done
     place    the clock: step, operation, and number of the branch
     leaps    changes when the clock moves by more than single operations
     held     the focus sample that is shown instead of the present one, while the light that
              brings its numbers is still on its way; or None
     neurons  those of the operation that is shown which are done, where one goes by neurons; or None
     asleep   whether to compute nothing: only what the session has at hand is shown
+    history  steps and values of the weight that was recalled; None of a weight that is not pinned
     rests    whether pictures follow each other so fast that this one need not show the newest
              numbers everywhere
     own      inputs of the user's own, which are shown in place of the focus sample, or None
@@ -71,7 +74,8 @@ class LiveValues:
         self.session = session
         self.patience = patience
         self._newest = NewestNumbers(session)
-        self.numbers, self.here, self.program = self._newest.seen
+        self.now = self._newest.seen
+        self.numbers, self.here, self.program, *_ = self.now
         self.moments: tuple[Moment, ...] = self.program.moments
         self.has_layers = bool(session.network.layers)
         self.way = SamplePass()
@@ -83,8 +87,11 @@ class LiveValues:
         self.held: SamplePass | None = None
         self.neurons: NeuronPart | None = None
         self.last, self.since = self.numbers, self.here.clock.step
-        self.key = key_of(self.here)
+        self.key, self.actions = key_of(self.here), done_in(self.here)
         self._copies = NetworkCopy(session), NetworkCopy(session)  # the second in the background
+        self._facts: tuple[object, Facts | None] = None, None
+        self.history: tuple[FloatArray, FloatArray] | None = None
+        self._recalled = Refreshed((np.zeros(0), np.zeros(0)))
         self._asking, self._following = Throttle(), Throttle()
         self.curves = Curves(session)
         self._exhibit_key: Any = None
@@ -93,16 +100,26 @@ class LiveValues:
         self.answers: defaultdict[str, Answer[Any]] = defaultdict(partial(Answer, None))
         self._follow()
 
-    def ask(self, name: str, key: object, question: Callable[[], Value]) -> Value | None:
-        """Return the result of `question`; None while it is not there yet, see `pending`.
+    def ask(self, name: str, key: object, question: Callable[[Session], Value]) -> Value | None:
+        """Return what `question` finds out of the session; None while it is not there yet.
 
         name  of the question, under which its newest answer is kept
         key   what the result depends on
         """
         answer: Answer[Value] = self.answers[name]
-        deadlocks = self.patience < math.inf and self.session.timeline.lock.mine  # if it waits
-        found = answer.get(key, question, 0.0 if deadlocks else self.patience)
+        patience = self.patience
+        if key != answer.known and patience < math.inf and self.session.timeline.lock.mine:
+            patience = 0.0  # the session could not answer
+        found = answer.get(key, partial(question, self.session), patience)
         return None if answer.pending else found
+
+    @property
+    def facts(self) -> Facts:
+        """The facts of the session, which are read again when another network or data are seen."""
+        key = self.program, self.now.loss_function, id(self.now.data), id(texts())
+        if self._facts[1] is None or self._facts[0] != key:
+            self._facts = key, facts_of(self.session)
+        return cast(Facts, self._facts[1])
 
     @property
     def pending(self) -> bool:
@@ -121,25 +138,36 @@ class LiveValues:
     def last_operation(self) -> tuple[int, int] | None:
         """Step and number of the operation that was the last move; None if that was a leap."""
         step, done, _ = self.place
-        walked = self.session.timeline.walked == (self.here.leaps, self.here.clock)
+        walked = self.now.walked == (self.here.leaps, self.here.clock)
         return (step, done) if done else (step - 1, len(self.moments)) if walked else None
+
+    def recall(self, row: int | None) -> None:
+        """Read the `history` of a weight; None: of no weight. While it plays, only at intervals.
+
+        A picture that waits for all results waits for the earlier steps, too.
+        """
+        session, waits = self.session, self.patience == math.inf
+        if row is None or row not in session.pinned:
+            self.history = None
+        elif not (self.asleep or self.rests):
+            recall = partial(session.history, row, wait=waits)
+            self.history = self._recalled.get(row, object(), recall, may_wait=self.now.playing)
 
     def refresh(self) -> None:
         """Read the session again; while it is busy, its last published state."""
         old, before = self.numbers, self.here
-        if not self._newest.read():
+        is_read, self.now = self._newest.read(), self._newest.seen
+        numbers, here, program, *_ = self.now
+        key = key_of(here)
+        is_same = key == self.key and np.array_equal(numbers.value, old.value)
+        if not is_read or (self.rests and is_same):
             return
-        numbers, here, _ = self._newest.seen
-        is_same = key_of(here) == self.key and np.array_equal(numbers.value, old.value)
-        if self.rests and is_same:
-            return
-        self.numbers, self.here, self.program = self._newest.seen
-        self.moments, key = self.here.moments, key_of(self.here)
+        self.numbers, self.here, self.program, self.moments = numbers, here, program, here.moments
         if self.here.clock.operation and self.here.clock.place != before.clock.place:
             self.own = None  # a step is computed for its samples
         if key != self.key:
             self.last, self.since = old, self.key[0]
-        self.key = key
+        self.key, self.actions = key, done_in(here)
         self._follow()
         self._look()
 
@@ -151,62 +179,53 @@ class LiveValues:
         """
         step, operation, _ = self.place
         near = operation or not step or self.since == step - 1
-        if self.asleep or self.session.playing or near:
+        if self.asleep or self.now.playing or near:
             return self.last.value, self.since
-        earlier = self.ask("earlier", self.key, self._make_earlier)
+        earlier = self.ask("earlier", self.key, values_before)
         return (self.last.value, self.since) if earlier is None else (earlier, step - 1)
-
-    def _make_earlier(self) -> FloatArray:
-        timeline = self.session.timeline
-        with self.session.doing(), timeline.at_work():
-            return timeline.trainer.bank.value.copy()
 
     # The focus sample.
 
     def _follow(self) -> None:
         is_large = len(self.numbers.value) > LARGE
         waits = self.rests and (self.way.nodes or sum(map(len, self.way.values.values())) > FEW)
-        if waits or (self.session.playing and (is_large or not self._following.due)):
+        if waits or (self.now.playing and (is_large or not self._following.due)):
             return  # it takes long
         with self._following.doing():
-            self._follow_now(self.session, self.session.trainer)
+            self._follow_now()
 
-    def _follow_now(self, session: Session, trainer: Trainer) -> None:
+    def _follow_now(self) -> None:
         """Send the focus sample through the network, and its gradient back."""
-        state, bank = self.numbers.state, session.network.bank
+        now, state, known = self.now, self.numbers.state, (self.program, self.numbers.value)
         if self.own is not None:
-            place = SampleContext(state, bank.step_count)
-            target = target_of(session.data, self.own)
+            target = target_of(now.data, self.own)
             target = np.full(self.program.outputs.size, np.nan) if target is None else target
-            way = forward(self.program, self.numbers.value, self.own, place)
-            self.way = replace(way, target=target)
+            self.way = forward(*known, self.own, state, now.taken, target=target)
             return
-        if not trainer.computes:
+        if not now.computes:
             self.way = SamplePass()
             return
-        now, step, batches = self.here.clock.step, self.here.seen, trainer.batches
-        batch = self.ask("batch", (batches, step), lambda: batches.at(step))
+        step, batches = self.here.seen, now.batches
+        batch = self.ask("batch", (batches, step), lambda _: batches.at(step))
         if batch is None:
             return
         rests = step if self.last_operation is None else None
-        focus, inputs, target, count = in_focus(session, batch, rests)
-        is_mixed = any(each.operation for each in done_in(self.here))  # of two networks since then
-        done = self.ask("step", self.key, partial(numbers_of_step, session)) if is_mixed else {}
+        focus, inputs, target, count = in_focus(now, batch, rests)
+        is_mixed = any(each.operation for each in self.actions)  # of two networks since then
+        done = self.ask("step", self.key, numbers_of_step) if is_mixed else {}
         if done is None:
             return
         # A replaced optimizer counts its steps from 0.
-        taken = bank.step_count - (now - step if now - step < 2 else 0)
-        place = SampleContext(state, taken, focus)
-        way = forward(self.program, self.numbers.value, inputs, place)
-        if trainer.recorded is not None:  # its targets and loss are not known
-            self.way = way
+        since = self.here.clock.step - step
+        taken = now.taken - (since if since < 2 else 0)
+        goal = None if now.recorded else target  # then its loss is not known, either
+        self.way = way = forward(*known, inputs, state, taken, focus, goal)
+        if goal is None:
             return
-        self.way = way = replace(way, target=target)
-        known = self.program, self.numbers.value
 
         def back(way: SamplePass) -> None:
             try:
-                backward(*known, way, target, trainer.loss, count, place)
+                backward(known[0], way, target, now.loss_function, count)
             except (ScalarvizError, ArithmeticError):  # e.g. a loss that is undefined for these
                 way.flows.clear()
                 way.grown.clear()
@@ -229,18 +248,18 @@ class LiveValues:
         past = self.moments[:done] if done else self.moments
         known = {each.name for moment in past for each in moment.values}
         known |= {each.name for each in self.program.given}
-        if self.session.trainer.recorded is not None:
+        if self.now.recorded:
             known |= {*way.values}
         flows = {each.name for moment in past for each in moment.gradients if done}
         values = {name: v for name, v in way.values.items() if name in known}
         if not done and way.nodes is not None:
-            chain = chain_of(way.nodes.program, self.session.network.all_walls)
+            chain = chain_of(way.nodes.program, self.now.network.all_walls)
             values |= {} if chain is None else chain.numbers(way.nodes.values[0])
-        row = self.session.trainer.loss.row
+        row = self.now.loss_function.row
         found = Buffers(
             values,
             way.saturated,
-            tints_of(self.session, values),
+            tints_of(self.now, values),
             1.0,
             (self._grown(done) or {x: way.flows[x] for x in way.flows if x in flows})
             if done
@@ -253,21 +272,17 @@ class LiveValues:
         return self.neurons.cut(found, self.program.outputs) if done and self.neurons else found
 
     def moment(self, done: int) -> tuple[Facts, State]:
-        """Return facts and state after `done` moments of the step."""
-        return facts_of(self.session), self.state(done)
-
-    def state(self, done: int) -> State:
-        """Return the sample after `done` moments, 0 for all of them, as cards read it."""
+        """Return facts and state after `done` moments of the step, 0 for all, as cards read it."""
         found, numbers = cast(Any, self.buffers(done)), cast(Any, self.numbers)
-        return State(
+        return self.facts, State(
             *self.place[:2],
-            loss=self.session.loss,
+            loss=self.here.loss,
             value=numbers.value,
             grad=numbers.grad,
             values=found.values,
             gradients=found.flows if done else cast(Any, self.way.flows),
             target=found.target,
-            focus=self.session.focus,
+            focus=self.now.focus,
         )
 
     def _grown(self, done: int) -> dict[str, FloatArray]:
@@ -281,7 +296,7 @@ class LiveValues:
     def _answers(self, values: Mapping[str, FloatArray]) -> FloatArray | None:
         """Return the outputs as the loss reads them; None if they are not known."""
         outputs = values.get(self.program.outputs.name)
-        loss = self.session.trainer.loss
+        loss = self.now.loss_function
         return None if outputs is None else predictions_of(loss, outputs[np.newaxis])[0]
 
     @property
@@ -317,15 +332,15 @@ class LiveValues:
         """Return what came out of a sample at step 0, as the loss reads it; None if unknown."""
         network = self._copies[0].begun()
         outputs = None if network is None else network(inputs[np.newaxis])
-        return None if outputs is None else predictions_of(self.session.trainer.loss, outputs)[0]
+        return None if outputs is None else predictions_of(self.now.loss_function, outputs)[0]
 
     def _with_first(self, made: Exhibit | None, samples: Any = None) -> Exhibit | None:
         """Return an exhibit with that of step 0, which is made once for a training."""
-        session, network = self.session, self._copies[0].begun()
-        key = id(session.data), session.network.activations, session.trainer.loss, self.program
+        now, network = self.now, self._copies[0].begun()
+        key = id(now.data), now.network.activations, now.loss_function, self.program
         if made is None or network is None:
             return made
-        ask = partial(exhibit_of, session, network, samples)
+        ask = partial(exhibit_of, now, network, samples)
         return made.after(self.answers["first exhibit"].get(key, ask))
 
     def _look(self) -> None:
@@ -334,24 +349,24 @@ class LiveValues:
         One that can be finer is made in the background. It is fine while the session rests, or if
         that takes little.
         """
-        session = self.session
-        if self.asleep or session.trainer.recorded is not None:
+        now = self.now
+        if self.asleep or now.recorded:
             return
-        finer = self.has_layers and can_be_finer(session)
-        fine = finer and (not session.playing or is_quick(session))
+        finer = self.has_layers and can_be_finer(now)
+        fine = finer and (not now.playing or is_quick(now))
         # Operations of a step have the same weights, but for changes.
         step, _, _, *others = self.key
         key = (
-            id(session.data),
-            session.network.activations,
+            id(now.data),
+            now.network.activations,
             step,
-            len(done_in(self.here)),
+            len(self.actions),
             *others,
             fine,
         )
         with suppress(ScalarvizError):  # the data have just been replaced
             self._take_exhibit(key[0])
-            waits = self._refining or (session.playing and not self._asking.due) or self.rests
+            waits = self._refining or (now.playing and not self._asking.due) or self.rests
             if key == self._exhibit_key or waits:
                 return
             behind = finer and self.patience < math.inf
@@ -372,10 +387,9 @@ class LiveValues:
 
     def _make_exhibit(self, key: tuple[Any, ...]) -> None:
         """Make the exhibit on this thread; the last part of the key says whether it is fine."""
-        batches = self.session.trainer.batches
-        samples = None
-        if needs_batch(self.session.data):  # a user's code may be slow
-            samples = self.ask("first", batches, lambda: batches.at(0))
+        batches, samples = self.now.batches, None
+        if needs_batch(self.now.data):  # a user's code may be slow
+            samples = self.ask("first", batches, lambda _: batches.at(0))
             if samples is None:
                 return
         self.learned = self._with_first(self._made(self.copy, samples, key[-1]), samples)
@@ -383,7 +397,13 @@ class LiveValues:
 
     def _made(self, ask: Any, samples: Any, fine: bool) -> Exhibit | None:
         with self._asking.doing():
-            return exhibit_of(self.session, ask, samples, fine=fine)
+            return exhibit_of(self.now, ask, samples, fine=fine)
+
+
+def values_before(session: Session) -> FloatArray:
+    """Return the values before the last step of a session that stands between two steps."""
+    with session.doing():
+        return values_earlier(session.timeline)
 
 
 def numbers_of_step(session: Session) -> dict[str, OperationNumbers]:

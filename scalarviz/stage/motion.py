@@ -143,7 +143,7 @@ class Motion:
     def _append(self, passages: list[Passage], now: float) -> None:
         most = max(longest(self.reading.program, passage.moment) for passage in passages)
         pause = SHOWN * self.given or 0.8 * (now - self._moved_at) / len(passages)
-        most = SLOWEST if self.reading.session.playing and np.isfinite(pause) else most
+        most = SLOWEST if self.reading.now.playing and np.isfinite(pause) else most
         self.seconds = min(most, max(SHORTEST, pause))
         self._moved_at = now
         if self._part >= 1.0:

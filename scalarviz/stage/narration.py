@@ -22,7 +22,6 @@ from scalarviz.scene.frame_data import (
     PictureWords,
 )
 from scalarviz.scene.layout.plates import Layout
-from scalarviz.stage.background import Refreshed
 from scalarviz.stage.channels import ChannelSource
 from scalarviz.stage.live_values import LiveValues
 from scalarviz.stage.motion import Motion
@@ -37,7 +36,6 @@ from scalarviz.story.formats import digits_between, said
 from scalarviz.story.names import weight_title
 from scalarviz.story.weight_card import DIGITS, Blocks, blocks_about, line_beside, value_now
 from scalarviz.training.session.branches import Clock
-from scalarviz.training.session.explanation import done_in
 from scalarviz.training.session.node_captions import computed, entitled, named
 from scalarviz.training.session.reading import came_from, caption_at, facts_of, state_of
 from scalarviz.training.session.replays import POINTS
@@ -67,15 +65,15 @@ class Narration:
         place: tuple[int, int] | None = None,
     ) -> Caption:
         """Return the caption of the last operation, or of the one before a place of the clock."""
-        session, place = self.reading.session, place or self.reading.place[:2]
-        key = self.reading.key, place, pinned, neuron, session.focus
-        said = self.reading.ask("caption", key, lambda: caption_at(place, session, pinned, neuron))
-        return said or NO_CAPTION
+        place = place or self.reading.place[:2]
+        key = self.reading.key, place, pinned, neuron, self.reading.now.focus
+        question = partial(caption_at, place=place, row=pinned, neuron=neuron)
+        return self.reading.ask("caption", key, question) or NO_CAPTION
 
     def _lit(self, motion: Motion, pinned: int | None, neuron: Neuron | None) -> Caption:
         """Return the caption of the operation that is lit, which the clock may have left."""
         *here, branch = self.reading.place
-        about = motion.place, branch, pinned, neuron, self.reading.session.focus
+        about = motion.place, branch, pinned, neuron, self.reading.now.focus
         said = self._kept.pop(about, None) if motion.place != tuple(here) else None
         said = said or self.caption(pinned, neuron, motion.place)
         if said is not NO_CAPTION:
@@ -104,9 +102,8 @@ class Narration:
         instead  the caption if it is not that of the operation; None: that
         """
         caption = instead or self._caption(show, motion, pinned, neuron, hint=hint)
-        session = self.reading.session
-        is_new = instead is None and session.clock == Clock()
-        moves = session.playing or (motion.walking and motion.current)
+        is_new = instead is None and self.reading.here.clock == Clock()
+        moves = self.reading.now.playing or (motion.walking and motion.current)
         rests = instead is None and not (is_new or moves)
         return PictureWords(show.title, show.about, caption, is_new, rests)
 
@@ -120,22 +117,21 @@ class Narration:
         hint: bool,
     ) -> Caption:
         """Return the caption below the stage: of the operation shown, else of the training."""
-        session = self.reading.session
+        here, now = self.reading.here, self.reading.now
         # Captions that change too quickly cannot be read.
-        is_read = not self.reading.asleep and not (session.playing and motion.hasty)
+        is_read = not self.reading.asleep and not (now.playing and motion.hasty)
         if is_read and motion.walking and motion.current:
             return self._lit(motion, pinned, neuron)
         hint_words = text("captions.rest.hint") if hint else ""
-        if session.clock == Clock() and not session.playing:
-            return Caption(came_from(session) or text("captions.before"), hint_words)
-        if session.playing:
+        if here.clock == Clock() and not now.playing:
+            return Caption(came_from(now) or text("captions.before"), hint_words)
+        if now.playing:
             lesson, words = self.lesson(), progress_in(self.reading)
             return Caption(lesson, words) if lesson else Caption(words)
-        steps, loss = session.step_index, session.loss
-        is_edited = any(action.kind in OF_THE_LOSS for action in done_in(session.timeline))
-        if loss != loss:
+        is_edited = any(action.kind in OF_THE_LOSS for action in self.reading.actions)
+        if math.isnan(here.loss):
             return Caption(show.about, hint_words)
-        return Caption(rest_of(steps, loss, is_edited), hint_words)
+        return Caption(rest_of(here.clock.step, here.loss, is_edited), hint_words)
 
 
 def progress_in(reading: LiveValues) -> str:
@@ -166,7 +162,6 @@ def hover_card(reading: LiveValues, row: int | None, source: ChannelSource) -> C
     """Return the card beside a hovered cube, with its last change; None if there is none."""
     if row is None:
         return None
-    session = reading.session
     value, before = float(source.numbers.value[row]), float(source.before[row])
     change = value - before
     facts = [
@@ -174,9 +169,9 @@ def hover_card(reading: LiveValues, row: int | None, source: ChannelSource) -> C
         (text("card.change"), f"{'+' * (change > 0.0)}{said(change)}"),
         (text("card.gradient"), said(float(source.numbers.grad[row]))),
     ]
-    if session.network.bank.frozen[row]:
+    if reading.now.frozen[row]:
         facts.append((text("card.frozen"), text("card.frozen.meaning")))
-    return Card(row, weight_title(facts_of(session), row), facts)
+    return Card(row, weight_title(reading.facts, row), facts)
 
 
 @final
@@ -188,10 +183,8 @@ class Cards:
 
     def __init__(self, reading: LiveValues) -> None:
         self.reading = reading
-        self.session = reading.session
         self._asked: tuple[object, ...] = ()
         self.foretells = True
-        self._recalled = Refreshed((np.zeros(0), np.zeros(0)))
 
     def hovered(
         self,
@@ -254,48 +247,41 @@ class Cards:
         """
         if row is None:
             return None
-        session, key = self.session, self.reading.key
-        if not session.playing or self._asked[:1] != (row,):
-            self._asked = row, key, session.focus, self.foretells
-        about = partial(blocks_of_weight, session, row, foretells=self.foretells)
+        now, key = self.reading.now, self.reading.key
+        if not now.playing or self._asked[:1] != (row,):
+            self._asked = row, key, now.focus, self.foretells
+        about = partial(blocks_of_weight, row=row, foretells=self.foretells)
         found = self.reading.ask("card", self._asked, about)
         blocks: list[CardLine | CardTable | History | Exhibit] = [
             *([CardLine(text("explanation.pending"), "quiet")] if found is None else found)
         ]
-        if session.playing:
+        if now.playing:
             blocks.insert(0, value_now(float(source.numbers.value[row])))
         history = self._history(row, source)
         if history is not None:
             blocks.insert(before_heading(blocks), history)
-        if not session.playing and (moved := self.moved(row)):
+        if not now.playing and (moved := self.moved(row)):
             blocks.insert(before_heading(blocks), CardLine(moved, "quiet"))
         blocks[:0] = [self._beside(other, source) for other in beside]
-        return Card(row, weight_title(facts_of(session), row), blocks=blocks)
+        return Card(row, weight_title(self.reading.facts, row), blocks=blocks)
 
     def _beside(self, row: int, source: ChannelSource) -> CardLine:
         """Return the line of a weight that is pinned beside another one."""
         value = float(source.numbers.value[row])
-        since = value - float(self.session.branches[0].frames[0].value[row])
-        return line_beside(facts_of(self.session), row, value, since)
+        return line_beside(
+            self.reading.facts, row, value, value - float(self.reading.now.begun[row])
+        )
 
     def moved(self, row: int) -> str | None:
         """Return which samples moved a weight most; "" without any, None until it is found."""
-        key = row, self.reading.key
-        return self.reading.ask("moved", key, lambda: moved_most(self.session, row))
+        return self.reading.ask("moved", (row, self.reading.key), partial(moved_most, row=row))
 
     def _history(self, row: int, source: ChannelSource) -> History | None:
-        """Return the history so far; while the session plays, refreshed only at intervals.
-
-        A picture that waits for all results waits for the earlier steps, too.
-        """
-        if row not in self.session.pinned:
+        """Return the history so far."""
+        if self.reading.history is None:
             return None
-        waits, playing = self.reading.patience == math.inf, self.session.playing
-        recall = partial(self.session.history, row, wait=waits)
-        steps, values = self._recalled.get(row, object(), recall, may_wait=playing)
-        frame = self.session.branches[0].frames[0]
         now = self.reading.place[0], float(source.numbers.value[row])
-        return history_of(steps, values, float(frame.value[row]), now)
+        return history_of(*self.reading.history, float(self.reading.now.begun[row]), now)
 
 
 def moment_of(reading: LiveValues, layout: Layout, done: int) -> tuple[Facts, State]:
@@ -397,7 +383,7 @@ def node_card(reading: LiveValues, neuron: Neuron, done: int) -> Card | None:
     value = known.get(place)
     written = text("card.neuron.empty") if value is None else said(value, NODE_DIGITS)
     facts = [(text("card.value"), written)]
-    about = text("card.neuron.sample", number=reading.session.focus)
+    about = text("card.neuron.sample", number=reading.now.focus)
     blocks: list[CardLine | CardTable | Exhibit] = [CardLine(written, "large", about)]
     readers = [
         i for i, each in enumerate(program.operations) if program.node(place) in each.sources

@@ -25,7 +25,7 @@ from scalarviz.scene.layout.trays import About, trays_layout
 from scalarviz.scene.layout.walls import walls
 from scalarviz.training.follow.modules import ModuleArray
 from scalarviz.training.network.model import Model
-from scalarviz.training.session.reading import is_output, names_of
+from scalarviz.training.session.reading import TrainingState, is_output, names_of
 from scalarviz.training.session.session import Session
 
 FEW_MODULES, LEAST_NAME, NAME = 8, 2.0, 9.0  # in a row; cells and pixels of their names
@@ -45,31 +45,35 @@ def shape_of(box: Box) -> float:
 
 
 def layout_of(
-    session: Session, shape: float = 1.75, *, walks: bool = False, every: bool = False
+    session: Session | TrainingState,
+    shape: float = 1.75,
+    *,
+    walks: bool = False,
+    every: bool = False,
 ) -> Layout:
-    """Return the layout of a session's network.
+    """Return the layout of a session's network, given the session or its state.
 
     shape  of the stage, width by height
     walks  whether operations are shown one by one: then formula and walls unfold to the graph
     every  whether the layout is walls, in which every weight is a cube, if the network has both
     """
-    network = session.network
+    now = TrainingState.of(session)
+    network, program, own = now.network, now.network.program, names_of(now)
     if not network.layers:
-        inputs = names_of(session).get(network.program.inputs.name, ())
-        return values_of(network, shape, walks=walks, inputs=inputs, square=sees_places(session))
-    about = partial(about_layer, session)
-    tied = session.data.input_tint == session.data.output_tint == "rgb"
-    program, own = network.program, names_of(session)
+        inputs = own.get(program.inputs.name, ())
+        return values_of(network, shape, walks=walks, inputs=inputs, square=sees_places(now))
+    about = partial(about_layer, now)
+    tied = now.data.input_tint == now.data.output_tint == "rgb"
     hidden = [each.name for each in program.buffers if not is_output(program, each)]
-    squares = hidden if sees_places(session) else []
+    squares = hidden if sees_places(now) else []
     if isinstance(network.layers[0], ModuleArray):
         return of_modules(program, about, shape)
-    if every or shows_every_weight(session):
+    if every or shows_every_weight(now):
         return walls(program, about, own, shape, squares)
-    if squares and has_walls(session):
+    if squares and has_walls(now):
         return squares_layout(program, own, shape, squares)
     made = trays_layout(program, about, own, shape, tied=tied, squares=squares)
-    return made if session.trainer.computes else without_balls(made)
+    return made if now.computes else without_balls(made)
 
 
 def without_balls(layout: Layout) -> Layout:
@@ -90,25 +94,26 @@ def of_modules(program: Program, about: About, shape: float) -> Layout:
     return replace(without_balls(made), written=written)
 
 
-def sees_places(session: Session) -> bool:
+def sees_places(session: Session | TrainingState) -> bool:
     """Return whether hidden neurons are squares with what each computes over all places.
 
     The places are the plane in which data lie, or the line along one of a few inputs; colors and
     pictures have none.
     """
-    inputs = session.network.program.inputs
-    has_places = session.trainer.recorded is None and not session.data.input_tint
+    now = TrainingState.of(session)
+    inputs = now.network.program.inputs
+    has_places = not now.recorded and not now.data.input_tint
     return has_places and inputs.size <= LONG_ROW and not inputs.shape
 
 
-def has_walls(session: Session) -> bool:
+def has_walls(session: Session | TrainingState) -> bool:
     """Return whether walls are a second layout of a network: its rows are too long for trays."""
     network = session.network
     is_long = bool(network.layers) and longest_row(network.program) > LONG_ROW
     return is_long and not shows_every_weight(session)
 
 
-def shows_every_weight(session: Session) -> bool:
+def shows_every_weight(session: Session | TrainingState) -> bool:
     """Return whether walls are the only layout: rows are very long, and inputs are no place."""
     program = session.network.program
     has_place = program.inputs.size == 2 or bool(program.inputs.shape)
@@ -152,7 +157,7 @@ def values_of(
     return of_graph(program, dict(zip(rows, names, strict=True)), shape, inputs)
 
 
-def about_layer(session: Session, label: str) -> tuple[str, str]:
+def about_layer(session: Session | TrainingState, label: str) -> tuple[str, str]:
     """Return a layer's label: its name; its neurons, or shapes, and activation.
 
     The label of an inner layer is that of the layer and its place in it: 2.0.
@@ -180,13 +185,15 @@ def size_of(shape: Shape, count: int) -> str:
     return "×".join(map(str, shape)) if shape else str(count)
 
 
-def tints_of(session: Session, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+def tints_of(
+    session: Session | TrainingState, values: Mapping[str, FloatArray]
+) -> dict[str, FloatArray]:
     """Return the true colors of neurons that stand for colors or pixels."""
     program: Program = session.network.program
     data, found = session.data, {}
     for buffer, tint in ((program.inputs, data.input_tint), (program.outputs, data.output_tint)):
         if tint and buffer.name in values:
-            colors = pick(TINTS, tint, "tint")(np.nan_to_num(values[buffer.name]))
+            colors = pick(TINTS, tint, "tint")(values[buffer.name])
             if colors.shape == (buffer.size, 3):
-                found[buffer.name] = np.clip(colors, 0.0, 1.0)
+                found[buffer.name] = np.fmin(np.fmax(colors, 0.0), 1.0)  # NaN becomes 0
     return found

@@ -18,6 +18,7 @@ from scalarviz.stage.data_exhibits import PlanePoints, places_of
 from scalarviz.stage.live_values import LiveValues
 from scalarviz.story.facts import Neuron
 from scalarviz.training.network.model import Model
+from scalarviz.training.session.reading import TrainingState
 from scalarviz.training.session.session import Session
 
 SIDES = 32, 16, 8  # cells along a map: the first of these at which all take some milliseconds
@@ -43,27 +44,27 @@ class SessionMaps:
 
         Return None for data without places, and for a network that is too large.
         """
-        reading, session, sample = self._reading, self._reading.session, self._reading.shown_inputs
+        reading, now, sample = self._reading, self._reading.now, self._reading.shown_inputs
         if sample is None:
             return None
         if chosen is not None and chosen[0] == reading.program.inputs.name:
             self._axis = chosen[1]
         numbers = reading.numbers.value, reading.numbers.state, sample
-        of = session.data, reading.program, self._axis, *(each.tobytes() for each in numbers)
+        of = now.data, reading.program, self._axis, *(each.tobytes() for each in numbers)
         maps = (
             self._maps.value
             if reading.asleep
-            else self._maps.get(None, of, partial(self._make, sample), may_wait=session.playing)
+            else self._maps.get(None, of, partial(self._make, sample), may_wait=now.playing)
         )
         if maps is None or self._places is None:
             return None
         return replace(maps, dot=self._places.at(sample))
 
     def _make(self, sample: FloatArray) -> NeuronMaps | None:
-        reading, session = self._reading, self._reading.session
+        reading, now = self._reading, self._reading.now
         batch = reading.answers["first"].value  # of data made by code, once an exhibit asked
-        self._places = places = places_of(session, batch, sample, self._axis)
-        side = side_of(session.network)
+        self._places = places = places_of(now, batch, sample, self._axis)
+        side = side_of(now.network)
         if places is None or not side:
             return None
         is_plane = len(places.low) == 2
@@ -73,7 +74,7 @@ class SessionMaps:
         shape = (-1, side, side) if is_plane else (-1, 1, 2 * side)
         maps = {name: numbers.reshape(shape) for name, numbers in found.items()}
         value = reading.numbers.value
-        paints = {each.source.name: weights_of(each, value) for each in painting(session)}
+        paints = {each.source.name: weights_of(each, value) for each in painting(now)}
         return NeuronMaps(maps, not is_plane, paints=paints)
 
 
@@ -106,7 +107,7 @@ def surveyed(network: Model, inputs: FloatArray) -> dict[str, FloatArray]:
     return {name: found[name].T for name in buffers_of(network)}
 
 
-def painting(session: Session) -> list[Operation]:
+def painting(session: Session | TrainingState) -> list[Operation]:
     """Return the operation that mixes outputs that are colors; none of others."""
     weighted = [each for each in session.network.program.operations if each.weights != NONE][-1:]
     is_color = session.data.output_tint == "rgb"

@@ -274,7 +274,7 @@ def story(
     """Return a storyboard's number of pictures, and its page as HTML; `tell` is told the count."""
     with replaying(show) as shown, look.canvas() as canvas, look.on(shown) as stage:
         stills, program = [], shown.session.network.program
-        names = names_of_cells(program, program.moments)
+        names = names_of_cells(program)
         for name in names:
             shown.session.advance(1, "operation")
             frame = drawn(canvas, stage, look)

@@ -101,7 +101,7 @@ class RenderOptions(Look):
         """Return what draws a session, or several, with these options; closed with the block."""
         stage = stages_of(show, Look(theme=self.theme, camera=self.preset), reduced_motion=True)
         try:
-            stage.silent = True
+            stage.common.silent = True
             stage.resize(*self.size)
             self.choose(stage)
             yield stage
@@ -115,9 +115,9 @@ class RenderOptions(Look):
         if self.pin is not None:
             stage.pin(self.pin)  # which checks it
         if self.past is not None:
-            stage.curve_view.large = True
+            stage.common.curve_view.large = True
             for name in str(self.past).split():
-                stage.curve_view.choose(pick(PASTS, name, "past"))
+                stage.common.curve_view.choose(pick(PASTS, name, "past"))
 
     def canvas(self) -> Canvas:
         from scalarviz.scene.picture import Canvas  # slow to import

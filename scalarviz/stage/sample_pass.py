@@ -5,9 +5,8 @@ It does not touch the session, so it can run while training continues.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -17,15 +16,10 @@ from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.program import NONE, Moment, Operation, Program
 from scalarviz.core.trace_program import TraceProgram
 from scalarviz.engines.expression.expression_engine import Nodes, Rows
-from scalarviz.engines.reference import (
-    OperationArrays,
-    add_gradients,
-    factors,
-    operation_backward,
-    operation_forward,
-)
+from scalarviz.engines.reference import OperationArrays, factors, send_back, sent_forward
 from scalarviz.training.session.reading import Numbers
 
+NO_STATE = np.zeros(0)
 FLAT = 0.1  # below this share of the steepest slope, an activation is saturated
 
 
@@ -33,18 +27,20 @@ FLAT = 0.1  # below this share of the steepest slope, an activation is saturated
 class SamplePass:
     """The focus sample's values and gradients (flows) by the name of the buffer.
 
-    target     what its outputs should be; None: not known
     saturated  1 where the slope of an activation is nearly 0, else 0
     left_out   1 where dropout drops a number, else 0
+    target     what its outputs should be; None: not known
+    passed     the operations of a network, and what each has computed from
     nodes      the numbers of a compiled function; None of a network
     later      what sends its gradient back once somebody asks for it, if there is anything
     """
 
     values: dict[str, FloatArray] = field(default_factory=dict)
     saturated: Mapping[str, FloatArray] = field(default_factory=dict)
-    left_out: dict[str, FloatArray] = field(default_factory=dict)
-    nodes: Nodes | None = None
+    left_out: Mapping[str, FloatArray] = field(default_factory=dict)
     target: FloatArray | None = None
+    passed: Sequence[tuple[Operation, OperationArrays]] = ()
+    nodes: Nodes | None = None
     later: list[Callable[[SamplePass], None]] = field(default_factory=list)
     _flows: dict[str, FloatArray] = field(default_factory=dict)
     _grown: list[dict[str, FloatArray]] = field(default_factory=list)
@@ -62,75 +58,58 @@ class SamplePass:
         return self._grown if self.flows else []
 
 
-@dataclass(frozen=True)
-class SampleContext:
-    """The network's state, the steps taken, and the sample's index in its batch."""
-
-    state: FloatArray = field(default_factory=partial(np.zeros, 0))
-    step: int = 0
-    sample: int = 0
-
-
-AT_FIRST = SampleContext()
-
-
-def numbers_for(
-    operation: Operation,
-    value: FloatArray,
-    way: SamplePass,
-    place: SampleContext,
-    back: bool = False,
-) -> OperationArrays:
-    """Return the arrays that an operation needs for one sample, in training mode.
+def by_sample(operation: Operation) -> bool:
+    """Return whether an operation computes for one sample as in training.
 
     Batch statistics are not available here: running statistics replace them.
     """
-    return OperationArrays(
-        value,
-        place.state,
-        place.step,
-        tuple(way.values[source.name][np.newaxis] for source in operation.sources),
-        way.values[operation.target.name][np.newaxis] if back else None,
-        way.flows[operation.target.name][np.newaxis] if back else None,
-        not operation.about.statistics(operation),
-        place.sample,
-    )
+    return not operation.about.statistics(operation)
 
 
 def forward(
-    program: Program, value: FloatArray, sample: FloatArray, place: SampleContext = AT_FIRST
+    program: Program,
+    value: FloatArray,
+    sample: FloatArray,
+    state: FloatArray = NO_STATE,
+    step: int = 0,
+    place: int = 0,
+    target: FloatArray | None = None,
 ) -> SamplePass:
-    """Send a sample through a network with these parameters.
+    """Send a sample through a network with these parameters, in training mode.
 
     program  the program of the network
-    value    its parameters, in bank order
+    value    its parameters, in bank order; `state` is its state
     sample   one sample, shape (inputs,)
-    place    state, step and index of the sample
+    step     steps that the network has taken
+    place    index of the sample in its batch
+    target   what its outputs should be; None: not known
     """
     if isinstance(program, TraceProgram):
-        return forward_of_graph(program, value, sample)
-    activations: dict[str, tuple[Operation, FloatArray, FloatArray]] = {}
-    way = SamplePass({program.inputs.name: np.asarray(sample, np.float64)})
-    with np.errstate(all="ignore"):
-        for operation in program.operations:
-            numbers = numbers_for(operation, value, way, place)
-            y = operation_forward(operation, numbers)[0]
-            way.values[operation.target.name] = y
-            if operation.kind == "activation":
-                activations[operation.target.name] = operation, numbers.x[0], y
-            elif operation.kind == "dropout":
-                dropped = factors(operation, numbers)[0] == 0.0
-                way.left_out[operation.target.name] = dropped.astype(np.float64)
-    return replace(way, saturated=Numbers(activations, lambda name: flatness(*activations[name])))
+        return forward_of_graph(program, value, sample, target)
+    numbers = OperationArrays(value, state, step, (), first=place)
+    found, passed = sent_forward(program, np.asarray(sample)[np.newaxis], numbers, by_sample)
+    activations, dropouts = (
+        {each.target.name: (each, arrays) for each, arrays in passed if each.kind == kind}
+        for kind in ("activation", "dropout")
+    )
+    return SamplePass(
+        {name: rows[0] for name, rows in found.items()},
+        Numbers(activations, lambda name: flatness(*activations[name], found[name][0])),
+        Numbers(dropouts, lambda name: (factors(*dropouts[name])[0] == 0.0).astype(np.float64)),
+        target,
+        passed=passed,
+    )
 
 
-def forward_of_graph(program: TraceProgram, value: FloatArray, sample: FloatArray) -> SamplePass:
+def forward_of_graph(
+    program: TraceProgram, value: FloatArray, sample: FloatArray, target: FloatArray | None
+) -> SamplePass:
     """Compute all nodes of a compiled function for a sample."""
     parameters = value[program.rows]
     nodes = Nodes(program, np.asarray(sample, np.float64)[np.newaxis], parameters)
     for node in program.nodes:
         nodes.forward(node.members, parameters)
-    return SamplePass(numbers_of_nodes(nodes, nodes.values), nodes=nodes)
+    return SamplePass(numbers_of_nodes(nodes, nodes.values), target=target, nodes=nodes)
 
 
 def numbers_of_nodes(nodes: Nodes, numbers: Rows) -> dict[str, FloatArray]:
@@ -154,33 +133,27 @@ def gradients_now(nodes: Nodes, moment: Moment) -> dict[str, FloatArray]:
     return found
 
 
-def flatness(operation: Operation, x: FloatArray, y: FloatArray) -> FloatArray:
+def flatness(operation: Operation, numbers: OperationArrays, y: FloatArray) -> FloatArray:
     """Return 1 where the slope of an activation is nearly 0, else 0."""
     row = ACTIVATIONS[operation.formula]
-    slopes = [abs(row.derivative(*pair)) for pair in zip(x.tolist(), y.tolist(), strict=True)]
+    pairs = zip(numbers.x[0].tolist(), y.tolist(), strict=True)
+    slopes = [abs(row.derivative(*pair)) for pair in pairs]
     steepest = max(abs(row.derivative(z, row.value(z))) for z in (-2.0, -0.5, 0.0, 0.5, 2.0))
     return (np.array(slopes) < FLAT * steepest).astype(np.float64)
 
 
 def backward(
-    program: Program,
-    value: FloatArray,
-    way: SamplePass,
-    target: FloatArray,
-    loss: Loss,
-    batch: int,
-    place: SampleContext = AT_FIRST,
+    program: Program, way: SamplePass, target: FloatArray, loss: Loss, batch: int
 ) -> SamplePass:
     """Add the gradients of a sample in a batch of `batch` samples.
 
     program  the program of the network
-    value    its parameters, in bank order
     way      the forward pass, to which the flows are added
     target   target of the sample, shape (outputs,)
     loss     the loss function
-    place    state, step and index of the sample
     """
-    outputs = way.values[program.outputs.name][np.newaxis]
+    found = {name: each[np.newaxis] for name, each in way.values.items()}
+    outputs = found[program.outputs.name]
     loss.forward(outputs, np.asarray(target, np.float64)[np.newaxis])
     width = outputs.shape[1]
     part = loss.scale((batch, width)) / loss.scale((1, width))
@@ -194,13 +167,10 @@ def backward(
                 way._grown.append(gradients_now(way.nodes, moment))
         way._flows.update(numbers_of_nodes(way.nodes, way.nodes.gradients))
         return way
-    way._flows[program.outputs.name] = flow[0]
+    flows = {program.outputs.name: flow}
     with np.errstate(all="ignore"):
-        for operation in reversed(program.operations):
-            numbers = numbers_for(operation, value, way, place, back=True)
-            gradients = operation_backward(operation, numbers)
-            names = [source.name for source in operation.sources]
-            add_gradients(way._flows, zip(names, [each[0] for each in gradients], strict=True))
+        send_back(way.passed, found, flows)
+    way._flows.update({name: each[0] for name, each in flows.items()})
     return way
 
 

@@ -24,6 +24,7 @@ from scalarviz.training.follow.followed_session import RecordedRun
 from scalarviz.training.follow.following import Following
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.branches import Branch
+from scalarviz.training.session.reading import TrainingState
 from scalarviz.training.session.replicas import Replicas
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import settings_now
@@ -318,7 +319,7 @@ def names_of(parts: Sequence[Session | Show]) -> list[str]:
     return found
 
 
-def sizes_of(session: Session) -> str:
+def sizes_of(session: Session | TrainingState) -> str:
     """Return the sizes of a network as titles name them, such as "3-8-3"; "" without layers."""
     layers = session.network.layers
     if not layers:
@@ -367,7 +368,7 @@ def differences(sessions: Sequence[Session]) -> list[str]:
     ]
 
 
-def alike(first: Session, second: Session) -> bool:
+def alike(first: Session | TrainingState, second: Session | TrainingState) -> bool:
     """Return whether two sessions train networks of one shape, whose weights can be compared."""
     shapes = [
         [(each.kind, each.shape, each.parameters) for each in session.network.program.operations]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from operator import attrgetter
 from typing import Any, cast, final
 
@@ -80,7 +81,7 @@ from scalarviz.stage.pointing import (
     target_at,
 )
 from scalarviz.stage.show import Show, alike
-from scalarviz.story.caption import Caption, Card, Cell
+from scalarviz.story.caption import Caption, Card
 from scalarviz.story.facts import Neuron
 from scalarviz.story.guide import tour_caption
 from scalarviz.training.session.actions import nothing
@@ -96,9 +97,34 @@ MOST_BESIDE = 5  # weights that are pinned beside another one
 # What hands choose; while it stays, a picture of a session that plays has only other numbers.
 CHOSEN = attrgetter(
     *("hover", "hover_neuron", "pinned", "pinned_neuron", "beside", "guess", "hidden", "_extent"),
-    *("look", "help", "marks", "present", "panel", "menus", "session.playing", "adding"),
+    *("look", "common.help", "marks", "common.present", "common.panel", "common.menus", "adding"),
+    "reading.now.playing",
     *("over.step", "over.cell", "over.piece", "over.title", "over.opened", "over.legend"),
 )
+
+
+@dataclass
+class Common:
+    """What all panes of a picture have in common.
+
+    scales       the scales of colors and sizes
+    curve_view   the steps that the loss curve shows
+    keys         the list of keys, and `help`, whether it is shown
+    present      whether letters are larger, and head and loss are left out
+    silent       whether the picture has no buttons, as in a file
+    menus, panel  pixels of the picture that stand under menus of a window and under its panel
+    nodes        called with the view of each picture that is made, a ViewBox of vispy; or None
+    """
+
+    scales: Scales
+    curve_view: CurveView = field(default_factory=CurveView)
+    keys: list[tuple[str, str]] = field(default_factory=list)
+    help: bool = False
+    present: bool = False
+    silent: bool = False
+    menus: float = 0.0
+    panel: float = 0.0
+    nodes: Callable[[Any], object] | None = None
 
 
 @final
@@ -106,12 +132,9 @@ class Stage(Messages):
     """What is shown of a show, and how.
 
     look           what a user has decided of the view
-    help           whether the list of `keys` is shown
+    common         what all panes of a picture have in common
     marks          whether the key to the marks is shown, as it is while the mouse is on the legend
-    silent         whether the picture has no buttons, as in a file
-    present        whether letters are larger, and head and loss are left out
     travel         called with how many operations to go, forward or back, for a click on the strip
-    nodes          called with the view of each picture that is made, a ViewBox of vispy; or None
     patience       seconds that a picture waits for results of the session; later ones are shown
                    when they are there
     part_of_tour   the part of the tour that the caption is of, or ""
@@ -120,7 +143,6 @@ class Stage(Messages):
     given          seconds that a slow step gives to the next operation; 0 without one
     pane           how the picture is one of several, or None
     peers          the stages that have common scales, in the order of their panes; mostly itself
-    menus, panel   pixels of the picture that stand under menus of a window and under its panel
     unfolded       whether a compiled function is shown as its graph at rest, too
     pinned, hover  bank indices, or None
     pinned_neuron, hover_neuron  the neuron instead, or None
@@ -128,7 +150,6 @@ class Stage(Messages):
     walking        whether the keyboard points: what is hovered stays until the mouse is elsewhere
     guess          what is guessed, or None
     over           the mouse over the strip, the caption and the loss curve
-    curve_view     the steps that the loss curve shows
     on_top         what lies over the network on the last picture; nothing before the first
     """
 
@@ -147,7 +168,6 @@ class Stage(Messages):
         self._spoken: Moment | None = None  # the operation on the last picture
         self._resting = NOTHING  # what the mouse was on when it began, until it moves
         self.over = OverlayPointer()
-        self.curve_view = CurveView()
         self.pinned: int | None = None
         self.pinned_neuron: Neuron | None = None
         self.beside: tuple[int, ...] = ()
@@ -158,17 +178,12 @@ class Stage(Messages):
         self.patience = patience
         self.reduced_motion = reduced_motion
         self.look = (look or Look()).in_theme("dark")
-        self.keys: list[tuple[str, str]] = []
-        self.help = self.marks = False
-        self.silent = False
-        self.present = False
-        self.menus = self.panel = 0.0
+        self.common = Common(Scales(self.look))
+        self.marks = False
         self.unfolded = False
-        self.nodes: Callable[[Any], object] | None = None
         self.travel: Callable[[int], object] = nothing
         self.given = 0.0
         self.pane: Pane | None = None
-        self.scales = Scales(self.look)
         self.peers: Sequence[Stage] = [self]
         self._view_box = ViewBox(cuts=reduced_motion)
         self._picture: Any = None
@@ -187,20 +202,20 @@ class Stage(Messages):
         self.reading = LiveValues(self.show.session, self.patience)
         self._shape = shape_of(Division.of(*self._extent).inner)
         self._walks, self._every = self.unfolded, self.look.every_weight and self.has_walls
-        self.plan = layout_of(self.session, self._shape, every=self._every)
+        self.plan = layout_of(self.reading.now, self._shape, every=self._every)
         self.eyes = CameraController(self.plan, self.look.preset, self.reduced_motion)
         self.motion = Motion(self.reading, cuts=self.reduced_motion)
         self._cards, self._maps = Cards(self.reading), SessionMaps(self.reading)
         self.narration = Narration(self.reading)
         self.part_of_tour, self.adding = "", 0.0
-        self._cells: tuple[object, Sequence[Cell]] = None, ()
         self._is_read = False  # whether the session was read for the next picture
+        self.seconds_a_step = math.nan  # as measured, for the table of several
         self.rescale()
 
     def replace(self, show: object) -> None:
         """Show another session."""
         self.pin(None)
-        self.curve_view.show_all()
+        self.common.curve_view.show_all()
         self.show = Show.of(show)
         self.hover = self.hover_neuron = self._seen = self.guess = None
         self.walking = False
@@ -215,7 +230,7 @@ class Stage(Messages):
     @property
     def channels(self) -> list[str]:
         """Names of the channels for color and size, including the optimizer's slots."""
-        slots = dict.fromkeys((*self.reading.numbers.slots, *self.session.optimizer.row.slots))
+        slots = dict.fromkeys((*self.reading.numbers.slots, *self.reading.now.slots))
         return names_of(list(slots), self.reading.has_layers)
 
     def take(self, **given: Any) -> None:
@@ -228,7 +243,7 @@ class Stage(Messages):
 
     def look_as(self, look: Look, changed: Collection[str]) -> None:
         """Have a look, of which some fields have changed."""
-        self.look = self.scales.look = look.in_theme(self.look.theme)
+        self.look = self.common.scales.look = look.in_theme(self.look.theme)
         if "camera" in changed:
             self.eyes.look(look.preset)
             if isinstance(look.camera, Camera):
@@ -239,7 +254,7 @@ class Stage(Messages):
     @property
     def has_walls(self) -> bool:
         """Whether the network can be shown with every weight as a cube of a wall, and without."""
-        return has_walls(self.session)
+        return has_walls(self.reading.now)
 
     @property
     def has_plane(self) -> bool:
@@ -250,7 +265,7 @@ class Stage(Messages):
         """Choose scales for the numbers that are shown, or read `anew`; then they follow slowly."""
         for each in self.peers if anew else ():
             each.refresh()
-        self.scales.choose([each.shown() for each in self.peers])
+        self.common.scales.choose([each.shown() for each in self.peers])
 
     def shown(self) -> Shown:
         """Return what the scales must fit: the numbers of the last reading, and the plates."""
@@ -274,14 +289,14 @@ class Stage(Messages):
 
     def restore(self) -> None:
         """Close help, panel, own input, walking, chart or card, or else show all as at first."""
-        if self.over.close() or self.help or self.marks:
-            self.help = self.marks = False
+        if self.over.close() or self.common.help or self.marks:
+            self.common.help = self.marks = False
         elif self.own is not None:
             self.own = None
             self.offer({})
         elif self.walking:
             self.walking, self.hover, self.hover_neuron = False, None, None
-        elif self.curve_view.close():
+        elif self.common.curve_view.close():
             return
         elif self.pinned is not None or self.pinned_neuron is not None:
             self.pin(None)
@@ -292,7 +307,7 @@ class Stage(Messages):
     def looks(self) -> tuple[object, ...]:
         """Changes with what is shown beside the session and the settings: then it is drawn anew."""
         return (
-            *self.curve_view.looks,
+            *self.common.curve_view.looks,
             self.beside,
             self.guess,
             tuple(self.motion.by_neuron.shown.items()),
@@ -306,7 +321,7 @@ class Stage(Messages):
         if (name := self.on_top.button_at(x, y)) is not None:
             self.press(name)
             return
-        if self.over.click(self.on_top, x, y, self.curve_view):
+        if self.over.click(self.on_top, x, y, self.common.curve_view):
             return
         if self.over.cell:
             self.travel(self.over.cell - self.motion.coming)
@@ -318,7 +333,7 @@ class Stage(Messages):
     def tick(self, now: float) -> bool:
         """Advance to the time `now`; return whether something moves by itself."""
         self._now = now
-        moving = self.eyes.tick(now) or self.scales.tick(now)
+        moving = self.eyes.tick(now) or self.common.scales.tick(now)
         moving = self._view_box.tick(now) or moving or self.adding > 0.0
         # While texts wait for their turn, there are more pictures.
         lights = self._attention.moves or self._turn not in (None, int(now / TURN))
@@ -330,6 +345,8 @@ class Stage(Messages):
         What is beside the picture shows the same moment if it is read before the picture is drawn.
         """
         self.reading.patience = self.patience
+        if self.pane is not None:
+            self.seconds_a_step = self.session.timeline.seconds_a_step
         before, self._camera, turn = self._camera, self.eyes.camera, self._turn
         hurries = (self.session.playing or self._camera != before) and self.patience < math.inf
         self._turn = int(self._now / TURN) if hurries else None
@@ -343,6 +360,7 @@ class Stage(Messages):
         """Read the session again; lay out its network if that has other operations now."""
         program = self.reading.program
         self.reading.refresh()
+        self.reading.recall(self.pinned)
         if self.reading.program is not program:
             self._lay_out()
             self.motion.stop()
@@ -352,8 +370,8 @@ class Stage(Messages):
         is_asked = CHANGE in shown or self.hover is not None
         before = reading.before()[0] if is_asked else reading.last.value
         first = self.peers[0]
-        is_compared = DIFFERENCE in shown and alike(first.session, self.session)
-        begun = self.session.branches[0].frames[0].value if SINCE_START in shown else None
+        is_compared = DIFFERENCE in shown and alike(first.reading.now, reading.now)
+        begun = reading.now.begun if SINCE_START in shown else None
         numbers = reading.numbers
         if reading.neurons is not None:
             grad = reading.neurons.grown(numbers.grad, self.plan, 0.0)
@@ -366,7 +384,7 @@ class Stage(Messages):
 
     def frame_data(self) -> FrameData:
         """Return everything that the picture shows now."""
-        reading, session = self.reading, self.session
+        reading = self.reading
         if self.pane is None and not self._is_read:
             self.read()
         self._is_read = False
@@ -384,16 +402,16 @@ class Stage(Messages):
             self._spoken, self._resting = moment, NOTHING if self.walking else hovered
         if moment is not None and hovered == self._resting:
             hovered = NOTHING
-        look, scales, plates = self.look, self.scales, self.plan.plates
+        look, scales, plates = self.look, self.common.scales, self.plan.plates
         colors, sizes, before = self.motion.mixed(look.color, look.cubes, source)
         if self.pane is None:
             scales.follow([(source, plates)], self._now)
-        frozen = np.asarray(session.network.bank.frozen)
-        added = self._added()
-        pushed = self._pushed(part, frozen)
+        sums = partial(BatchSum.of, pinned=self.pinned)
+        added = reading.ask("sums", (reading.key, self.pinned), sums) if self.adding else None
+        pushed = self._pushed(part)
         top = None if added is None or pushed is None else float(np.nanmax(np.abs(pushed)))
         if added is not None:
-            pushed = self._pushed(part, frozen, added)
+            pushed = self._pushed(part, added)
         if self.hidden is not None:
             row = self.hidden.row
             colors, sizes = blanked(colors, row), blanked(sizes, row)
@@ -412,7 +430,7 @@ class Stage(Messages):
                 *(scales.of(look.color, plates), scales.of(look.cubes, plates)),
                 look.per_layer,
                 scales.clipped(plates, colors),
-                frozen if frozen.any() else None,
+                reading.now.frozen if reading.now.frozen.any() else None,
                 before,
                 scales.stops.just_grown(self._now),
                 pushed,
@@ -422,8 +440,8 @@ class Stage(Messages):
             ),
             replace(reading.buffers(self.motion.done), scale=scales.stops.of(("value", -1))),
             reading.curves.pointed(
-                *(self.over, self.curve_view, reading.here),
-                None if self.pane is not None else reading.numbers,
+                *(self.over, self.common.curve_view, reading.now),
+                reading.facts if self.common.curve_view.large and self.pane is None else None,
             ),
             self._words(self._instead(added)),
             moment,
@@ -437,20 +455,20 @@ class Stage(Messages):
             self.chips(),
             self.work,
             self.offered,
-            self.keys if self.help and self.pane is None else (),
-            self._strip(),
+            self.common.keys if self.common.help and self.pane is None else (),
+            () if reading.now.recorded else cells_of(reading.program),
             self.motion.current,
             self.over.cell,
-            present=self.present,
+            present=self.common.present,
             hover_neuron=hovered.neuron,
             pinned_neuron=self.pinned_neuron,
             pointed=self.over.piece,
-            opened=self.over.opened and self.motion.walking and not session.playing,
+            opened=self.over.opened and self.motion.walking and not reading.now.playing,
             maps=maps if look.neuron_maps else None,
             pane=self.pane,
             marks=self.marks or self.over.legend,
-            menus=self.menus,
-            panel=self.panel,
+            menus=self.common.menus,
+            panel=self.common.panel,
             beside=self.beside,
             walked=None if neurons is None else neurons.neuron,
             guess=self.guess,
@@ -493,21 +511,13 @@ class Stage(Messages):
         self._seen = seen.with_numbers(**new)
         return self._seen
 
-    def _strip(self) -> Sequence[Cell]:
-        """Return the parts of a step; a step of many operations takes long to be looked up."""
-        if self.session.trainer.recorded is not None:
-            return ()
-        if self._cells[0] is not self.reading.moments:
-            self._cells = self.reading.moments, cells_of(self.reading.program, self.reading.moments)
-        return self._cells[1]
-
     def _follow_thread(self) -> None:
         """Let squares have the cubes of the way that carries most.
 
         It stays while the session plays, and while the sample is not computed yet.
         """
         plan, reading = self.plan, self.reading
-        plays = self.session.playing and plan.thread
+        plays = reading.now.playing and plan.thread
         if not (plan.fans and plan.fans[0].is_direct) or plays:
             return
         known = reading.buffers(self.motion.done).values
@@ -530,26 +540,18 @@ class Stage(Messages):
                 exhibit = replace(exhibit, squares=shows)
         return exhibit, maps
 
-    def _pushed(self, part: float, frozen: Any, added: BatchSum | None = None) -> FloatArray | None:
+    def _pushed(self, part: float, added: BatchSum | None = None) -> FloatArray | None:
         """Return the gradients that arrows show, of the batch as far as it is added up."""
         reading, (before, after) = self.reading, self.motion.gradients
         if added is not None:
             after = added.pushes(after, self.adding)
         moment, neurons = self.motion.current, self.motion.neurons
         known = reading.program, reading.moments, moment
-        found = pushes(*known, 1.0 if neurons else part, before, after, frozen)
+        found = pushes(*known, 1.0 if neurons else part, before, after, reading.now.frozen)
         if found is None or neurons is None:
             return found
         found = neurons.grown(found, self.plan, np.nan)
         return found if (np.abs(found) > 0.0).any() else None
-
-    def _added(self) -> BatchSum | None:
-        """Return the sum over the batch if it is being added up."""
-        if not self.adding:
-            return None
-        reading, session = self.reading, self.session
-        key = reading.key, self.pinned
-        return reading.ask("sums", key, lambda: BatchSum.of(session, self.pinned))
 
     def _words(self, instead: Caption | None) -> PictureWords:
         """Return all texts; `instead` stands in place of the caption of the operation."""
@@ -558,7 +560,7 @@ class Stage(Messages):
         told = (self.guess.row, None) if self.guess is not None else told
         found = self.narration.words(
             *(self.show, self.motion, *told),
-            hint=not (self.silent or self.present or self.pane is not None),
+            hint=not (self.common.silent or self.common.present or self.pane is not None),
             instead=instead,
         )
         if self.guess is not None and instead is None and found.caption is not None:
@@ -570,8 +572,9 @@ class Stage(Messages):
     def _instead(self, added: BatchSum | None) -> Caption | None:
         """Return the caption that stands in place of that of the operation, if there is one."""
         if self.own is not None and self.reading.way.values:
-            outputs = self.reading.way.values[self.reading.program.outputs.name]
-            return caption_of_custom(self.session, self.own, outputs)
+            reading = self.reading
+            outputs = reading.way.values[reading.program.outputs.name]
+            return caption_of_custom(reading.now, reading.facts, self.own, outputs)
         if self.hidden is not None:
             return Caption(self.hidden.title, rows=(self.hidden.row,))
         if self.part_of_tour:
@@ -590,7 +593,7 @@ class Stage(Messages):
             if opens and self._shape_for(replace(seen, layout=self.plan)) != shape:
                 self._shape = self._shape_for(replace(seen, layout=self.plan))
                 self._lay_out(thread=self.plan.thread)
-            cubes = self.scales.laid_out(seen.cubes, self.plan.plates)
+            cubes = self.common.scales.laid_out(seen.cubes, self.plan.plates)
             self._seen = seen = replace(seen, layout=self.plan, cubes=cubes)
         if opens:
             self._view_box = ViewBox(cuts=self.reduced_motion)
@@ -626,7 +629,7 @@ class Stage(Messages):
 
     def _lay_out(self, thread: Sequence[Step] = ()) -> None:
         """Lay out the network's new operations, or the same; camera, scales and thread stay."""
-        made = layout_of(self.session, self._shape, walks=self._walks, every=self._every)
+        made = layout_of(self.reading.now, self._shape, walks=self._walks, every=self._every)
         if thread and made.fans[0].is_direct:
             made = with_thread(made, thread)
         before, self.plan, self._focus = self.plan, made, None
@@ -670,8 +673,8 @@ class Stage(Messages):
 
         if self._picture is None:
             self._picture = Picture(self.look.theme, self.reading.program)
-            if self.nodes is not None:
-                self.nodes(self._picture.scene.view)
+            if self.common.nodes is not None:
+                self.common.nodes(self._picture.scene.view)
         if self._picture.theme.name != self.look.theme:
             self._picture.set_theme(self.look.theme)
         return self._picture
@@ -785,8 +788,9 @@ class Stage(Messages):
         if row is not None:
             self._forgets = row not in self.session.pinned
             self.session.pin(row)
-            self.curve_view.pin(row)
+            self.common.curve_view.pin(row)
         self.pinned = row
+        self.reading.recall(row)
 
     def pin_beside(self, x: float, y: float) -> bool:
         """Pin the weight at a pixel beside the one that is pinned, or unpin it there.
@@ -798,7 +802,7 @@ class Stage(Messages):
             return False
         others = tuple(each for each in self.beside if each != row)
         self.beside = others if row in self.beside else (*others, row)[-MOST_BESIDE:]
-        self.curve_view.pin(row)
+        self.common.curve_view.pin(row)
         return True
 
     @property

@@ -29,8 +29,8 @@ from scalarviz.scene.look import Look
 from scalarviz.scene.marks import longest_push
 from scalarviz.scene.overlay import OnTop
 from scalarviz.scene.past_charts import line_colors
-from scalarviz.stage.channels import DIFFERENCE, Scales, checked
-from scalarviz.stage.chart_view import CurveView, OverlayPointer
+from scalarviz.stage.channels import DIFFERENCE, checked
+from scalarviz.stage.chart_view import OverlayPointer
 from scalarviz.stage.curves import is_share, loss_at
 from scalarviz.stage.handles import Grip, Handle
 from scalarviz.stage.notices import Messages
@@ -40,27 +40,14 @@ from scalarviz.story.caption import label
 from scalarviz.story.facts import Neuron
 from scalarviz.story.formats import said
 from scalarviz.story.names import weight_title
+from scalarviz.training.session.measurements import series
 from scalarviz.training.session.reading import cells_of as cells_in
-from scalarviz.training.session.reading import facts_of
 from scalarviz.training.session.timeline import Position
 
 # What mouse and keyboard do.
 
 Part = int | Perceptron | Neuron
 Pin = Part | Sequence[Part | None] | None
-
-
-def setting(name: str) -> Any:
-    """Return a property that all stages have in common."""
-
-    def get(stages: Stages) -> Any:
-        return getattr(stages.panes[0], name)
-
-    def put(stages: Stages, value: object) -> None:
-        for stage in stages.panes:
-            setattr(stage, name, value)
-
-    return property(get, put)
 
 
 def list_of_parts(part: Pin, count: int) -> list[Part | None] | None:
@@ -99,6 +86,7 @@ class Stages(Messages):
     def __init__(self, panes: Sequence[Stage], names: Sequence[str] = ("",)) -> None:
         super().__init__()
         self.panes, self.names = list(panes), list(names)
+        self.common = self.panes[0].common
         self.chosen = 0
         self.together = True
         self.over = OverlayPointer()
@@ -114,10 +102,9 @@ class Stages(Messages):
 
     def _share(self) -> None:
         """Let all stages have the scales and the loss chart of the first one."""
-        self._sizes = [sizes_of(stage.session) for stage in self.panes]
-        first = self.panes[0]
+        self._sizes = [sizes_of(stage.reading.now) for stage in self.panes]
         for stage in self.panes:
-            stage.peers, stage.scales, stage.curve_view = self.panes, first.scales, first.curve_view
+            stage.peers, stage.common = self.panes, self.common
         self.resize(*self._extent)
         self.rescale()
 
@@ -135,16 +122,6 @@ class Stages(Messages):
         self.panes[0].rescale(anew=anew)
 
     # Settings.
-
-    curve_view: CurveView = setting("curve_view")
-    nodes: Callable[[Any], object] | None = setting("nodes")
-    menus: float = setting("menus")
-    panel: float = setting("panel")
-    keys: list[tuple[str, str]] = setting("keys")
-    help: bool = setting("help")
-    present: bool = setting("present")
-    silent: bool = setting("silent")
-    scales: Scales = setting("scales")
 
     @property
     def look(self) -> Look:
@@ -172,7 +149,7 @@ class Stages(Messages):
         """Names of the channels for color and size that a session has, or that compare some."""
         found = dict.fromkeys(name for stage in self.panes for name in stage.channels)
         first, *others = self.panes
-        if any(alike(first.session, other.session) for other in others):
+        if any(alike(first.reading.now, other.reading.now) for other in others):
             found[DIFFERENCE] = None
         return list(found)
 
@@ -213,9 +190,9 @@ class Stages(Messages):
 
     def restore(self) -> None:
         """Close help or the large chart of several, else what is open in those that move."""
-        if self.several and self.help:
-            self.help = False
-        elif not (self.several and self.curve_view.close()):
+        if self.several and self.common.help:
+            self.common.help = False
+        elif not (self.several and self.common.curve_view.close()):
             for stage in self.moved:
                 stage.restore()
 
@@ -282,7 +259,7 @@ class Stages(Messages):
         if (name := self.on_top.button_at(x, y)) is not None:
             return self._press(name)
         self.hover_at(x, y)
-        if self.over.click(self.on_top, x, y, self.curve_view):
+        if self.over.click(self.on_top, x, y, self.common.curve_view):
             return None
         self.choose_at(x, y)
         stage, left, top = self._within(x, y)
@@ -330,7 +307,7 @@ class Stages(Messages):
     def resize(self, width: float, height: float) -> None:
         """Set the size in logical pixels."""
         self._extent = width, height
-        self._boxes = Panes.of(len(self.panes), width, height, present=self.present)
+        self._boxes = Panes.of(len(self.panes), width, height, present=self.common.present)
         if self.several:
             self._place()
         else:
@@ -340,7 +317,7 @@ class Stages(Messages):
         """Tell several stages which panes they have."""
         colors = line_colors(CURVE_CLASSES[: len(self.panes)], THEMES[self.look.theme])
         for i, (stage, box) in enumerate(zip(self.panes, self._boxes.panes, strict=True)):
-            before, sizes = self._sizes[i], sizes_of(stage.session)
+            before, sizes = self._sizes[i], sizes_of(stage.reading.now)
             if sizes != before:  # the network has grown
                 self.names[i] = self.names[i].replace(before, sizes) if before else self.names[i]
                 self._sizes[i] = sizes
@@ -354,7 +331,8 @@ class Stages(Messages):
             return ""
         if stage is self.panes[0]:
             return text("compared.first")
-        return "" if alike(self.panes[0].session, stage.session) else text("compared.other_shape")
+        is_alike = alike(self.panes[0].reading.now, stage.reading.now)
+        return "" if is_alike else text("compared.other_shape")
 
     def tick(self, now: float) -> bool:
         """Advance to the time `now`; return whether something moves by itself."""
@@ -377,7 +355,7 @@ class Stages(Messages):
         if not self._is_read:
             self.read()
         self._is_read = False
-        self.scales.follow([stage.shown() for stage in self.panes], self._now)
+        self.common.scales.follow([stage.shown() for stage in self.panes], self._now)
         self._place()
         return in_common([stage.frame_data() for stage in self.panes])
 
@@ -414,11 +392,11 @@ class Stages(Messages):
             last=longest.last,
             pointed=self.over.step,
             on_title=self.over.title,
-            large=self.curve_view.large,
+            large=self.common.curve_view.large,
             marks=marks,
             several=[*curves[: self.chosen], *curves[self.chosen + 1 :], curves[self.chosen]],
         )
-        speakers = [self, *([] if self.silent else self.panes)]
+        speakers = [self, *([] if self.common.silent else self.panes)]
         works = [each.work for each in speakers if each.work is not None]
         seen = replace(
             seen,
@@ -428,10 +406,10 @@ class Stages(Messages):
             chips=self.all_chips(),
             work=works[0] if works else None,
             offers=[*self.offered, *chosen.offered],
-            help=self.keys if self.help else (),
+            help=self.common.keys if self.common.help else (),
             marks=self.over.legend,
         )
-        return Compared(heads, rows, seen, None if self.silent else self.chosen)
+        return Compared(heads, rows, seen, None if self.common.silent else self.chosen)
 
     def all_chips(self) -> list[tuple[str, str]]:
         """Return the messages of all; those of one session of several under its name."""
@@ -488,7 +466,7 @@ class Stages(Messages):
 def done_of(stage: Stage) -> str:
     """Return the last operation that is done, if a step is under way; else ""."""
     reading, done = stage.reading, stage.reading.place[1]
-    return label(cells_in(reading.program, reading.moments)[done - 1]) if done else ""
+    return label(cells_in(reading.program)[done - 1]) if done else ""
 
 
 def device_box(box: Box, high: float, ratio: float) -> tuple[int, int, int, int]:
@@ -557,8 +535,8 @@ def loss_of(stage: Stage) -> str:
 
 def accuracy_of(stage: Stage) -> str:
     """Return the last measured share of the samples that are right, else how many are, or off."""
-    session, step = stage.session, stage.reading.place[0]
-    metrics = session.metrics
+    step = stage.reading.place[0]
+    metrics = series(stage.reading.here.branch, step)
     for name in reversed(metrics):
         steps, values = metrics[name]
         known = int(np.searchsorted(steps, step, side="right"))
@@ -574,7 +552,7 @@ def accuracy_of(stage: Stage) -> str:
 
 def time_of(stage: Stage) -> str:
     """Return the time that a step takes, as measured."""
-    seconds = stage.session.timeline.seconds_a_step
+    seconds = stage.seconds_a_step
     if math.isnan(seconds):
         return NO_NUMBER
     unit, name = next((each for each in TIMES if seconds >= each[0]), TIMES[-1])
@@ -587,7 +565,7 @@ def pinned_of(stage: Stage) -> tuple[str, str, str]:
     if row is None:
         return NO_NUMBER, NO_NUMBER, NO_NUMBER
     numbers = float(reading.numbers.value[row]), float(reading.numbers.grad[row])
-    return said(numbers[0], 3), said(numbers[1]), weight_title(facts_of(stage.session), row)
+    return said(numbers[0], 3), said(numbers[1]), weight_title(reading.facts, row)
 
 
 def cells_of(stage: Stage, heads: Sequence[object]) -> list[str]:

@@ -193,12 +193,12 @@ def test_its_key_does_the_same_and_is_in_the_help(controller: Controller) -> Non
     assert (stage.look.theme, stage.look.per_layer) == ("light", False)
     assert controller.face.press("l", shift=True)
     assert controller.session.step_index == 12
-    assert stage.keys == help_rows(controller.face.state)
+    assert stage.common.keys == help_rows(controller.face.state)
     assert {
         ("j", f"paint as {PAINTED}"),
         ("k", "colours of each layer by themselves"),
         ("l", "one step on"),
-    } <= set(stage.keys)
+    } <= set(stage.common.keys)
 
 
 def test_pages_of_a_session_in_python_have_it() -> None:

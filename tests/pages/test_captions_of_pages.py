@@ -26,7 +26,7 @@ from scalarviz.stage.handles import caption_of_custom
 from scalarviz.story import formats
 from scalarviz.story.equations import change_between
 from scalarviz.story.formats import said
-from scalarviz.training.session.reading import loss_facts
+from scalarviz.training.session.reading import facts_of, loss_facts
 from tests.additions.test_custom_losses import (
     chosen,
     pinball,
@@ -612,7 +612,7 @@ ROWS = np.zeros((2, 3))
 def test_it_names_the_numbers_that_have_names(session: sv.Session) -> None:
     program = session.network.program
     inputs, outputs = np.full(program.inputs.size, 0.25), np.full(program.outputs.size, -0.34)
-    window = caption_of_custom(session, inputs, outputs).title
+    window = caption_of_custom(session, facts_of(session), inputs, outputs).title
     given, answer = window.removeprefix("You put in ").removesuffix(".").split(". It answers ")
     page = in_web(
         "story/guide texts",

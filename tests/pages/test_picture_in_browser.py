@@ -189,7 +189,7 @@ def blocks(image: np.ndarray) -> np.ndarray:
 def window(show: Show, size: tuple[int, int], theme: str, **options: bool) -> Iterator[Stage]:
     """A stage without buttons, as in a file."""
     stage = Stage(show, Look(theme=theme, **options))
-    stage.silent = True
+    stage.common.silent = True
     stage.resize(*size)
     if stage.reading.program.is_graph:
         stage.unfold()

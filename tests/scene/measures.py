@@ -58,7 +58,7 @@ class Seen:
 def stage_of(show: Any, size: tuple[int, int], **look: Any) -> Stage:
     """A stage of this size, as in a picture."""
     stage = Stage(show, Look(**look), reduced_motion=True)
-    stage.silent = True
+    stage.common.silent = True
     stage.resize(*size)
     stage.frame_data()  # the camera is fitted
     return stage

@@ -63,7 +63,7 @@ def shown(size: tuple[int, int], way: str) -> Stage:
     stage = stage_of(trained("rgb"), (wide - PANEL, high) if way == "panel" else size)
     if way == "card":
         stage.pin(5)
-    stage.present = way == "present"
+    stage.common.present = way == "present"
     stage.frame_data()  # the camera is fitted
     return stage
 

@@ -371,7 +371,7 @@ def program_of(name: str) -> object:
 def sight(program: object, current: int = 0, **more: object) -> FrameData:
     nothing = np.zeros(0)
     cubes = CubeValues(nothing, nothing, "value", "gradient", np.ones(0), np.ones(0))
-    strip = cells_of(program, program.moments)
+    strip = cells_of(program)
     return FrameData(Layout([], [], [], []), cubes, strip=strip, current=current, **more)
 
 

@@ -1,5 +1,7 @@
 """What the tests of stages share."""
 
+from typing import Any
+
 import pytest
 
 import scalarviz as sv
@@ -9,6 +11,12 @@ from scalarviz.stage.stage import Stage
 from tests.studio import Studio, Walk, face
 
 SIZE = (800, 600)
+
+
+def go(thing: Any, *moves: tuple[Any, ...]) -> None:
+    """Call methods of a session or a stage, given by name, with their arguments."""
+    for name, *given in moves:
+        getattr(thing, name)(*given)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.layout.trays import trays_layout
 from scalarviz.stage.camera_control import BOX_SECONDS, QUICK, CameraController, ViewBox
 from scalarviz.stage.stage import Stage
+from tests.stage.conftest import go
 
 SIZE = (1280.0, 800.0)
 SIZES = [SIZE, (800.0, 500.0), (640.0, 800.0), (500.0, 900.0), (2400.0, 600.0), (3840.0, 2160.0)]
@@ -62,13 +63,10 @@ def test_another_layout_is_seen_from_its_own_side_until_the_user_moves() -> None
     eyes.follow(high)
     assert eyes.camera.azimuth == high.views["perspective"].azimuth
     assert fills(eyes.inner, places(eyes, SIZE)) and not eyes.tick(0.0)
-    for change in (
-        lambda: eyes.zoom(2.0, 500.0, 300.0),
-        lambda: eyes.move(30.0, 10.0),
-    ):
+    for change in (("zoom", 2.0, 500.0, 300.0), ("move", 30.0, 10.0)):
         eyes.look("perspective")
         eyes.tick(0.0), eyes.tick(9.0)
-        change()
+        go(eyes, change)
         chosen = eyes.camera
         eyes.follow(wide)
         assert eyes.camera == chosen and eyes.layout is wide

@@ -42,7 +42,14 @@ def memory(canvas: Any) -> int:
     return sum(type(each).__name__ in kinds for each in held)
 
 
-CAMERAS = ("turntable", "perspective", "arcball", "panzoom", "mirrored", "fly")
+CAMERAS: dict[str, tuple[str, dict[str, Any]]] = {
+    "turntable": ("TurntableCamera", {"fov": 0, "azimuth": 0, "elevation": 0}),
+    "perspective": ("TurntableCamera", {"fov": 45, "azimuth": 10, "elevation": 10}),
+    "arcball": ("ArcballCamera", {"fov": 30}),
+    "panzoom": ("PanZoomCamera", {"aspect": 1}),
+    "mirrored": ("PanZoomCamera", {"aspect": 1, "flip": (True, False, False)}),
+    "fly": ("FlyCamera", {"fov": 60}),
+}
 
 
 @pytest.mark.some(2)
@@ -56,16 +63,9 @@ def test_each_weight_is_seen_in_its_color_under_any_camera(
     # A camera with a timer takes vispy's default application: Qt ends the process without a screen.
     monkeypatch.setattr("vispy.app._default_app.default_app", canvas.app)
     session = inside.made()
-    cameras = {
-        "turntable": lambda: scene.TurntableCamera(fov=0, azimuth=0, elevation=0),
-        "perspective": lambda: scene.TurntableCamera(fov=45, azimuth=10, elevation=10),
-        "arcball": lambda: scene.ArcballCamera(fov=30),
-        "panzoom": lambda: scene.PanZoomCamera(aspect=1),
-        "mirrored": lambda: scene.PanZoomCamera(aspect=1, flip=(True, False, False)),
-        "fly": lambda: scene.FlyCamera(fov=60),
-    }
+    kind, given = CAMERAS[name]
     upright = name in ("turntable", "perspective", "arcball")
-    view, cubes = inside.scene_in(canvas, session, cameras[name](), upright=upright)
+    view, cubes = inside.scene_in(canvas, session, getattr(scene, kind)(**given), upright=upright)
     if name == "fly":
         view.camera.auto_roll = False
         view.camera.rotation1 = Quaternion()
@@ -254,14 +254,14 @@ SEEN_NODES = "green True, red False"
 @pytest.mark.parametrize("ratio", [1, 2])
 def test_a_visual_stands_before_or_behind_a_cube(studio: Studio, ratio: int) -> None:
     stage = Stage(own.made())
-    stage.nodes = lambda view: own.squares(stage, view)
+    stage.common.nodes = lambda view: own.squares(stage, view)
     assert own.seen(stage, studio.stage(stage, 0.0, (900, 600), ratio), ratio) == SEEN_NODES
 
 
 def test_another_session_has_another_view_with_the_same_visuals(studio: Studio) -> None:
     views: list[Any] = []
     stage = Stage(own.made())
-    stage.nodes = views.append
+    stage.common.nodes = views.append
     studio.stage(stage, 0.0)
     stage.replace(own.made())
     studio.stage(stage, 0.0)

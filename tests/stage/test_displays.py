@@ -163,20 +163,10 @@ def test_a_second_derivative_is_shown_as_a_number() -> None:
     assert "12" in draw_value(x.grad).texts
 
 
-@pytest.mark.parametrize(
-    ("data", "text"), [(math.nan, "NaN"), (math.inf, "∞"), (-math.inf, "−∞"), (1e-7, "1e−7")]
-)
-def test_every_number_can_be_shown(data: float, text: str) -> None:
-    value = Value(1.0) * 1.0
-    value.data = data
-    value.grad = data
-    assert draw_value(value).texts.count(text) == 2
-
-
-def test_a_gradient_that_is_none_says_so() -> None:
-    value = Value(1.0)
+def test_every_number_can_be_shown_and_a_gradient_that_is_none_says_so() -> None:
+    value = Value(math.nan)
     value.grad = None
-    assert draw_value(value).texts == ["value", "1", "grad", "none"]
+    assert draw_value(value).texts == ["value", "NaN", "grad", "none"]
 
 
 def sum_of(count: int) -> Value:
@@ -234,10 +224,6 @@ def test_a_parameter_of_a_compiled_function_is_drawn() -> None:
     slope = Value(1.5, label="slope")
     sv.compile(lambda x: slope * x, inputs=1, engine="python")
     assert draw_value(slope).texts == ["slope", "value", "1.5", "grad", "0"]
-
-
-def test_text_of_a_graph_can_be_read() -> None:
-    assert min(draw_value(example()).sizes()) >= 11
 
 
 ENGINES = ["python", "cpu"]
@@ -417,8 +403,9 @@ def test_a_number_stays_inside_its_cell(number: float, drawing: SvgDrawing) -> N
     assert drawing.right == CELL[0]
 
 
-def test_text_of_a_card_can_be_read() -> None:
-    assert min(draw_weight(advanced(session(), 1).network.weight(0)).sizes()) >= 11
+def test_text_of_a_graph_and_of_a_card_can_be_read() -> None:
+    card = draw_weight(advanced(session(), 1).network.weight(0))
+    assert min(*card.sizes(), *draw_value(example()).sizes()) >= 11
 
 
 def settings(s: sv.Session) -> dict[str, str]:
@@ -536,13 +523,10 @@ def test_a_wide_drawing_is_scrolled_and_keeps_its_size() -> None:
     narrow.rect(0, 0, 500, 10)
     wide.rect(0, 0, 2000, 10)
     assert image(narrow, "").startswith("<img") and "min-width" not in image(narrow, "")
+    assert "max-width: 100%" in image(narrow, "")
     assert image(wide, "").startswith('<div style="overflow-x: auto">')
     assert f"min-width: {2000 + 2 * MARGIN:.0f}px" in image(wide, "")
     assert WIDEST < 2000
-
-
-def test_every_image_fits_into_the_page() -> None:
-    assert "max-width: 100%" in image(SvgDrawing(), "")
 
 
 def test_an_anchored_text_reaches_as_far_as_it_does(drawing: SvgDrawing) -> None:

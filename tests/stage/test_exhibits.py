@@ -26,7 +26,6 @@ from scalarviz.stage.data_exhibits import (
     SHOWN_DIGITS,
     can_be_finer,
     exhibit_of,
-    held_out_loss,
     resized,
     sorting,
 )
@@ -221,13 +220,6 @@ def test_data_that_a_function_makes_is_drawn_too() -> None:
         outputs=1,
     )
     assert isinstance(exhibit_of(session([1, 1], made, batch=6)), FunctionPlot)
-
-
-def test_the_loss_of_what_is_held_out() -> None:
-    s = session([2, 1], data.Moons(samples=40))
-    inputs, targets = s.data.held_out
-    assert held_out_loss(s) == pytest.approx(np.mean((s.network(inputs) - targets) ** 2))
-    assert held_out_loss(session([2, 1], data.Xor())) is None
 
 
 RNG = np.random.default_rng(0)

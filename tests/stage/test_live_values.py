@@ -25,7 +25,6 @@ from scalarviz.stage.data_exhibits import in_portions
 from scalarviz.stage.live_values import LiveValues
 from scalarviz.stage.narration import blocks_of_weight
 from scalarviz.stage.sample_pass import (
-    SampleContext,
     SamplePass,
     backward,
     forward,
@@ -35,6 +34,7 @@ from scalarviz.stage.sample_pass import (
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import CardTable
+from scalarviz.training.session.reading import TrainingState
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.value_session import session_of
 from tests.machine import until
@@ -84,19 +84,19 @@ def graph_session() -> Session:
 
 
 @pytest.mark.parametrize(
-    "made",
+    ("sizes", "learned"),
     [
-        lambda: learner([3, 4, 3], data.Rgb(levels=2)),
-        lambda: learner([2, 3, 1], data.Circle(samples=40)),
-        lambda: learner([2, 3], data.Texture(np.random.default_rng(0).random((6, 6, 3)))),
-        lambda: learner([1, 2, 1], (np.arange(6.0)[:, None], np.arange(6.0)[:, None])),
-        lambda: learner([4, 2], (np.arange(24.0).reshape(6, 4) / 24.0, np.ones((6, 2)))),
-        graph_session,
+        ([3, 4, 3], data.Rgb(levels=2)),
+        ([2, 3, 1], data.Circle(samples=40)),
+        ([2, 3], data.Texture(np.random.default_rng(0).random((6, 6, 3)))),
+        ([1, 2, 1], (np.arange(6.0)[:, None], np.arange(6.0)[:, None])),
+        ([4, 2], (np.arange(24.0).reshape(6, 4) / 24.0, np.ones((6, 2)))),
+        ([], None),
     ],
     ids=["colors", "plane", "picture", "function", "table", "graph"],
 )
-def test_what_came_out_at_step_0_is_kept(made: Callable[[], Session]) -> None:
-    reading = LiveValues(made())
+def test_what_came_out_at_step_0_is_kept(sizes: list[int], learned: Any) -> None:
+    reading = LiveValues(learner(sizes, learned) if sizes else graph_session())
     begun = exhibit_of(reading)
     assert begun.first.verdict() == begun.verdict() != ""
     reading.session.advance(5)
@@ -340,7 +340,7 @@ def test_an_exhibit_of_other_data_is_not_shown_when_it_comes(
 
 def test_the_curve_is_that_of_the_branch_and_others_are_lines(reading: LiveValues) -> None:
     session = advanced(reading.session, 8)
-    curve = reading.curves.read(CurveView(), session.timeline.here)
+    curve = reading.curves.read(CurveView(), TrainingState.of(session))
     np.testing.assert_allclose(curve.losses, session.losses)
     assert curve.steps.tolist() == list(range(1, 11)) and curve.at == 10.0
     assert curve.loss == pytest.approx(session.losses[-1]) and not curve.others
@@ -348,7 +348,7 @@ def test_the_curve_is_that_of_the_branch_and_others_are_lines(reading: LiveValue
     session.seek(4)
     session.learning_rate = 0.01
     session.advance(3)
-    curve = reading.curves.read(CurveView(), session.timeline.here)
+    curve = reading.curves.read(CurveView(), TrainingState.of(session))
     assert curve.at == 7.0 and len(curve.steps) == 7
     (line,) = curve.others
     assert line.number == 0 and line.steps.tolist() == [4, 5, 6, 7, 8, 9, 10]  # from where it parts
@@ -359,7 +359,7 @@ def test_the_curve_is_that_of_the_branch_and_others_are_lines(reading: LiveValue
 def test_a_long_curve_has_few_points(reading: LiveValues) -> None:
     net = sv.Network([2, 2, 1], "tanh", seed=0)
     session = advanced(sv.Session(net, data.Xor(), optimizer=sv.SGD(0.1), engine="cpu"), 3_000)
-    curve = LiveValues(session).curves.read(CurveView(), session.timeline.here)
+    curve = LiveValues(session).curves.read(CurveView(), TrainingState.of(session))
     assert len(curve.steps) == len(curve.losses) <= 2 * POINTS and curve.steps[-1] >= 2_990
 
 
@@ -541,33 +541,31 @@ def test_work_rests_longer_than_it_takes_but_not_for_long(
     assert work.due
 
 
-LAYERS: dict[str, Callable[[], list[sv.Layer]]] = {
-    "tanh": lambda: [sv.Dense(3, 5, "tanh"), sv.Dense(5, 2, "sigmoid")],
-    "sigmoid": lambda: [sv.Dense(3, 4, "sigmoid"), sv.Dense(4, 2, "linear", bias=False)],
-    "leaky_relu": lambda: [sv.Dense(3, 6, "leaky_relu"), sv.Dense(6, 2, "tanh")],
-    "layer norm": lambda: [sv.Dense(3, 4, "tanh"), sv.LayerNorm(4), sv.Dense(4, 2)],
-    "rms norm": lambda: [sv.RMSNorm(3), sv.Dense(3, 2, "tanh")],
-    "softmax": lambda: [sv.Dense(3, 2, "tanh"), sv.Softmax(2)],
-    "pool": lambda: [sv.Dense(3, 8, "tanh"), sv.MaxPool2d((2, 2, 2)), sv.AvgPool2d((2, 1, 1), 1)],
-    "convolution": lambda: [
+LAYERS: dict[str, list[sv.Layer]] = {
+    "tanh": [sv.Dense(3, 5, "tanh"), sv.Dense(5, 2, "sigmoid")],
+    "no bias": [sv.Dense(3, 6, "leaky_relu"), sv.Dense(6, 2, bias=False)],
+    "layer norm": [sv.Dense(3, 4, "tanh"), sv.LayerNorm(4), sv.Dense(4, 2)],
+    "rms norm": [sv.RMSNorm(3), sv.Dense(3, 2, "tanh")],
+    "softmax": [sv.Dense(3, 2, "tanh"), sv.Softmax(2)],
+    "pool": [sv.Dense(3, 8, "tanh"), sv.MaxPool2d((2, 2, 2)), sv.AvgPool2d((2, 1, 1), 1)],
+    "convolution": [
         sv.Dense(3, 18, "tanh"),
         sv.Conv2d((2, 3, 3), 3, padding=1),
         sv.Dense(27, 2),
     ],
-    "dropout": lambda: [sv.Dense(3, 8, "tanh"), sv.Dropout(8), sv.Dense(8, 2)],
-    "residual": lambda: [sv.Residual(sv.Dense(3, 4, "tanh"), sv.Dense(4, 3)), sv.Dense(3, 2)],
-    "encoding": lambda: [sv.FrequencyEncoding(3, octaves=2), sv.Dense(12, 2, "sigmoid")],
+    "dropout": [sv.Dense(3, 8, "tanh"), sv.Dropout(8), sv.Dense(8, 2)],
+    "residual": [sv.Residual(sv.Dense(3, 4, "tanh"), sv.Dense(4, 3)), sv.Dense(3, 2)],
+    "encoding": [sv.FrequencyEncoding(3, octaves=2), sv.Dense(12, 2, "sigmoid")],
 }
 
 
-def session_of_network(
-    layers: list[sv.Layer], engine: str = "python", loss: str = "mse"
-) -> Session:
+def session_of_network(kind: str, engine: str = "python") -> Session:
+    layers = [each.again() for each in LAYERS[kind]]
     net = sv.Network(layers, init="xavier_uniform", seed=0, dtype="float64")
     rng = np.random.default_rng(1)
     net.bank.value[:] += 0.3 * rng.normal(size=len(net.bank))
     pairs = rng.normal(size=(7, 3)), rng.uniform(0.1, 0.9, size=(7, 2))
-    return sv.Session(net, pairs, loss=loss, optimizer=sv.SGD(0.1), batch=7, engine=engine)
+    return sv.Session(net, pairs, optimizer=sv.SGD(0.1), batch=7, engine=engine)
 
 
 def before_the_step(session: Session) -> None:
@@ -581,37 +579,31 @@ def ways(session: Session) -> list[SamplePass]:
     inputs, targets = trainer.batches.at(session.clock.step)
     found = []
     for i, (x, target) in enumerate(zip(inputs, targets, strict=True)):
-        place = SampleContext(net.bank.state, session.clock.step, i)
-        way = forward(net.program, net.bank.value, x, place)
-        numbers = way, target, trainer.loss, len(inputs), place
-        found.append(backward(net.program, net.bank.value, *numbers))
+        way = forward(net.program, net.bank.value, x, net.bank.state, session.clock.step, i)
+        found.append(backward(net.program, way, target, trainer.loss, len(inputs)))
     return found
-
-
-def assert_same(session: Session) -> None:
-    for number, way in enumerate(ways(session)):
-        for operation in session.network.program.operations:
-            numbers = session.numbers(operation.name)
-            for known, own in (
-                (numbers.inputs, way.values[operation.source.name]),
-                (numbers.outputs, way.values[operation.target.name]),
-                (numbers.upstream, way.flows[operation.target.name]),
-                (numbers.gradient, way.flows[operation.source.name]),
-            ):
-                if known is not None:
-                    np.testing.assert_allclose(own, known[number], rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 @pytest.mark.parametrize("kind", LAYERS)
 def test_every_buffer_holds_what_the_session_says(kind: str, engine: str) -> None:
-    session = advanced(session_of_network(LAYERS[kind](), engine), 2)
+    session = advanced(session_of_network(kind, engine), 2)
     before_the_step(session)
-    assert_same(session)
-    program = session.network.program
-    seen = [session.numbers(op.name) for op in program.operations]
-    assert all(each.outputs is not None for each in seen)
-    assert all(each.upstream is not None for each in seen[program.first_parameters :])
+    program, compared = session.network.program, 0
+    for number, way in enumerate(ways(session)):
+        for operation in program.operations:
+            numbers = session.numbers(operation.name)
+            for known, own in (
+                (numbers.inputs, way.values[operation.source.name]),
+                (numbers.outputs, way.values[operation.target.name]),
+                (numbers.upstream, way.flows.get(operation.target.name)),
+                (numbers.gradient, way.flows.get(operation.source.name)),
+            ):
+                if known is not None:
+                    np.testing.assert_allclose(own, known[number], rtol=1e-9, atol=1e-9)
+                    compared += 1
+    count = len(program.operations)
+    assert compared >= 7 * (3 * count - program.first_parameters)
 
 
 @given(made=networks())
@@ -669,7 +661,7 @@ def test_a_neuron_is_saturated_where_it_hardly_answers(name: str, low: float, hi
 @pytest.mark.some(4)
 @pytest.mark.parametrize("kind", LAYERS)
 def test_the_terms_that_are_displayed_add_up_to_the_gradient(kind: str) -> None:
-    session = advanced(session_of_network(LAYERS[kind]()), 1)
+    session = advanced(session_of_network(kind), 1)
     before_the_step(session)
     bank = session.network.bank
     for row in range(len(bank)):
@@ -693,7 +685,7 @@ def test_the_terms_that_are_displayed_add_up_to_the_gradient(kind: str) -> None:
 
 
 def test_channels_of_a_sample_are_zero_while_no_sample_is_followed() -> None:
-    session = session_of_network(LAYERS["tanh"]())
+    session = session_of_network("tanh")
     snapshot = session.snapshot()
     snapshot.request()
     numbers = snapshot.read()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from scalarviz.scene.pace import ARRIVES, LONGEST, SHORTEST, longest, moved
 from scalarviz.stage.channels import ChannelSource
 from scalarviz.stage.live_values import LiveValues
 from scalarviz.stage.motion import BEHIND, Motion, passed, pushes
+from tests.stage.conftest import go
 
 
 class Viewer:
@@ -85,21 +86,19 @@ def test_an_operation_that_is_undone_runs_backward_and_leaves_the_one_before(
 
 
 @pytest.mark.parametrize(
-    "move",
+    "moves",
     [
-        lambda s: s.advance(1),
-        lambda s: s.back(2),
-        lambda s: s.seek(0),
-        lambda s: (s.branch(), s.advance(1, "operation")),
+        [("advance", 1)],
+        [("back", 2)],
+        [("seek", 0)],
+        [("branch",), ("advance", 1, "operation")],
     ],
 )
-def test_a_leap_is_not_shown_as_an_operation(
-    viewer: Viewer, move: Callable[[sv.Session], None]
-) -> None:
+def test_a_leap_is_not_shown_as_an_operation(viewer: Viewer, moves: Any) -> None:
     viewer.session.advance(1, "operation")
     viewer.look(0.0)
     assert viewer.motion.walking
-    move(viewer.session)
+    go(viewer.session, *moves)
     viewer.look(0.1)
     assert not viewer.motion.walking and viewer.shown() == ("", 1.0)
 

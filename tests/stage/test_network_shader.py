@@ -1,6 +1,7 @@
 """Networks in a fragment shader: outputs, requests, errors, and processes of every kind."""
 
 import asyncio
+import copy
 import gc
 import logging
 import os
@@ -63,40 +64,24 @@ def test_every_kind_of_layer_and_activation_is_within_1e5_of_the_objects(name: s
 
 
 @pytest.mark.usefixtures("_opengl")
+@pytest.mark.parametrize("wide", [1024, 16], ids=["", "more samples than a picture has"])
 @pytest.mark.parametrize(
-    ("inputs", "outputs"), [(1, 1), (5, 3), (4, 4), (7, 10), (3, 33), (40, 40)]
+    ("inputs", "outputs", "count"),
+    [
+        *((1, 1, 70), (5, 3, 70), (4, 4, 70), (7, 10, 70), (3, 33, 70), (40, 40, 70)),
+        *((2, 1, 1), (2, 1, 2), (2, 1, 1023), (2, 1, 1024), (2, 1, 1025), (2, 1, 3000)),
+    ],
 )
-def test_any_number_of_inputs_and_outputs(inputs: int, outputs: int) -> None:
+def test_any_number_of_inputs_outputs_and_samples(
+    inputs: int, outputs: int, count: int, wide: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scalarviz.stage.shader_evaluator.WIDE", wide)
+    monkeypatch.setattr("scalarviz.stage.shader_evaluator.HIGH", wide // 2)
     net = sv.Network([inputs, 6, outputs], "tanh", seed=2)
-    samples = np.random.default_rng(0).normal(size=(70, inputs))
+    samples = np.random.default_rng(count).normal(size=(count, inputs))
     with shader(net) as made:
         assert same(made(samples), net(samples))
-
-
-@pytest.mark.usefixtures("_opengl")
-@pytest.mark.parametrize("count", [1, 2, 1023, 1024, 1025, 3000])
-def test_any_number_of_samples(net: sv.Network, count: int) -> None:
-    samples = np.random.default_rng(count).uniform(size=(count, 2))
-    with shader(net) as made:
-        assert same(made(samples), net(samples))
-
-
-@pytest.mark.usefixtures("_opengl")
-def test_more_samples_than_a_picture_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scalarviz.stage.shader_evaluator.WIDE", 16)
-    monkeypatch.setattr("scalarviz.stage.shader_evaluator.HIGH", 8)
-    net = xor()
-    samples = np.random.default_rng(0).uniform(size=(301, 2))
-    with shader(net) as made:
-        assert same(made(samples), net(samples))
-
-
-@pytest.mark.usefixtures("_opengl")
-def test_one_sample_gives_one_row(net: sv.Network) -> None:
-    with shader(net) as made:
-        found = made([0.25, 0.5])
-        assert found.shape == (1,)
-        assert same(found, net([0.25, 0.5]))
+        assert made(samples[0]).shape == (outputs,) and same(made(samples[0]), net(samples[0]))
 
 
 @pytest.mark.usefixtures("_opengl")
@@ -139,6 +124,7 @@ def test_results_can_be_read_again_and_belong_to_the_reader(net: sv.Network) -> 
         first[:] = 7.0
         assert same(result.read(), net([[0.25, 0.5]])) and result.ready
         assert "ready" in repr(result)
+        assert repr(ShaderResult(service(), 3, False)) == "ShaderResult of 3 outputs, under way"
 
 
 @pytest.mark.usefixtures("_opengl")
@@ -240,17 +226,10 @@ def test_a_closed_one_is_refused_and_what_was_requested_arrives(net: sv.Network)
 
 
 @pytest.mark.usefixtures("_opengl")
-def test_reading_before_a_request_is_refused() -> None:
+def test_it_is_not_read_before_a_request_and_neither_is_copied() -> None:
     with shader(xor()) as made:
         assert not made.ready
         refused(OrderError, "request").by(made.read)
-
-
-@pytest.mark.usefixtures("_opengl")
-def test_neither_is_copied() -> None:
-    import copy
-
-    with shader(xor()) as made:
         for each in (made, made.request([0.0, 0.0])):
             refused(InputError, "copy").by(copy.copy, each)
 
@@ -410,11 +389,6 @@ def test_what_it_has_on_the_card_is_freed(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(freed) >= 1
 
 
-@pytest.mark.usefixtures("_opengl")
-def test_a_result_shows_its_state() -> None:
-    assert repr(ShaderResult(service(), 3, False)) == "ShaderResult of 3 outputs, under way"
-
-
 HANG = 300.0  # seconds that only what hangs takes
 linux = pytest.mark.skipif(sys.platform != "linux", reason="EGL and fork are those of Linux")
 BEGIN = """
@@ -442,12 +416,14 @@ def run(program: str, **environment: str) -> list[str]:
     return lines
 
 
-def test_as_the_first_thing_and_two_times() -> None:
-    assert run("print(right(shader(net)), right(shader(net)))") == ["True True"]
-
-
-def test_first_from_a_thread_and_then_from_others() -> None:
-    assert run("""
+# Programs by what they do, with the lines that they print.
+PROGRAMS = {
+    "it is the first thing, two times": (
+        "print(right(shader(net)), right(shader(net)))",
+        ["True True"],
+    ),
+    "it is first in a thread, then in others": (
+        """
 import threading
 made, found = [], []
 def first():
@@ -460,7 +436,75 @@ for work in (first, then):
     thread.start()
     thread.join()
 print(*found, right(made[0]))
-""") == ["True True True"]
+""",
+        ["True True True"],
+    ),
+    "a child that was forked before has its own": (
+        """
+import multiprocessing
+made = shader(net)
+def child():
+    print(right(made), right(shader(net)), flush=True)
+process = multiprocessing.get_context("fork").Process(target=child)
+process.start()
+process.join(60)
+print(process.exitcode, right(made))
+""",
+        ["True True", "0 True"],
+    ),
+    "it is beside a canvas of a user of vispy": (
+        """
+import os, threading
+os.environ.update(EGL_PLATFORM="surfaceless", PYOPENGL_PLATFORM="egl")
+import vispy
+vispy.use("egl", "gl2")
+from vispy import app, gloo
+canvas = app.Canvas(size=(8, 8), show=False)
+canvas.set_current()
+made, found, seen = shader(net), [], []
+def ask():
+    while len(found) < 20 or len(seen) < 20:  # both go on beside each other, whoever is first
+        found.append(right(made))
+thread = threading.Thread(target=ask, daemon=True)
+thread.start()
+while thread.is_alive():
+    gloo.clear("red")
+    seen.append(tuple(gloo.read_pixels((0, 0, 1, 1))[0, 0, :3]) == (255, 0, 0))
+    seen.append(gloo.get_current_canvas() is canvas)
+thread.join()
+print(all(seen), all(found), gloo.gl.current_backend.__name__)
+""",
+        ["True True vispy.gloo.gl.gl2"],
+    ),
+    "it is after pictures and before them": (
+        """
+s = sv.Session(net, (X, X[:, [0, 1, 0]]), engine="python")
+first = right(shader(net))
+before = sv.picture(s, size=(64, 48))
+print(first, right(shader(net)), np.array_equal(before, sv.picture(s, size=(64, 48))))
+""",
+        ["True True True"],
+    ),
+    "it ends while requests are under way": (
+        """
+made = shader(net)
+right(made)
+kept = [made.request(np.zeros((200_000, 2))) for _ in range(50)]
+print(kept[-1].ready)
+""",
+        ["False"],
+    ),
+}
+SLOW = {name: pytest.mark.slow for name in [*PROGRAMS][2:] if "canvas" not in name}
+
+
+@linux
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=SLOW.get(name, ())) for name in PROGRAMS]
+)
+def test_in_a_program(name: str) -> None:
+    program, lines = PROGRAMS[name]
+    assert run(program) == lines
 
 
 @linux
@@ -487,57 +531,6 @@ print(process.exitcode, right(made))
 
 @pytest.mark.slow
 @linux
-def test_a_child_that_was_forked_before_has_its_own() -> None:
-    assert run("""
-import multiprocessing
-made = shader(net)
-def child():
-    print(right(made), right(shader(net)), flush=True)
-process = multiprocessing.get_context("fork").Process(target=child)
-process.start()
-process.join(60)
-print(process.exitcode, right(made))
-""") == ["True True", "0 True"]
-
-
-@linux
-def test_beside_a_canvas_of_a_user_of_vispy() -> None:
-    assert run("""
-import os, threading
-os.environ.update(EGL_PLATFORM="surfaceless", PYOPENGL_PLATFORM="egl")
-import vispy
-vispy.use("egl", "gl2")
-from vispy import app, gloo
-canvas = app.Canvas(size=(8, 8), show=False)
-canvas.set_current()
-made, found, seen = shader(net), [], []
-def ask():
-    while len(found) < 20 or len(seen) < 20:  # both go on beside each other, whoever is first
-        found.append(right(made))
-thread = threading.Thread(target=ask, daemon=True)
-thread.start()
-while thread.is_alive():
-    gloo.clear("red")
-    seen.append(tuple(gloo.read_pixels((0, 0, 1, 1))[0, 0, :3]) == (255, 0, 0))
-    seen.append(gloo.get_current_canvas() is canvas)
-thread.join()
-print(all(seen), all(found), gloo.gl.current_backend.__name__)
-""") == ["True True vispy.gloo.gl.gl2"]
-
-
-@pytest.mark.slow
-@linux
-def test_after_pictures_and_before_them() -> None:
-    assert run("""
-s = sv.Session(net, (X, X[:, [0, 1, 0]]), engine="python")
-first = right(shader(net))
-before = sv.picture(s, size=(64, 48))
-print(first, right(shader(net)), np.array_equal(before, sv.picture(s, size=(64, 48))))
-""") == ["True True True"]
-
-
-@pytest.mark.slow
-@linux
 def test_without_opengl_there_is_one_sentence_and_the_result_of_the_cpu() -> None:
     none = {"LIBGL_DRIVERS_PATH": "/none", "__EGL_VENDOR_LIBRARY_DIRS": "/none"}
     lines = run(
@@ -553,16 +546,6 @@ print(made.engine)
     assert len(lines) == 3 and lines[1:] == ["True True", "cpu"]
     assert "the cpu computes" in lines[0] and "OpenGL cannot be used here (" in lines[0]
     assert "apt-get install libegl1" in lines[0]
-
-
-@pytest.mark.slow
-def test_a_program_ends_while_requests_are_under_way() -> None:
-    assert run("""
-made = shader(net)
-right(made)
-kept = [made.request(np.zeros((200_000, 2))) for _ in range(50)]
-print(kept[-1].ready)
-""") == ["False"]
 
 
 KERNEL = """

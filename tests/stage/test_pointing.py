@@ -3,7 +3,6 @@
 Hovering, pinning, walking, and the one operation that is shown.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from scalarviz.scene.marks import box_of
 from scalarviz.stage.pointing import DIRECTIONS, PointerTarget, next_target, places_of
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import Caption
-from tests.stage.conftest import SIZE, words
+from tests.stage.conftest import SIZE, go, words
 from tests.studio import Studio, places
 from tests.wording import refused
 
@@ -411,23 +410,23 @@ def seen(stage: Stage) -> tuple[Moment | None, int, str]:
 
 @pytest.mark.some(1)
 @pytest.mark.parametrize(
-    "move",
+    "moves",
     [
-        lambda s: s.advance(5, "operation"),
-        lambda s: s.advance(7, "operation"),
-        lambda s: s.back(4, "operation"),
-        lambda s: (s.advance(6, "operation"), s.back(1, "operation")),
+        [("advance", 5, "operation")],
+        [("advance", 7, "operation")],
+        [("back", 4, "operation")],
+        [("advance", 6, "operation"), ("back", 1, "operation")],
     ],
 )
 def test_while_the_light_catches_up_the_caption_is_of_the_operation_that_is_lit(
-    colours: sv.Session, move: Callable[[sv.Session], object]
+    colours: sv.Session, moves: Any
 ) -> None:
     colours.advance(2)
     captions = told(colours, 3)
     colours.advance(8, "operation")
     stage = Stage(colours)
     stage.tick(0.0), stage.frame_data()
-    move(colours)
+    go(colours, *moves)
     lit, step, before = [], 2, 8
     for now in np.arange(1.0, 8.0, 0.1):
         stage.tick(float(now))
@@ -462,17 +461,17 @@ def test_a_new_picture_is_of_the_last_operation_of_a_step_too(
 
 
 @pytest.mark.parametrize(
-    "move",
+    "moves",
     [
-        lambda s: s.advance(1),
-        lambda s: s.seek(3),
-        lambda s: s.back(1, "operation"),
-        lambda s: s.edit([3], [0.5]),
-        lambda s: (s.advance(1), s.back(1)),
+        [("advance", 1)],
+        [("seek", 3)],
+        [("back", 1, "operation")],
+        [("edit", [3], [0.5])],
+        [("advance", 1), ("back", 1)],
     ],
 )
 def test_after_another_move_a_new_picture_is_of_the_network_at_rest(
-    colours: sv.Session, move: Callable[[sv.Session], object]
+    colours: sv.Session, moves: Any
 ) -> None:
     colours.advance(COUNT, "operation")
     assert seen(Stage(colours))[1] == COUNT
@@ -480,5 +479,5 @@ def test_after_another_move_a_new_picture_is_of_the_network_at_rest(
     colours.back(1, "operation")
     assert seen(Stage(colours))[:2] == (None, 0)
     colours.advance(COUNT, "operation")
-    move(colours)
+    go(colours, *moves)
     assert seen(Stage(colours))[1] == colours.clock.operation

@@ -143,16 +143,16 @@ def test_each_option_of_a_view_is_checked_before_anything_is_done(
 @pytest.mark.usefixtures("opengl")
 @pytest.mark.parametrize("size", [(800,), (1, 2, 3), 800, "800x500", {800, 500}, np.array(5)])
 def test_a_size_has_a_width_and_a_height(session: sv.Session, size: Any, tmp_path: Path) -> None:
-    takes: list[Callable[[], object]] = [
-        lambda: sv.picture(session, size=size),
-        lambda: sv.record(session, tmp_path / "a.gif", 1, size=size),
-        lambda: sv.storyboard(session, tmp_path / "a.html", size=size),
-        lambda: sv.watch(session, size=size),
-        lambda: RenderOptions(size=size),
+    takes: list[tuple[Any, ...]] = [
+        (sv.picture, session),
+        (sv.record, session, tmp_path / "a.gif", 1),
+        (sv.storyboard, session, tmp_path / "a.html"),
+        (sv.watch, session),
+        (RenderOptions,),
     ]
     said = shorten(size.tolist() if isinstance(size, np.ndarray) else size)
     for take in takes:
-        refused(InputError, said).by(take)
+        refused(InputError, said).by(*take, size=size)
     assert session.step_index == 0 and not list(tmp_path.iterdir())
 
 
@@ -335,14 +335,15 @@ def test_the_camera_of_a_video_can_move(session: sv.Session, tmp_path: Path) -> 
 @pytest.mark.usefixtures("opengl")
 def test_layouts_that_are_gone_are_refused(session: sv.Session, tmp_path: Path) -> None:
     words = ["render", "rgb", "-o", "x.png", "--layout", "posters"]
-    for call in (
-        lambda: sv.picture(session, layout="crossbar"),  # type: ignore[call-arg]  # on purpose
-        lambda: sv.record(session, tmp_path / "no.mp4", 1, layout="posters"),  # type: ignore[call-arg]
-        lambda: sv.storyboard(session, tmp_path / "no.html", layout="beads"),  # type: ignore[call-arg]
-        lambda: sv.Cubes(session, layout="posters"),  # type: ignore[call-arg]
-        lambda: application(words)(words, standalone_mode=False),
-    ):
-        refused(Exception, "layout").by(call)
+    takes: list[tuple[Any, ...]] = [
+        (sv.picture, session),
+        (sv.record, session, tmp_path / "no.mp4", 1),
+        (sv.storyboard, session, tmp_path / "no.html"),
+        (sv.Cubes, session),
+    ]
+    for take in takes:
+        refused(Exception, "layout").by(*take, layout="posters")
+    refused(Exception, "layout").by(application(words), words, standalone_mode=False)
     assert not list(tmp_path.iterdir())
 
 
@@ -413,7 +414,7 @@ def test_a_storyboard_has_every_operation_and_leaves_the_session_where_it_is(
     assert texts()["captions.zero_grad.title"] in text
     assert "The signal goes back to neuron 0, times the weights." in text
     program = session.network.program
-    named = names_of_cells(program, program.moments)
+    named = names_of_cells(program)
     assert re.findall(r'<button type="button">([^<]+)</button></li>', text) == named
     assert "layer 0: add up" in named
     assert state(session) == before

@@ -206,7 +206,7 @@ def test_the_curve_of_a_network_that_has_grown_goes_on_from_that_before() -> Non
     curve = stage.frame_data().curve
     assert curve.span == (-40.0, 20.0) and curve.steps.tolist() == list(range(-39, 21))
     np.testing.assert_array_equal(curve.losses, np.concatenate([expected, third.losses]))
-    stage.curve_view.first = 5.0
+    stage.common.curve_view.first = 5.0
     assert stage.frame_data().curve.span == (5.0, 20.0)
 
 

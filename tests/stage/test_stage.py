@@ -10,6 +10,7 @@ import dataclasses
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ from scalarviz.stage.stages import Stages
 from scalarviz.training.session.reading import names_of
 from tests.scene.measures import Words, projection, stage_of
 from tests.sessions import advanced
-from tests.stage.conftest import SIZE, words
+from tests.stage.conftest import SIZE, go, words
 from tests.studio import Studio, between, ground_of, places, shade
 from tests.wording import refused
 
@@ -88,19 +89,19 @@ def test_a_caption_is_there_while_someone_goes_by_operations(studio: Studio, sta
 
 
 def test_help_lists_the_keys_over_everything(studio: Studio, stage: Stage) -> None:
-    stage.keys = [("Space", "go on, or pause"), ("?", "these keys")]
+    stage.common.keys = [("Space", "go on, or pause"), ("?", "these keys")]
     assert "Space" not in words(studio, stage)
-    stage.help = True
+    stage.common.help = True
     assert {"Keys", "Space", "go on, or pause", "?", "these keys"} <= set(words(studio, stage))
     stage.restore()
-    assert not stage.help
+    assert not stage.common.help
 
 
 def test_a_presentation_has_strip_and_caption_only_with_larger_letters(
     studio: Studio, stage: Stage
 ) -> None:
     usual, plain = words(studio, stage, (1280, 800)), stage.frame_data().division(1280, 800)
-    stage.present = True
+    stage.common.present = True
     said, parts = words(studio, stage, (1280, 800)), stage.frame_data().division(1280, 800)
     assert stage.show.title in usual and stage.show.title not in said
     assert any(each.startswith("loss ") for each in usual)
@@ -113,7 +114,7 @@ def test_at_rest_and_while_it_plays_there_is_a_caption(stage: Stage) -> None:
     caption = stage.frame_data().words.caption
     assert caption.title == f"After 3 steps the loss is {stage.session.loss:.3g}."
     assert caption.formula
-    stage.silent = True
+    stage.common.silent = True
     assert stage.frame_data().words.caption.formula == ""
     stage.session.edit([3], [0.5])
     words = f"After 3 steps the loss was {stage.session.loss:.3g}, before your change."
@@ -176,14 +177,15 @@ def test_another_theme_or_step_keeps_the_scales(
     first = stage.frame_data().cubes
     assert set(first.color_scales.tolist()) == ({50.0, 70.0} if per_layer else {70.0})
     stage.session.edit([3, 40], [0.01, 0.02])
-    for change in (
-        lambda: setattr(stage, "theme", "light"),
-        lambda: stage.session.seek(0),
-        lambda: stage.session.advance(5),
-        lambda: stage.pin(7),
-        stage.restore,
+    session = stage.session
+    stage.take(theme="light")
+    for thing, *change in (
+        (session, "seek", 0),
+        (session, "advance", 5),
+        (stage, "pin", 7),
+        (stage, "restore"),
     ):
-        change()
+        go(thing, change)
         studio.stage(stage, 20.0, SIZE)
         shown = stage.frame_data().cubes
         assert len(shown.color_scales) == len(stage.plan.plates)
@@ -221,10 +223,10 @@ def test_escape_closes_what_is_open_and_then_restores_the_view_with_its_angle(
     first = stage.eyes.camera
     stage.eyes.orbit(90.0, 30.0), stage.eyes.zoom(3.0, 100.0, 100.0), stage.eyes.move(40.0, 0.0)
     stage.pin(7)
-    stage.help = True
+    stage.common.help = True
     moved = stage.eyes.camera
     stage.restore()
-    assert not stage.help and stage.pinned == 7
+    assert not stage.common.help and stage.pinned == 7
     stage.restore()
     assert stage.pinned is None and stage.eyes.camera == moved
     stage.restore()
@@ -365,21 +367,26 @@ def test_cubes_show_the_change_since_the_start_across_branches() -> None:
     assert colors.all() and len(s.branches) == 2
 
 
-def test_a_bare_session_is_called_by_the_first_line_of_the_docstring(colours: sv.Session) -> None:
-    def scene() -> None:
-        """Learns colours.
+def scene() -> None:
+    """Learns colours.
 
-        And more.
-        """
-
-    assert Show.of(colours, scene) == Show(colours, "Learns colours")
+    And more.
+    """
 
 
-def test_without_a_docstring_it_is_called_by_its_network(colours: sv.Session) -> None:
-    assert Show.of(colours).title == "Network 3 -> 8 -> 3"
-    assert Show.of(Show(colours, hint="more"), lambda: None) == Show(
-        colours, "Network 3 -> 8 -> 3", "more"
-    )
+@pytest.mark.parametrize(
+    ("given", "about", "title"),
+    [
+        ({}, scene, "Learns colours"),
+        ({"hint": "more"}, lambda: None, "Network 3 -> 8 -> 3"),
+        ({"title": "mine"}, scene, "mine"),
+    ],
+)
+def test_a_session_is_called_by_a_docstring_or_its_network_unless_it_has_a_title(
+    colours: sv.Session, given: dict[str, str], about: Any, title: str
+) -> None:
+    show = Show(colours, **given)
+    assert Show.of(show, about) == replace(show, title=title)
 
 
 def test_a_network_that_standardizes_is_called_by_its_sizes_and_what_learns_is_explained() -> None:
@@ -391,13 +398,6 @@ def test_a_network_that_standardizes_is_called_by_its_sizes_and_what_learns_is_e
     assert s.caption().rows == (27,) and "frozen" not in s.caption().title  # it moved most
     s.freeze([*range(len(s.network.bank))])
     assert "frozen" in s.caption().title
-
-
-def test_a_title_of_its_own_stays(colours: sv.Session) -> None:
-    def scene() -> None:
-        """Learns colours."""
-
-    assert Show.of(Show(colours, "mine"), scene).title == "mine"
 
 
 def test_what_is_no_show_is_refused(colours: sv.Session) -> None:
@@ -484,10 +484,10 @@ def expression() -> sv.Session:
 
 
 SESSIONS = {
-    "a map of classes": lambda: session_of(2, 3, classes=True),
-    "a map": lambda: session_of(2, 1),
-    "a curve": lambda: session_of(1, 1),
-    "a table": lambda: session_of(4, 4),
+    "a map of classes": partial(session_of, 2, 3, classes=True),
+    "a map": partial(session_of, 2, 1),
+    "a curve": partial(session_of, 1, 1),
+    "a table": partial(session_of, 4, 4),
     "an expression": expression,
 }
 

@@ -55,33 +55,32 @@ def is_same(first: np.ndarray, second: np.ndarray) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("make", "names"),
+    ("given", "names"),
     [
-        (lambda: [rgb((3, 3)), rgb(), rgb((3, 8, 8, 3))], ("3-3", "3-8-3", "3-8-8-3")),
-        (lambda: {"small": rgb((3, 3)), "large": rgb()}, ("small", "large")),
-        (lambda: [sv.Show(rgb(), title="mine"), rgb()], ("mine", "3-8-3")),
-        (lambda: [rgb(), rgb(optimizer=sv.Adam(0.01))], ("3-8-3, SGD 0.5", "3-8-3, Adam 0.01")),
-        (lambda: [rgb(), xor(), rgb(batch=4)], ("3-8-3, batch 8", "2-4-1", "3-8-3, batch 4")),
-        (lambda: [rgb(seed=3), rgb(seed=4)], ("3-8-3, seed 3", "3-8-3, seed 4")),
+        ([{"sizes": (3, 3)}, {}, {"sizes": (3, 8, 8, 3)}], ("3-3", "3-8-3", "3-8-8-3")),
+        ([{}, {"optimizer": sv.Adam(0.01)}], ("3-8-3, SGD 0.5", "3-8-3, Adam 0.01")),
+        ([{"seed": 3}, {"seed": 4}], ("3-8-3, seed 3", "3-8-3, seed 4")),
         (
-            lambda: [
-                rgb(),
-                rgb(optimizer=sv.SGD(0.1)),
-                rgb(batch=4),
-            ],
+            [{}, {"optimizer": sv.SGD(0.1)}, {"batch": 4}],
             ("3-8-3, SGD 0.5, batch 8", "3-8-3, SGD 0.1, batch 8", "3-8-3, SGD 0.5, batch 4"),
         ),
-        (lambda: [rgb(), rgb()], ("3-8-3, 1", "3-8-3, 2")),
+        ([{}, {}], ("3-8-3, 1", "3-8-3, 2")),
         (
-            lambda: [rgb(), rgb(first=3), rgb(optimizer=sv.SGD(5.0))],
+            [{}, {"first": 3}, {"optimizer": sv.SGD(5.0)}],
             ("3-8-3, SGD 0.5", "3-8-3, SGD 0.5 (2)", "3-8-3, SGD 5"),
         ),
     ],
 )
-def test_sessions_are_named_by_what_tells_them_apart(make: Any, names: tuple[str, ...]) -> None:
-    several = Several.of(make())
-    assert several is not None and several.names == names
-    assert several.title == " | ".join(names)
+def test_sessions_are_named_by_what_tells_them_apart(given: Any, names: tuple[str, ...]) -> None:
+    several = Several.of([rgb(**each) for each in given])
+    assert several.names == names and several.title == " | ".join(names)
+
+
+def test_names_that_are_given_and_sizes_that_differ_stay() -> None:
+    assert Several.of({"small": rgb((3, 3)), "large": rgb()}).names == ("small", "large")
+    assert Several.of([sv.Show(rgb(), title="mine"), rgb()]).names == ("mine", "3-8-3")
+    names = Several.of([rgb(), xor(), rgb(batch=4)]).names
+    assert names == ("3-8-3, batch 8", "2-4-1", "3-8-3, batch 4")
 
 
 def test_branches_are_named_by_their_numbers() -> None:
@@ -94,27 +93,21 @@ def test_branches_are_named_by_their_numbers() -> None:
     assert several is not None and several.names == ("3-8-3, branch 1", "3-8-3, branch 0")
 
 
-@pytest.mark.parametrize(
-    ("make", "value"),
-    [
-        (list, "none"),
-        (dict, "none"),
-        (lambda: [xor() for _ in range(7)], "7"),
-        (lambda: [xor(), 3], "number 2 is 3"),
-        (lambda: [xor(), "rgb"], "'rgb'"),
-        (lambda: {"a": xor(), 3: xor()}, "3"),
-        (lambda: {"": xor(), "b": xor()}, "''"),
-        (lambda: [xor()] * 2, "numbers 1 and 2 are the same"),
-    ],
-)
-def test_what_is_not_some_different_sessions_is_one_sentence(make: Any, value: str) -> None:
-    refused(InputError, value).by(Several.of, make())
-
-
-def test_two_sessions_of_one_network_are_refused() -> None:
-    first = xor()
-    second = sv.Session(first.network, data.Xor(), engine="python")
-    refused(InputError, "numbers 1 and 2").by(Several.of, [first, second])
+def test_what_is_not_some_different_sessions_is_one_sentence() -> None:
+    seven, same = [xor() for _ in range(7)], xor()
+    one_network = [same, sv.Session(same.network, data.Xor(), engine="python")]
+    for given, value in (
+        ([], "none"),
+        ({}, "none"),
+        (seven, "7"),
+        ([same, 3], "number 2 is 3"),
+        ([same, "rgb"], "'rgb'"),
+        ({"a": seven[0], 3: seven[1]}, "3"),
+        ({"": seven[0], "b": seven[1]}, "''"),
+        ([same] * 2, "numbers 1 and 2 are the same"),
+        (one_network, "numbers 1 and 2"),
+    ):
+        refused(InputError, value).by(Several.of, given)
 
 
 # Scales.
@@ -172,12 +165,12 @@ def test_channels_of_one_session_are_zeros_in_the_others() -> None:
 def test_a_pane_shows_what_a_stage_of_its_own_shows(studio: Studio) -> None:
     session = rgb((3, 3))
     shown = beside(session, xor())
-    shown.silent = True
+    shown.common.silent = True
     pixels = shot(studio, shown)
     alone = Stage(session, reduced_motion=True)
-    alone.silent = True
+    alone.common.silent = True
     box, alone.pane = shown._boxes.panes[0], shown.panes[0].pane
-    alone.scales = shown.scales
+    alone.common.scales = shown.common.scales
     alone.read()
     size = int(box.width), int(box.height)
     assert is_same(pixels[: size[1] - 1, : size[0] - 1], studio.stage(alone, size=size)[:-1, :-1])
@@ -257,7 +250,7 @@ def test_the_curves_have_marks_where_a_session_stopped_by_itself(studio: Studio)
         session.advance(4)
     (mark,) = second.stops.marks
     shown = beside(first, second)
-    shown.silent = True
+    shown.common.silent = True
     pixels = shot(studio, shown)
     chart = shown.chart
     assert chart is not None and [step for _, step in chart.marks] == [mark.step]
@@ -361,22 +354,18 @@ def test_one_session_in_a_list_is_drawn_as_by_itself() -> None:
 
 @pytest.mark.usefixtures("opengl")
 @pytest.mark.parametrize(
-    ("make", "options", "value"),
+    ("options", "value"),
     [
-        (list, {}, "none"),
-        (lambda: [xor() for _ in range(7)], {}, "7"),
-        (lambda: [xor(), 3], {}, "3"),
-        (lambda: [xor()] * 2, {}, "are the same"),
-        (lambda: [xor(), rgb()], {"theme": "dim"}, "'dim'"),
-        (lambda: [xor(), rgb()], {"color": "values"}, "'values'"),
-        (lambda: [xor(), rgb()], {"pin": [1, 2, 3]}, "3 parts"),
+        ({"theme": "dim"}, "'dim'"),
+        ({"color": "values"}, "'values'"),
+        ({"pin": [1, 2, 3]}, "3 parts"),
     ],
 )
 def test_a_mistake_is_one_sentence_and_writes_nothing(
-    make: Any, options: dict[str, Any], value: str, tmp_path: Path
+    options: dict[str, Any], value: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "both.png"
-    refused(InputError, value).by(sv.picture, make(), path, **SMALL, **options)
+    refused(InputError, value).by(sv.picture, [xor(), rgb()], path, **SMALL, **options)
     assert not path.exists()
 
 

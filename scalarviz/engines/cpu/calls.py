@@ -396,7 +396,7 @@ def forward(reference: Reference, tile: FallbackTile) -> None:
     numbers, own = tile.numbers(), tile.operation.own
     y = reference.forward(tile.operation, numbers)
     if own is not None and len(y) > 1 and own not in _tried:
-        alone = reference.forward(tile.operation, replace(numbers, inputs=(numbers.x[:1],)))
+        alone = reference.forward(tile.operation, numbers._replace(inputs=(numbers.x[:1],)))
         if not np.allclose(alone, y[:1], 1e-6, 1e-9, equal_nan=True):
             raise InputError(
                 f"{own} gives a sample other numbers alone than beside others, and the engine cpu "

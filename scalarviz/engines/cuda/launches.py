@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, final
 
@@ -316,7 +316,7 @@ class HostOperations:
         value = memory.read(int(plan[gpu_layout.VALUE]), memory.rows)
         steps = int(memory.host_plan[gpu_layout.STEPS_TAKEN])
         found = OperationArrays(value, state, steps, tuple(read))
-        return replace(found, learning=work.learning, **more)
+        return found._replace(learning=work.learning, **more)
 
     def forward(self, work: CudaCalls, i: int) -> None:
         """Write the outputs of operation i."""

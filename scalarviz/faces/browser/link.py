@@ -385,7 +385,7 @@ def past_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
     past = reading.curves.past
     if order == LANDSCAPE:
         return landscape_of(stage, args)
-    seen = past.seen(kind, order, reading.numbers, reading.here)
+    seen = past.seen(kind, order, reading.now)
     return {
         "steps": seen.steps,
         "groups": seen.groups,
@@ -403,8 +403,8 @@ def landscape_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
     for row in rows_of(args, "pins", len(reading.numbers.value)):
         view.pin(row)
     view.order, view.along = LANDSCAPE, "two" if view.pinned else "main"
-    past, here = reading.curves.past, reading.here
-    seen = past.terrain.read(view, OverlayPointer(), past.now(reading.numbers, here), here)
+    past = reading.curves.past
+    seen = past.terrain.read(view, OverlayPointer(), reading.now, reading.facts)
     require(not seen.says, seen.says)
     plane, found = seen.plane, {"heads": [], "steps": seen.steps, "at": seen.at}
     if plane is None:

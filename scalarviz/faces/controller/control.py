@@ -232,10 +232,10 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         needs_hidden_layers=needs_hidden_layers(session),
         look=replace(picture.look, camera=stage.camera),
         channels=tuple(picture.channels),
-        smooth=stage.curve_view.smooth,
-        large_curve=stage.curve_view.large,
+        smooth=stage.common.curve_view.smooth,
+        large_curve=stage.common.curve_view.large,
         looks=(
-            *(*picture.looks, picture.help, own, controller.message, stage.status),
+            *(*picture.looks, picture.common.help, own, controller.message, stage.status),
             *(branch.name for branch in timeline.branches),
         ),
         has_walls=picture.has_walls,

@@ -167,7 +167,7 @@ def walk(controller: Controller, key: str) -> bool:
 
 
 def toggle_help(controller: Controller) -> None:
-    controller.stage.help = not controller.stage.help
+    controller.stage.common.help = not controller.stage.common.help
 
 
 def scene_names(state: FaceState) -> tuple[str, ...]:
@@ -335,8 +335,8 @@ CONTROLS = table(
         Control("look at everything", press("stage.restore")),
         *(of_look(name) for name in OFFERS if name not in (*CUBES, "camera")),
         Control("fit colours", press("stage.rescale")),
-        Control("smooth", put("stage.curve_view", "smooth"), field("smooth")),
-        Control("large curve", put("stage.curve_view", "large"), field("large_curve")),
+        Control("smooth", put("stage.common.curve_view", "smooth"), field("smooth")),
+        Control("large curve", put("stage.common.curve_view", "large"), field("large_curve")),
         Control("tour", press("guide.show_tour")),
         Control("keys", press(toggle_help)),
         Control("marks", put("stage", "marks"), field("marks")),

@@ -432,7 +432,7 @@ def export_of(
         look = {
             **replace(stage.look, camera=stage.look.preset).unusual,
             "pin": pin,
-            "past": stage.curve_view.past,
+            "past": stage.common.curve_view.past,
         }
     about = {"what": what, "titles": [show.title for show in shows], "look": look}
     return Export(sessions, path, json.dumps(about))

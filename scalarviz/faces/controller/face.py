@@ -80,7 +80,7 @@ class Face:
         ]
         self.all = ClockControl(self, self.panes, steps, speed) if self.together else self.lead.time
         stage.still = self.still
-        stage.keys = help_rows(self.state)
+        stage.common.keys = help_rows(self.state)
 
     # Which panes.
 
@@ -314,7 +314,7 @@ class WatchOptions:
         look = self.look.in_theme(theme)
         first = Look(theme=look.theme, camera=look.preset)
         stages = stages_of(show, first, reduced_motion=still, patience=AT_ONCE)
-        stages.present, stages.nodes = self.present, self.nodes
+        stages.common.present, stages.common.nodes = self.present, self.nodes
         look.choose(stages)
         return Face(stages, self.recipes, steps=self.steps, speed=self.speed)
 

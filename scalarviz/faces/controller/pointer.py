@@ -173,10 +173,10 @@ class CurvePointer:
             self._does = "ball" if chart.on_ball(x, y) and button == LEFT else "spot"
         elif chart.tile_at(x, y) is not None and button == LEFT and not shift:
             self._does, self._step = "compare", None
-            self.face.stage.curve_view.compared = None
+            self.face.stage.common.curve_view.compared = None
         elif button != LEFT or shift:
             self._does = "move"
-        elif self._is_double(x, y) and self.face.stage.curve_view.show_all():
+        elif self._is_double(x, y) and self.face.stage.common.curve_view.show_all():
             self._does = "rest"
             self.face.time.seek(self._pressed[2])  # where it was before the first click
         else:
@@ -209,7 +209,7 @@ class CurvePointer:
             if self._does == "choose":
                 self._does = "seek"
             elif self._does == "move":
-                stage.curve_view.move(chart, x - self._x)
+                stage.common.curve_view.move(chart, x - self._x)
                 self._x = x
             elif self._does == "ball":
                 spot = chart.spot_at(x, y, held=True)
@@ -219,7 +219,7 @@ class CurvePointer:
                     stage.hover_at(x, y)
             elif self._does == "compare":
                 ends = sorted((chart.step_at(self._start[0]), chart.step_at(x)))
-                stage.curve_view.compared = ends[0], ends[1]
+                stage.common.curve_view.compared = ends[0], ends[1]
                 stage.hover_at(x, y)
         if self._does == "seek":
             self._seek(x)
@@ -238,7 +238,7 @@ class CurvePointer:
         step = None if spot is None else nearest_step(self._terrain.shown, spot)
         if step is not None:
             self.face.time.seek(step)
-        if did == "compare" and self.face.stage.curve_view.compared is None:
+        if did == "compare" and self.face.stage.common.curve_view.compared is None:
             self._seek(self._start[0])
         return bool(did)
 
@@ -247,7 +247,7 @@ class CurvePointer:
         chart = self._chart
         if chart is None or chart.step_under(x, y) is None:
             return False
-        self.face.stage.curve_view.zoom(chart, factor, x)
+        self.face.stage.common.curve_view.zoom(chart, factor, x)
         return True
 
 
@@ -289,14 +289,14 @@ def drag(controller: Controller, handle: Handle, up: float) -> None:
     """
     if handle.guesses:
         return controller.guessing.drag(up)
-    controller.stage.scales.stops.held = True
+    controller.stage.common.scales.stops.held = True
     return controller.edit(handle.row, handle.value_at(up), dragged=True)
 
 
 def let_go(controller: Controller, handle: Handle, up: float) -> None:
     """Say what a drag has changed, and offer to train on, unless it plays anyway."""
     if not handle.guesses:
-        controller.stage.scales.stops.let_go()
+        controller.stage.common.scales.stops.let_go()
         controller.do(nothing, lambda _: tell_dragged(controller, handle, up))
 
 

@@ -32,9 +32,10 @@ from scalarviz.files.atomic import check_place
 from scalarviz.files.checked_safetensors import as_own_path
 from scalarviz.files.runs import check_saving
 from scalarviz.stage.background import Portions
-from scalarviz.stage.data_exhibits import exhibit_of, held_out_loss
+from scalarviz.stage.data_exhibits import exhibit_of
 from scalarviz.stage.show import Several, Show
 from scalarviz.training.session.branches import KEYFRAMES
+from scalarviz.training.session.measurements import Metrics
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.shared_clock import SharedClock
 
@@ -159,9 +160,9 @@ def closing(show: Show, start: int, end: int) -> str:
     if step > start:
         first, last = branch.loss_at(start), branch.loss_at(step - 1)
         course = text("terminal.closing.loss", first=first, last=last)
-    held_out = held_out_loss(session, None) if step > start else None
-    if held_out is not None:
-        course = text("terminal.closing.held_out", course=course, loss=held_out)
+    held_out = Metrics({}, 1).measure(session.trainer, step) if step > start else {}
+    for loss in held_out.values():
+        course = text("terminal.closing.held_out", course=course, loss=loss)
     taken = plural("counts.steps", step - start)
     if step < end:
         taken = text("terminal.closing.stopped", step=step, end=end)

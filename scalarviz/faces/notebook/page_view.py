@@ -138,7 +138,10 @@ class PageView(CellOutput):
         several = Several(tuple(shows), tuple(self.face.names)) if self.face.several else None
         try:
             with look.canvas() as canvas, look.on(several or shows[0]) as drawer:
-                drawer.nodes, drawer.present = self._options.nodes, self._options.present
+                drawer.common.nodes, drawer.common.present = (
+                    self._options.nodes,
+                    self._options.present,
+                )
                 return png(drawn(canvas, drawer, look))
         except DisplayError:
             if self.links[0].drawn:

@@ -148,7 +148,7 @@ class MainWindow(LoopWindow):
         self._beside = QHBoxLayout()
         self._beside.addWidget(self.view.widget)
         layout.addLayout(self._beside, 1)
-        if self.face.stage.present:  # they lie over the picture when they are wanted
+        if self.face.stage.common.present:  # they lie over the picture when they are wanted
             self.controls.setParent(body)
             self.controls.hide()
             self.view.widget.installEventFilter(self)
@@ -168,14 +168,14 @@ class MainWindow(LoopWindow):
         if self.face.several:
             self._beside.setContentsMargins(0, 0, width, 0)
         else:
-            self.face.stage.panel = float(width)
+            self.face.stage.common.panel = float(width)
             self.view.stale = True
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Place what lies over the picture."""
         super().resizeEvent(event)
         body = self._body
-        if self.face.stage.present:
+        if self.face.stage.common.present:
             high = self.controls.height()
             self.controls.setGeometry(0, body.height() - high, body.width(), high)
         self._place_menus()
@@ -187,20 +187,20 @@ class MainWindow(LoopWindow):
         """Place the menus of the title at its end, or where there is none, in the panel."""
         body, panel, title = self._body, self.controls.panel, self.title
         stage, several = self.face.stage, self.face.several
-        high = body.height() - (0 if stage.present else self.controls.height())
+        high = body.height() - (0 if stage.common.present else self.controls.height())
         parts = Division.of(
-            *(body.width(), high), exhibit=WIDTH, panel=WIDTH, present=stage.present
+            *(body.width(), high), exhibit=WIDTH, panel=WIDTH, present=stage.common.present
         )
         low = parts.exhibit.y - parts.margin if parts.exhibit.width else parts.strip.y
         ends = (0, high) if several else (int(parts.scene.y), int(low))  # the result stays in sight
         panel.free = ends[0], body.height() - ends[1]
-        size, stage.menus = title.sizeHint(), 0.0
+        size, stage.common.menus = title.sizeHint(), 0.0
         if several or not parts.head.height:
             return panel.head.addWidget(title)
-        stage.menus = float(size.width() + MENUS_MARGIN)
+        stage.common.menus = float(size.width() + MENUS_MARGIN)
         title.setParent(body)
         title.move(
-            round(body.width() - stage.menus), round((parts.head.height - size.height()) / 2)
+            round(body.width() - stage.common.menus), round((parts.head.height - size.height()) / 2)
         )
         title.resize(size)
         return title.show()
@@ -208,8 +208,8 @@ class MainWindow(LoopWindow):
     def _place_play(self) -> None:
         """Place Play left of the loss curve, where there is one, else in the bar."""
         body, stage, play = self._body, self.face.lead.stage, self.controls.made["play"]
-        high, large = float(body.height() - self.controls.height()), stage.curve_view.large
-        parts = Division.of(body.width(), high, present=self.face.stage.present, chart=large)
+        high, large = float(body.height() - self.controls.height()), stage.common.curve_view.large
+        parts = Division.of(body.width(), high, present=self.face.stage.common.present, chart=large)
         is_beside = bool(parts.band.height) and not self.face.several
         if (parts, is_beside) == self._play:
             return
@@ -251,7 +251,7 @@ class MainWindow(LoopWindow):
 
     def _leave_what_is_open(self) -> bool:
         """Leave full screen, else close the panel; return whether there was one of them."""
-        if self.face.stage.help:  # lies over both
+        if self.face.stage.common.help:  # lies over both
             return False
         if self.isFullScreen():
             self.showNormal()
@@ -344,7 +344,7 @@ class MainWindow(LoopWindow):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Handle keys wherever the focus is, except those that a control needs itself."""
         if watched is self.view.widget:
-            if isinstance(event, QMouseEvent) and self.face.stage.present:
+            if isinstance(event, QMouseEvent) and self.face.stage.common.present:
                 self._bring_controls(event.position().y())
             return False
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
@@ -372,7 +372,7 @@ class MainWindow(LoopWindow):
             return True
         shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
         is_taken = self.face.press(name, shift)
-        if self.face.stage.help:  # the list of keys takes the whole window
+        if self.face.stage.common.help:  # the list of keys takes the whole window
             self.controls.panel.close_now()
         return is_taken
 

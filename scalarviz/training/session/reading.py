@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import product
-from typing import Any, cast, final
+from typing import Any, NamedTuple, cast, final
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,13 +18,12 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.messages import shortened, visible
 from scalarviz.base.texts import plural, row_text, text, texts
 from scalarviz.core.bank_arrays import row_numbers
-from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
+from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.formula_trees import ExpressionFunction
 from scalarviz.core.formulas.formula_words import (
     LONGEST,
     POINTS,
     PRODUCT,
-    WrittenFormula,
     formula_of,
     same,
     value_at,
@@ -36,7 +35,7 @@ from scalarviz.core.formulas.losses import Loss, LossRow, RowLossRow, by_nothing
 from scalarviz.core.program import NONE, Buffer, Moment, Operation, Program
 from scalarviz.core.trace_program import TraceProgram, sign_of_node
 from scalarviz.data import DataSet
-from scalarviz.data.batches import Pair
+from scalarviz.data.batches import Batches, Pair
 from scalarviz.engines.engine import HostSnapshot, SnapshotValues
 from scalarviz.errors import EngineError, InputError
 from scalarviz.story.caption import BACKWARD, ERROR, FORWARD, Caption, Cell, label
@@ -63,25 +62,22 @@ from scalarviz.story.forward_captions import is_met, is_small
 from scalarviz.story.names import NAMED_BY_ENDS, sentence
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.actions import ACTIONS
-from scalarviz.training.session.branches import Clock
+from scalarviz.training.session.branches import Branch, Clock
 from scalarviz.training.session.explanation import done_in, explain, last_edit, numbers_at
 from scalarviz.training.session.node_captions import TELLERS, node_name
 from scalarviz.training.session.replays import rows_of_batch
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.timeline import Position, Timeline
+from scalarviz.training.session.stops import Stops
+from scalarviz.training.session.timeline import Origin, Position, Timeline
 from scalarviz.training.session.value_session import VALUE
 
 LONGEST_END = 28  # of the name of an input or output, which has two lines in a picture
 ELEMENTWISE = ("activation", "row")  # kinds after which an output is still that output
 
 
-def names_of(session: Session) -> Mapping[str, Sequence[str]]:
+def names_of(session: Session | TrainingState) -> Mapping[str, Sequence[str]]:
     """Return the names of input and output neurons, by name of the buffer."""
-    return names_in(session.network.program, session.data)
-
-
-def names_in(program: Program, data: DataSet) -> Mapping[str, Sequence[str]]:
-    """Return the names of input and output neurons of a program, by name of the buffer."""
+    program, data = session.network.program, session.data
     ends = (program.inputs, input_names(data)), (program.outputs, output_names(data))
     return {
         buffer.name: tuple(shortened(name, LONGEST_END) for name in names)
@@ -106,7 +102,7 @@ def is_output(program: Program, buffer: Buffer) -> bool:
     return False
 
 
-def came_from(session: Session) -> str:
+def came_from(session: Session | TrainingState) -> str:
     """Return what a network has grown out of, in a sentence; "" if it began untrained."""
     origin = session.origin
     return text("page.came", did=sentence(origin.did), step=origin.step) if origin else ""
@@ -157,7 +153,7 @@ PARTS_OF_STEP = {
 
 
 @lru_cache(maxsize=8)
-def cells_of(program: Program, moments: tuple[Moment, ...]) -> Sequence[Cell]:
+def cells_of(program: Program) -> Sequence[Cell]:
     """Return a cell for each moment of a step."""
     return tuple(
         Cell(
@@ -167,13 +163,13 @@ def cells_of(program: Program, moments: tuple[Moment, ...]) -> Sequence[Cell]:
             moment.name,
             done,
         )
-        for done, moment in enumerate(moments, 1)
+        for done, moment in enumerate(program.moments, 1)
     )
 
 
-def names_of_cells(program: Program, moments: tuple[Moment, ...]) -> list[str]:
+def names_of_cells(program: Program) -> list[str]:
     """Return the name of each moment, such as "layer 0: add up", as the strip writes it."""
-    return [label(cell) for cell in cells_of(program, moments)]
+    return [label(cell) for cell in cells_of(program)]
 
 
 def name_of_moment(program: Program, moment: Moment) -> str:
@@ -213,7 +209,7 @@ def make_facts(
     is_graph = isinstance(program, TraceProgram)
     operations = [] if is_graph else program.operations
     formulas = {each.formula for each in operations}
-    titles = names_of_cells(program, program.moments)
+    titles = names_of_cells(program)
     return Facts(
         program.inputs.name,
         program.outputs.name,
@@ -364,7 +360,7 @@ def activation_facts(name: str) -> ActivationFacts:
     row, key = ACTIVATIONS[name], f"rows.activations.{name}"
     slopes = (abs(row.derivative(x, row.value(x))) for x in SLOPES_AT)
     caption = row.caption or text("captions.activation", unit="{unit}", name=name)
-    own = own_formula(row)
+    own = None if row.caption or row.slope else formula_of(row.value, ("z",))
     return ActivationFacts(
         row.value,
         row.derivative,
@@ -378,11 +374,6 @@ def activation_facts(name: str) -> ActivationFacts:
         row.zero_caption and row_text(f"{key}.zero_caption", row.zero_caption),
         row.backward_caption and row_text(f"{key}.backward_caption", row.backward_caption),
     )
-
-
-def own_formula(row: ActivationFormula) -> WrittenFormula | None:
-    """Return the formula of an activation without captions of its own, of z; None without."""
-    return None if row.caption or row.slope else formula_of(row.value, ("z",))
 
 
 @lru_cache(maxsize=256)
@@ -468,10 +459,12 @@ class Numbers(UserDict[str, Any]):
     """Arrays by the name of the buffer, each read by `read` when it is asked for."""
 
     def __init__(self, names: Iterable[str], read: Callable[[str], Any]) -> None:
-        self.data, self.read = dict.fromkeys(names), cache(read)
+        self.data, self.read = dict.fromkeys(names), read
 
     def __getitem__(self, name: str) -> Any:
-        return self.read(name)
+        if self.data[name] is None:
+            self.data[name] = self.read(name)
+        return self.data[name]
 
 
 def bank_now(session: Session) -> State:
@@ -653,7 +646,7 @@ def first_row(network: Model) -> int:
 
 
 def caption_at(
-    place: tuple[int, int], session: Session, row: int | None, neuron: Neuron | None
+    session: Session, place: tuple[int, int], row: int | None, neuron: Neuron | None
 ) -> Caption:
     """Return the caption of the operation before a place of the clock, as `caption` does.
 
@@ -679,18 +672,95 @@ def caption_and_edit(session: Session, row: int | None) -> Caption:
     return with_line(found, text("captions.edited", old=old, new=new, step=edit.step))
 
 
-# ---- the newest numbers of a session that may be busy --------------------------------------------
+# ---- what a picture reads of a session, which may be busy ----------------------------------------
 
 LARGE = 300_000  # numbers of banks that are copied at rest only after the clock has moved
+NO_NUMBERS = SnapshotValues(np.zeros(0), np.zeros(0), {})
+
+
+@final
+class TrainingState(NamedTuple):
+    """What a picture reads of a session: all at once, before it is made.
+
+    numbers   those of the bank; empty if they were not asked for
+    here      where the session stood then: clock, branch, its end, and loss
+    program   of the network then; changing activations replaces it
+    network   the network; `data`, `loss_function` and `engine` are those of the session, too
+    frozen    mask of the frozen parameters
+    slots     names of the optimizer's slots
+    taken     steps that the bank has counted
+    batches   the batches, by step
+    focus     index in the batch of the sample that is shown
+    recorded  whether the training was recorded
+    computes  whether the network computes what the followed model does
+    playing   whether background play is under way
+    walked    leaps and clock after the last move by operations, or None
+    branches  all branches, in the order in which they were started
+    stops     has the steps at which it stopped by itself
+    measures  whether metrics are measured
+    origin    the session that this one was made from, or None
+    """
+
+    numbers: SnapshotValues
+    here: Position
+    program: Program
+    network: Any
+    data: DataSet
+    loss_function: Loss
+    engine: str
+    frozen: Any
+    slots: Sequence[str]
+    taken: int
+    batches: Batches
+    focus: int
+    recorded: bool
+    computes: bool
+    playing: bool
+    walked: tuple[int, Clock] | None
+    branches: Sequence[Branch]
+    stops: Stops
+    measures: bool
+    origin: Origin | None
+
+    @staticmethod
+    def of(session: Session | TrainingState, numbers: SnapshotValues = NO_NUMBERS) -> TrainingState:
+        """Return what a session is now, with these numbers; what was read before as it is."""
+        if isinstance(session, TrainingState):
+            return session
+        timeline, trainer = session.timeline, session.timeline.trainer
+        network, settings, bank = trainer.network, trainer.settings, trainer.bank
+        return TrainingState(
+            numbers,
+            timeline.here,
+            network.program,
+            network,
+            settings.data,
+            settings.loss,
+            network.engine,
+            np.asarray(bank.frozen),
+            settings.optimizer.row.slots,
+            bank.step_count,
+            trainer.batches,
+            session.focus,
+            trainer.recorded is not None,
+            trainer.computes,
+            session.playing,
+            timeline.walked,
+            [*timeline.branches],
+            timeline.stops,
+            timeline.visits.metrics is not None,
+            timeline.origin,
+        )
+
+    @property
+    def begun(self) -> FloatArray:
+        """The values with which the training began."""
+        return self.branches[0].frames[0].value
 
 
 @final
 class NewestNumbers:
-    """The newest numbers of a session that are there without waiting for it.
-
-    seen  the numbers of the bank; where the session stood then; and the program, which changing
-          activations replaces
-    """
+    """The newest state of a session that is there without waiting for it: `seen`."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -698,35 +768,32 @@ class NewestNumbers:
         self._snapshot.request()
         at_once = HostSnapshot(session.network.bank)  # immediately, even if the session is busy
         numbers = (self._snapshot if self._snapshot.ready else at_once).read()
-        program: Program = session.network.program
-        self.seen = numbers, session.timeline.here, program
+        self.seen = TrainingState.of(session, numbers)
 
     def read(self) -> bool:
         """Read the session again; return False while an earlier step is being looked up there."""
-        session, shot = self.session, self._snapshot
-        here, now, playing = session.timeline.here, session.network.program, session.playing
-        numbers, before, program = self.seen
-        is_small = len(numbers.value) <= LARGE
-        if playing:  # the numbers and the clock of one moment
-            if not shot.ready:
-                return True
-            try:
-                numbers, here = shot.read(), shot.moment
-                shot.request()
-                if is_small and shot.ready:  # it is idle between two operations
+        now, shot = TrainingState.of(self.session), self._snapshot
+        numbers, before, program, *_ = self.seen
+        here, is_small = now.here, len(numbers.value) <= LARGE
+        if now.playing:  # the numbers and the clock of one moment
+            here = before
+            with suppress(EngineError):  # of a GPU that has failed: the player says so
+                if shot.ready:
                     numbers, here = shot.read(), shot.moment
-            except EngineError:  # of a GPU that has failed: the player says so
-                return True
+                    shot.request()
+                    if is_small and shot.ready:  # it is idle between two operations
+                        numbers, here = shot.read(), shot.moment
         if program.moments != here.moments:
-            if now.moments != here.moments:
+            if now.program.moments != here.moments:
+                self.seen = self.seen._replace(playing=now.playing)
                 return False
-            program = now
-        if not playing and (is_small or key_of(here) != key_of(before)):
+            program = now.program
+        if not now.playing and (is_small or key_of(here) != key_of(before)):
             if shot.ready:  # else the copy already requested is used
                 shot.request()
             if shot.ready:  # also finds writes from outside
                 numbers = shot.read()
-        self.seen = numbers, here, program
+        self.seen = now._replace(numbers=numbers, here=here, program=program)
         return True
 
 
@@ -735,24 +802,26 @@ class NetworkCopy:
     """A copy of a session's network, free at any time; an expression answers by itself."""
 
     def __init__(self, session: Session) -> None:
-        self.session = session
+        self.network = session.network
+        first = session.timeline.branches[0].frames[0]
+        is_known = len(first.value) == len(self.network.bank) and not session.timeline.steps_before
+        self._first = first if is_known else None
         self._made: Any = None, None
         self._begun: Any = None, None
 
     def begun(self) -> Any:
         """Return another copy with the numbers of step 0; None if steps were before that."""
-        network, first = self.session.network, self.session.timeline.branches[0].frames[0]
-        if self.session.timeline.steps_before or len(first.value) != len(network.bank):
+        if self._first is None:
             return None
-        if self._begun[0] != (first, network.activations):
-            self._begun = (first, network.activations), free_copy(network)
+        if self._begun[0] != self.network.activations:
+            self._begun = self.network.activations, free_copy(self.network)
             bank = self._begun[1].bank
-            bank.value[:], bank.state[:] = first.value, first.numbers["state"]
+            bank.value[:], bank.state[:] = self._first.value, self._first.numbers["state"]
         return self._begun[1]
 
     def with_numbers(self, numbers: SnapshotValues) -> Any:
         """Return the copy with these numbers."""
-        network = self.session.network
+        network = self.network
         if not network.layers:
             return network
         key = network.activations, network.engine
@@ -778,7 +847,7 @@ def key_of(here: Position) -> tuple[int, ...]:
 
 
 def in_focus(
-    session: Session, batch: Pair, rests: int | None = None
+    session: Session | TrainingState, batch: Pair, rests: int | None = None
 ) -> tuple[int, FloatArray, FloatArray, int]:
     """Return the place of the focus sample in a batch, its inputs and targets, and the size.
 

@@ -45,7 +45,7 @@ class FakeStage:
         self.keys: list[tuple[str, str]] = []
         self.patience = 0.0
         self.status = self.part_of_tour = ""
-        self.scales = self.eyes = self.motion = self.reading = self  # which has all of them
+        self.common = self.scales = self.eyes = self.motion = self.reading = self  # has all of them
         self.silent = False
         self.work: Any = None
         self.end_work: Callable[[], object] = lambda: None

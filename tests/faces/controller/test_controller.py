@@ -792,7 +792,7 @@ def test_each_key_is_that_of_its_row(controller: Any, monkeypatch: pytest.Monkey
 @pytest.mark.usefixtures("patient")
 def test_keys_do_what_the_help_says(controller: Any) -> None:
     stage = controller.stage
-    assert stage.keys == help_rows(controller.face.state)
+    assert stage.common.keys == help_rows(controller.face.state)
     for key in ("right", "right", "left", "."):
         assert controller.face.press(key)
     assert controller.session.clock.place == (1, 1)
@@ -802,7 +802,7 @@ def test_keys_do_what_the_help_says(controller: Any) -> None:
         controller.face.press(key)
     assert (controller.face.state.rate, controller.face.state.focus) == (1.0, 7)
     assert (stage.look.color, stage.look.theme) == ("gradient", "light")
-    assert stage.help
+    assert stage.common.help
     for key in ("escape", "f", "1", "3"):
         controller.face.press(key)
     looks = [("restore",), ("frame_pinned",), ("look", "perspective"), ("look", "flat")]

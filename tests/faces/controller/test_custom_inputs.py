@@ -15,6 +15,7 @@ from scalarviz.scene.exhibits.plots import Plane
 from scalarviz.stage.handles import caption_of_custom
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
+from scalarviz.training.session.reading import facts_of
 from tests.faces.controller.conftest import Open
 from tests.sessions import advanced, image, inverting, plane, training_of
 from tests.studio import Studio
@@ -195,7 +196,8 @@ def test_the_caption_says_the_answer(
 
 
 def test_a_single_answer_without_a_name_is_a_number_alone() -> None:
-    title = caption_of_custom(plane(), np.array([0.5, -0.5]), np.array([-0.34])).title
+    s, given = plane(), np.array([0.5, -0.5])
+    title = caption_of_custom(s, facts_of(s), given, np.array([-0.34])).title
     assert title == "You put in x 0.5, y -0.5. It answers -0.34."
 
 

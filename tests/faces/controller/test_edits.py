@@ -31,7 +31,7 @@ from scalarviz.faces.scene_file import find, load
 from scalarviz.faces.scene_file import scenes as all_scenes
 from scalarviz.scene.exhibits.images import Swatches
 from scalarviz.stage.live_values import LiveValues
-from scalarviz.stage.sample_pass import SampleContext, forward
+from scalarviz.stage.sample_pass import forward
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import Caption
@@ -57,7 +57,7 @@ def check_one_network(reading: LiveValues, value: float) -> None:
     reading.refresh()
     assert reading.place[:2] == (20, 4) and reading.numbers.value[ROW] == pytest.approx(value)
     inputs, _ = session.trainer.batches.at(20)
-    wanted = forward(reading.program, reading.numbers.value, inputs[0], SampleContext()).values
+    wanted = forward(reading.program, reading.numbers.value, inputs[0]).values
     seen = reading.buffers(4).values
     assert {"affine 0", "affine 1"} <= set(seen)
     for name, numbers in seen.items():

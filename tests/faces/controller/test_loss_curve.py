@@ -141,7 +141,7 @@ def test_the_mouse_on_the_line_of_a_branch_shows_its_name_and_its_loss(
 ) -> None:
     losses = stage.session.branches[0].losses
     for large in (False, True):
-        stage.curve_view.large = large
+        stage.common.curve_view.large = large
         x, y = on_line(chart_of(stage, studio), 52)
         stage.hover_at(x, y)
         pixels = studio.stage(stage, 0.0, SIZE)
@@ -164,7 +164,7 @@ def test_on_the_line_of_a_long_branch_the_loss_is_that_of_the_step(
     session.seek(60)
     session.advance(2_000)
     session.switch(1)
-    stage.curve_view.large = True
+    stage.common.curve_view.large = True
     losses = session.branches[0].losses
     stage.hover_at(*on_line(chart_of(stage, studio), 1_333))
     curve = stage.frame_data().curve
@@ -244,19 +244,19 @@ def test_a_double_click_shows_all_steps_and_goes_nowhere(
     place = on_curve(chart_of(stage, studio), 25)
     click(pointer, *place)
     click(pointer, *place)  # a second later
-    assert stage.curve_view.is_zoomed and stage.session.step_index == 25
+    assert stage.common.curve_view.is_zoomed and stage.session.step_index == 25
     pointer.controller.time.seek(33)
     clock.now += 10.0
     click(pointer, *place)
     clock.now -= 0.8
     click(pointer, *place)
-    assert not stage.curve_view.is_zoomed and stage.session.step_index == 33
+    assert not stage.common.curve_view.is_zoomed and stage.session.step_index == 33
 
 
 def test_escape_shows_all_steps_then_closes_the_large_chart(
     pointer: Pointer, stage: Stage, studio: Studio
 ) -> None:
-    controller, view = pointer.controller, stage.curve_view
+    controller, view = pointer.controller, stage.common.curve_view
     assert controller.face.press("g") and view.large
     for _ in range(3):
         pointer.wheel(1.0, *on_curve(chart_of(stage, studio), 30))
@@ -292,7 +292,7 @@ def test_losses_are_smoothed_if_wanted(stage: Stage) -> None:
     logs = np.log(curve.losses)
     assert curve.smoothed[0] == pytest.approx(np.exp(np.mean(logs[: around + 1])))
     assert curve.smoothed[50] == pytest.approx(np.exp(np.mean(logs[50 - around : 51 + around])))
-    stage.curve_view.smooth = False
+    stage.common.curve_view.smooth = False
     assert not len(stage.frame_data().curve.smoothed)
 
 
@@ -306,7 +306,7 @@ def on_strip(chart: Chart, step: float, tile: int) -> tuple[float, float]:
 @pytest.fixture
 def strip(stage: Stage, studio: Studio) -> Chart:
     """The large chart, when all moments of the strip are known."""
-    stage.curve_view.large = True
+    stage.common.curve_view.large = True
     chart_of(stage, studio)
     stage.reading.curves.past.filled.wait()
     return chart_of(stage, studio)
@@ -346,11 +346,11 @@ def test_a_click_on_the_strip_goes_to_a_step_and_a_drag_compares_two(
 ) -> None:
     session = stage.session
     click(pointer, *on_strip(strip, 12, 4))
-    assert session.step_index == 12 and stage.curve_view.compared is None
+    assert session.step_index == 12 and stage.common.curve_view.compared is None
     pointer.press(LEFT, *on_strip(strip, 30, 4))
     pointer.move(*on_strip(strip, 10, 6))
     pointer.release(LEFT, *on_strip(strip, 10, 6))
-    assert stage.curve_view.compared == (10, 30)
+    assert stage.common.curve_view.compared == (10, 30)
     assert session.step_index == 12
     studio.stage(stage, 0.0, SIZE)
     values = {}
@@ -366,7 +366,7 @@ def test_a_click_on_the_strip_goes_to_a_step_and_a_drag_compares_two(
     studio.stage(stage, 0.0, SIZE)
     assert any(each.startswith("steps 10 to 30, most:") for each in stage.picture().words)
     stage.restore()  # Esc
-    assert stage.curve_view.compared is None and stage.curve_view.large
+    assert stage.common.curve_view.compared is None and stage.common.curve_view.large
 
 
 def test_tabs_choose_what_the_strip_shows_and_how_it_is_sorted(
@@ -390,7 +390,7 @@ def test_tabs_choose_what_the_strip_shows_and_how_it_is_sorted(
 def terrain(stage: Stage, studio: Studio, session: sv.Session) -> Chart:
     """The large chart with a whole landscape."""
     session.engine = "cpu"  # which computes it soon
-    stage.curve_view.large, stage.curve_view.order = True, "landscape"
+    stage.common.curve_view.large, stage.common.curve_view.order = True, "landscape"
     chart_of(stage, studio)
     stage.reading.curves.past.terrain.planes.wait()
     chart_of(stage, studio)
@@ -460,7 +460,7 @@ def test_the_ball_is_dragged_and_one_undo_takes_it_back(
 def test_a_landscape_along_two_weights_needs_them_pinned(
     pointer: Pointer, stage: Stage, studio: Studio, terrain: Chart, session: sv.Session
 ) -> None:
-    stage.curve_view.choose("two")
+    stage.common.curve_view.choose("two")
     studio.stage(stage, 0.0, SIZE)
     assert text("past.pin_two") in stage.picture().words
     stage.pin(3)
@@ -506,7 +506,7 @@ def test_a_landscape_of_the_start_follows_the_path_as_it_grows(
 ) -> None:
     session.reset()
     session.engine = "cpu"
-    stage.curve_view.large, stage.curve_view.order = True, "landscape"
+    stage.common.curve_view.large, stage.common.curve_view.order = True, "landscape"
     reader = stage.reading.curves.past.terrain
 
     def shown() -> Any:
@@ -532,10 +532,10 @@ def test_nothing_is_computed_when_nobody_looks(
     reader.terrain.planes.start(points=201)
     while reader.terrain.planes.done == 0.0:
         time.sleep(0.01)
-    stage.curve_view.large = False
+    stage.common.curve_view.large = False
     chart_of(stage, studio)
     assert not reader.terrain.planes.busy and not reader.filled.busy
-    stage.curve_view.large = True
+    stage.common.curve_view.large = True
     chart_of(stage, studio)
     assert reader.terrain.planes.busy  # again
     reader.terrain.planes.stop()

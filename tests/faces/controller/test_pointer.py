@@ -55,12 +55,12 @@ def test_the_scale_grows_when_a_dragged_cube_is_let_go(
     x, y = next(
         place for row in range(20) if stage.target_at(*(place := cube(stage, row))).row == row
     )
-    scale, found = stage.scales.stops.of(("value", -1)), []
+    scale, found = stage.common.scales.stops.of(("value", -1)), []
     pointer.press(LEFT, x, y)
     for act in (pointer.move, lambda *at: pointer.release(LEFT, *at)):
         act(x, y - 300.0)
         studio.stage(stage, 0.0, SIZE)
-        found.append(stage.scales.stops.of(("value", -1)))
+        found.append(stage.common.scales.stops.of(("value", -1)))
     assert found[0] == scale < found[1]
 
 
@@ -152,6 +152,6 @@ def test_a_click_with_shift_pins_a_weight_beside_the_pinned_one(
     assert f": {said(value, 3)}, " in line and said(value - begun) in line
     click(second, True)
     assert stage.beside == (third,)
-    assert stage.curve_view.pinned == (third, second)  # the two that were pinned last
+    assert stage.common.curve_view.pinned == (third, second)  # the two that were pinned last
     click(last, False)
     assert stage.pinned == last and stage.beside == ()

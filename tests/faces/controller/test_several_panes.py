@@ -203,9 +203,9 @@ def test_channels_cameras_and_themes_are_those_of_the_picture(
     assert {stage.camera for stage in face.stage.panes} == {"orthographic"}
     assert face.face.state.look.color == "gradient"
     face.press("?")
-    assert face.stage.help
+    assert face.stage.common.help
     face.press("escape")
-    assert not face.stage.help
+    assert not face.stage.common.help
 
 
 def test_a_click_chooses_a_session_and_pins_in_it_and_in_equal_ones(
@@ -271,7 +271,7 @@ def test_the_curves_seek_and_grow(open_face: Callable[..., Faced], studio: Studi
     large = face.stage.chart
     assert large is not None and large.plot.width > 1.3 * chart.plot.width
     face.press("escape")
-    assert not face.stage.curve_view.large
+    assert not face.stage.common.curve_view.large
 
 
 def test_an_error_is_told_under_the_name_of_its_session(open_face: Callable[..., Faced]) -> None:
@@ -333,9 +333,9 @@ def test_the_keys_of_several_are_in_their_help_alone(
     open_face: Callable[..., Faced], controller: Any
 ) -> None:
     face = open_face()
-    labels = [label for label, _ in face.stage.keys]
+    labels = [label for label, _ in face.stage.common.keys]
     assert "j" in labels and "x" in labels
-    single = [label for label, _ in controller.stage.keys]
+    single = [label for label, _ in controller.stage.common.keys]
     assert "j" not in single and "x" not in single
     assert not controller.face.press("j")
 

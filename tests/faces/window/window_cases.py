@@ -379,7 +379,7 @@ def case_keys_work_wherever_the_focus_is() -> None:
     bench.press(Key.Key_Escape, on=bench.made["seek"])
     assert bench.window.focusWidget() is bench.picture
     bench.press("?")
-    assert bench.stage.help
+    assert bench.stage.common.help
     bench.press("d")
     assert bench.stage.look.theme == "light"
     bench.press("<")
@@ -392,13 +392,13 @@ def case_the_list_of_keys_is_not_behind_the_panel_and_is_closed_first() -> None:
     bench = Bench()
     bench.open_panel()
     bench.press("?")
-    assert bench.stage.help and not bench.bar.panel.isVisible()
-    assert not bench.bar.more.isChecked() and bench.stage.panel == 0.0
+    assert bench.stage.common.help and not bench.bar.panel.isVisible()
+    assert not bench.bar.more.isChecked() and bench.stage.common.panel == 0.0
     bench.open_panel()
-    bench.stage.help = True
+    bench.stage.common.help = True
     bench.stage.restore = lambda: setattr(bench.stage, "help", False)
     bench.press(Key.Key_Escape)
-    assert not bench.stage.help and bench.bar.panel.isVisible()
+    assert not bench.stage.common.help and bench.bar.panel.isVisible()
     bench.press(Key.Key_Escape)
     assert not bench.bar.panel.isVisible()
 
@@ -483,13 +483,13 @@ def case_the_panel_takes_its_room_from_the_stage_alone() -> None:
         bench.window.resize(*size)
         bench.settle()
         parts = Division.of(picture.width(), picture.height(), exhibit=250.0, panel=panel.width())
-        assert picture.width() == size[0] and bench.stage.panel == panel.width()
+        assert picture.width() == size[0] and bench.stage.common.panel == panel.width()
         assert panel.geometry().right() == picture.geometry().right()
         assert panel.y() == parts.scene.y and panel.height() > 0.4 * parts.scene.height
         assert panel.geometry().bottom() < parts.exhibit.y, "OUT and goal are below it"
     bench.picture.setFocus()
     bench.press(Key.Key_Escape)
-    assert not panel.isVisible() and bench.stage.panel == 0.0
+    assert not panel.isVisible() and bench.stage.common.panel == 0.0
 
 
 def case_twelve_controls_in_three_groups_stand_behind_the_button_at_first() -> None:
@@ -672,10 +672,12 @@ def case_scenes_and_files_have_menus_at_the_end_of_the_title() -> None:
         head = Division.of(bench.picture.width(), bench.picture.height()).head
         assert title.isVisible() == is_there
         if is_there:
-            assert title.geometry().bottom() < head.bottom and bench.stage.menus > title.width()
+            assert (
+                title.geometry().bottom() < head.bottom and bench.stage.common.menus > title.width()
+            )
         else:
             bench.open_panel()
-            assert title.isVisible() and bench.stage.menus == 0.0
+            assert title.isVisible() and bench.stage.common.menus == 0.0
 
 
 def case_the_training_is_changed_in_the_panel() -> None:
@@ -765,7 +767,7 @@ def case_after_enter_arrows_walk_over_cubes_and_neurons() -> None:
 def case_a_presentation_has_controls_while_the_mouse_is_near_them() -> None:
     show = colours()
     stage = FakeStage(show)
-    stage.present = True
+    stage.common.present = True
     bench = Bench(show, stage=stage)
     assert bench.picture.height() == bench.window.height() and not bench.bar.isVisible()
     low = bench.picture.height() - 20
@@ -832,7 +834,7 @@ def case_a_drag_with_shift_moves_the_loss_curve() -> None:
     QTest.mousePress(bench.picture, left, shift, start)
     QTest.mouseMove(bench.picture, end)
     QTest.mouseRelease(bench.picture, left, shift, end)
-    view = bench.stage.curve_view
+    view = bench.stage.common.curve_view
     assert (view.first, view.last) == (45.0, 65.0) and bench.session.step_index == 0
 
 
@@ -880,12 +882,12 @@ def case_what_is_found_in_the_background_is_drawn_though_nothing_else_changes() 
     stage = Stage(show)
     stage.patience = 0.05
     bench = Bench(show, recipe, stage)
-    stage.curve_view.order = "landscape"
+    stage.common.curve_view.order = "landscape"
     bench.press("g")
     terrain = stage.reading.curves.past.terrain
     bench.until(lambda: terrain.shown.done == 1.0 and len(terrain.shown.path) == 61)
-    stage.curve_view.order = "layer"
-    stage.curve_view.compared = 10, 30
+    stage.common.curve_view.order = "layer"
+    stage.common.curve_view.compared = 10, 30
     bench.until(lambda: any("10 to 30" in each for each in stage.picture().words))
     bench.press(Key.Key_Escape)
     bench.until(lambda: not any("10 to 30" in each for each in stage.picture().words))
