@@ -65,6 +65,7 @@ SOURCES = {
     "story/pace.js": "scene/pace.py",
     "story/annotations.js": "scene/annotations.py",
     "story/telling.js": "scene/telling.py",
+    "story/metric_functions.js": "core/formulas/metric_functions.py",
 }
 # What modules for pages have that are written by hand, by the module of Python.
 TEXTS = {
@@ -73,6 +74,16 @@ TEXTS = {
     "row_text": Signature(("key", "words"), 2, result="str"),
 }
 BY_HAND = {
+    "scalarviz.core.formulas.metric_arrays": (
+        "metric_arrays.js",
+        {
+            "areas": Meaning("function", signature=Signature(result="list[float]")),
+            "centered": Meaning("function", signature=Signature(result="FloatArray")),
+            "largest_of": Meaning("function", signature=Signature(result="FloatArray")),
+            "mean": Meaning("function", signature=Signature(result="float")),
+            "totals": Meaning("function", signature=Signature(result="list[float]")),
+        },
+    ),
     "scalarviz.base.texts": (
         "texts.js",
         {name: Meaning("function", signature=each) for name, each in TEXTS.items()},

@@ -385,6 +385,29 @@ function sum_of_parts(parts) {
   return i > 0 && low * parts[i - 1] > 0 && doubled - high === 2 * low ? doubled : high;
 }
 
+// ---- arrays of numpy: rows of numbers, or numbers -----------------------------------------------
+
+const depth_of = (x) => (typeof x === "object" ? 1 + depth_of(x[0]) : 0);
+
+/** Return what a function gives for each number of arrays, of which one may have fewer axes. */
+export function elementwise(compute, a, b = 0) {
+  const [deep, other] = [depth_of(a), depth_of(b)];
+  const found = [];
+  for (let i = 0; i < (deep < other ? b : a).length; i++) {
+    const x = deep < other ? a : a[i];
+    const y = other < deep ? b : b[i];
+    found.push(deep > 1 || other > 1 ? elementwise(compute, x, y) : compute(x, y));
+  }
+  return found;
+}
+
+export const transposed = (rows) => Array.from(rows[0], (_, k) => rows.map((row) => row[k]));
+export const along = (rows, axis, reduce) =>
+  (axis ? rows : transposed(rows)).map((row) => reduce(row));
+export const total = (numbers) => numbers.reduce((a, b) => a + Number(b), 0);
+export const argmax = (numbers) =>
+  numbers.reduce((best, x, i) => (x > numbers[best] ? i : best), 0);
+
 const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 const SPECIAL = { inf: Infinity, infinity: Infinity, nan: NaN };
 
