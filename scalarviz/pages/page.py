@@ -387,6 +387,7 @@ def properties(theme: Theme) -> str:
         "lit": theme.light,
         "push": theme.push,
         "metric": theme.metric,
+        "ghost": theme.ghost,
         "loss": theme.loss,
         "chosen": theme.lit,
         "good": CLASSES_ON_DARK[0] if theme.is_dark else GOOD_ON_LIGHT,

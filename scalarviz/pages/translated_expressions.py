@@ -126,6 +126,7 @@ METHODS = {
     ("lstrip", 1): ("py.lstrip({}, {})", "str"),
     ("max", 0): ("py.max({}.flat())", "float"),
     ("max", 1): ("py.along({}, {}, (x) => x[py.argmax(x)])", ARRAYS),
+    ("min", 0): ("py.min({}.flat())", "float"),
     ("partition", 1): ("py.partition({}, {})", "tuple[str, ...]"),
     ("pop", 0): ("py.pop({})", "T"),
     ("pop", 1): ("py.pop({}, {})", ""),
