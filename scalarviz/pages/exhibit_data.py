@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.package_files import text_beside
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula_trees import function_tree
 from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, is_one_hot
+from scalarviz.core.formulas.metric_functions import METRIC_ROWS
 from scalarviz.data import DataSet, Digits, Rgb, Texture
 from scalarviz.data.batches import Pair
 from scalarviz.data.plane import FEATURES, PlaneSet
@@ -42,7 +40,6 @@ from scalarviz.training.session.measurements import Metrics
 from scalarviz.training.session.reading import class_names, output_names, side_names
 from scalarviz.training.session.session import Session
 
-WEB = str(Path(__file__).with_name("web") / "main.js")  # beside the modules of the page
 SIDE = 24  # cells along a map
 DOTS, HELD = 256, 80  # most samples on a map, and held-out ones
 MOST_NUMBERS = 40_000  # of samples that are asked for numbers or classes
@@ -251,9 +248,7 @@ def metric_data(session: Session, loss: Mapping[str, Any]) -> MetricData | None:
     if metrics is None:
         return None
     past, held_out = session.metrics, session.data.held_out
-    table = text_beside(WEB, "metrics.js").partition("const METRICS = ")[2]
-    there = re.findall(r"^  (\w+)[,:]", table, re.MULTILINE)
-    left_out = tuple(name for name, row in metrics.rows.items() if row.is_own or name not in there)
+    left_out = tuple(name for name, row in metrics.rows.items() if row not in METRIC_ROWS)
     prefix = "" if held_out is None else HELD_OUT
     names = [prefix + name for name in metrics.rows if name not in left_out]
     if held_out is not None and is_known(loss):

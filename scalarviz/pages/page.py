@@ -14,6 +14,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from html import escape
+from pathlib import Path
 from string import Template
 from typing import Any
 
@@ -29,7 +30,7 @@ from scalarviz.files.atomic import as_path, check_place, replace_file
 from scalarviz.pages.bundle import POLICY, bundle, html, packed_bytes, texts_of
 from scalarviz.pages.caption_data import caption_data, optimizer_data
 from scalarviz.pages.engine_data import engine_data, training_of, why_not
-from scalarviz.pages.exhibit_data import WEB, exhibit_data, measured_data, metric_data, probe_of
+from scalarviz.pages.exhibit_data import exhibit_data, measured_data, metric_data, probe_of
 from scalarviz.pages.recording import Recording, compressed, engine_of, recording_of, spare_of
 from scalarviz.pages.scene_data import scene_data
 from scalarviz.pages.session_state import earlier_data
@@ -56,6 +57,7 @@ from scalarviz.training.session.reading import came_from
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.threads import FILM, PICTURE
 
+WEB = str(Path(__file__).with_name("web") / "main.js")  # beside the modules of the page
 LARGEST = 10_000_000  # bytes of a page
 STEPS = 500  # of a recording
 WATCHED = 30.0  # steps a second at which people can follow a small network
@@ -385,6 +387,7 @@ def properties(theme: Theme) -> str:
         "lit": theme.light,
         "push": theme.push,
         "metric": theme.metric,
+        "ghost": theme.ghost,
         "loss": theme.loss,
         "chosen": theme.lit,
         "good": CLASSES_ON_DARK[0] if theme.is_dark else GOOD_ON_LIGHT,

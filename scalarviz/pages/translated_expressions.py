@@ -26,6 +26,7 @@ ERRORS = set(
     "ZeroDivisionError".split()
 )
 NUMBERS = {"int", "float", "bool"}
+ARRAYS = "FloatArray"  # of numpy, with what METHODS has and operators, which are of each number
 # Types of containers, with that of what a loop goes over, and of the values of a dictionary.
 ITEM = re.compile(
     r"(?:list|set|frozenset|Sequence|Collection|Iterable|Iterator|dict|Mapping)\[(\w+)[\],]"
@@ -105,7 +106,10 @@ NAMED = {"math.nan": "NaN", "math.inf": "Infinity", "math.pi": "Math.PI"}
 # have, and the type of what they return; V is that of the values of a dictionary.
 METHODS = {
     ("add", 1): ("{}.add({})", ""),
+    ("all", 0): ("{}.flat().every(py.truth)", "bool"),
+    ("any", 0): ("{}.flat().some(py.truth)", "bool"),
     ("append", 1): ("{}.push({})", ""),
+    ("argmax", 1): ("py.along({}, {}, py.argmax)", ARRAYS),
     ("clear", 0): ("py.clear({})", ""),
     ("endswith", 1): ("{}.endsWith({})", "bool"),
     ("extend", 1): ("py.add_to({}, {})", ""),
@@ -120,6 +124,9 @@ METHODS = {
     ("keys", 0): ("py.keys({})", "list[T]"),
     ("lower", 0): ("{}.toLowerCase()", "str"),
     ("lstrip", 1): ("py.lstrip({}, {})", "str"),
+    ("max", 0): ("py.max({}.flat())", "float"),
+    ("max", 1): ("py.along({}, {}, (x) => x[py.argmax(x)])", ARRAYS),
+    ("min", 0): ("py.min({}.flat())", "float"),
     ("partition", 1): ("py.partition({}, {})", "tuple[str, ...]"),
     ("pop", 0): ("py.pop({})", "T"),
     ("pop", 1): ("py.pop({}, {})", ""),
@@ -132,6 +139,8 @@ METHODS = {
     ("split", 1): ("{}.split({})", "list[str]"),
     ("start", 0): ("{}.index", "int"),
     ("startswith", 1): ("{}.startsWith({})", "bool"),
+    ("sum", 1): ("py.along({}, {}, py.total)", ARRAYS),
+    ("transpose", 0): ("py.transposed({})", ARRAYS),
     ("strip", 0): ("py.strip({})", "str"),
     ("strip", 1): ("py.strip({}, {})", "str"),
     ("sub", 2): ("py.sub({}, {}, {})", "str"),
@@ -428,6 +437,8 @@ class Expressions:
         check(type(op) in OPERATORS, node, f"the operator {type(op).__name__} is not known")
         sign, level, name = OPERATORS[type(op)]
         kinds = [bare(self.type_of(each)) for each in (left, right)]
+        if ARRAYS in kinds:
+            return self.of_each(lambda a, b: ast.BinOp(a, op, b), left, right)
         check(
             "str" not in kinds or name in ("add", "mul"), node, "texts have no such operator here"
         )
@@ -436,6 +447,14 @@ class Expressions:
         if sign and is_plain and is_safe:
             return code(f"{self.write(left, level)} {sign} {self.write(right, level + 1)}", level)
         return f"py.{name}{in_place * (name == 'add')}({self.list_of([left, right])})"
+
+    def of_each(self, make: Callable[..., ast.expr], *arrays: ast.expr) -> str:
+        """Return what is computed of each number of some arrays."""
+        names = ["a", "b"][: len(arrays)]
+        self.scopes.append({name: Meaning(type="float") for name in names})
+        made = self.write(make(*(ast.Name(name, ast.Load()) for name in names)))
+        self.scopes.pop()
+        return f"py.elementwise(({', '.join(names)}) => {made}, {self.list_of(arrays)})"
 
     def negative(self, node: ast.expr) -> str:
         if self.type_of(node) == "int":
@@ -475,6 +494,8 @@ class Expressions:
     def comparison(self, op: ast.cmpop, left: ast.expr, right: ast.expr) -> str:
         kinds = {bare(self.type_of(each)) for each in (left, right)}
         is_not = isinstance(op, (ast.NotIn, ast.NotEq, ast.IsNot))
+        if ARRAYS in kinds:
+            return self.of_each(lambda a, b: ast.Compare(a, [op], [b]), left, right)
         is_plain = kinds & {"str", "NoneType"} or kinds <= {"int", "float"} or kinds == {"bool"}
         if type(op) in COMPARED:
             sign, called = COMPARED[type(op)]
@@ -636,6 +657,8 @@ class Expressions:
                     return f"Math.{name}({self.list_of(node.args)})"
                 together = ast.Call(node.func, [ast.Tuple(node.args)], node.keywords)
                 return self.library_call(together, name)
+            case "abs", [value] if self.type_of(value) == ARRAYS:
+                return self.of_each(lambda a: ast.Call(node.func, [a], []), value)
             case "str", [value]:
                 self.check_text(value)
             case "len", [value] if bare(self.type_of(value)).startswith(("str", "list", "tuple")):
@@ -743,7 +766,9 @@ class Expressions:
                 return type(node.value).__name__
             case ast.JoinedStr():
                 return "str"
-            case ast.Compare() | ast.UnaryOp(op=ast.Not()):
+            case ast.Compare(left=left, comparators=others):
+                return ARRAYS if ARRAYS in map(self.type_of, (left, *others)) else "bool"
+            case ast.UnaryOp(op=ast.Not()):
                 return "bool"
             case ast.UnaryOp(op=ast.USub()):
                 return self.type_of(node.operand).replace("bool", "int")
@@ -778,6 +803,8 @@ class Expressions:
         kinds = {bare(self.type_of(each)) for each in (node.left, node.right)}
         if "str" in kinds:
             return "str"
+        if ARRAYS in kinds:
+            return ARRAYS
         if not kinds <= NUMBERS:
             return kinds.pop() if len(kinds) == 1 else ""
         is_whole = "float" not in kinds and not isinstance(node.op, (ast.Div, ast.Pow))

@@ -65,6 +65,8 @@ SOURCES = {
     "story/pace.js": "scene/pace.py",
     "story/annotations.js": "scene/annotations.py",
     "story/telling.js": "scene/telling.py",
+    "story/loss_chart.js": "scene/loss_chart.py",
+    "story/metric_functions.js": "core/formulas/metric_functions.py",
 }
 # What modules for pages have that are written by hand, by the module of Python.
 TEXTS = {
@@ -72,10 +74,35 @@ TEXTS = {
     "plural": Signature(("key", "count"), 2, fields=True, result="str"),
     "row_text": Signature(("key", "words"), 2, result="str"),
 }
+SHARED = Signature(("scales", "steps", "values"), 3, fields=True)
 BY_HAND = {
+    "scalarviz.core.formulas.metric_arrays": (
+        "metric_arrays.js",
+        {
+            "areas": Meaning("function", signature=Signature(result="list[float]")),
+            "centered": Meaning("function", signature=Signature(result="FloatArray")),
+            "largest_of": Meaning("function", signature=Signature(result="FloatArray")),
+            "mean": Meaning("function", signature=Signature(result="float")),
+            "totals": Meaning("function", signature=Signature(result="list[float]")),
+        },
+    ),
     "scalarviz.base.texts": (
         "texts.js",
         {name: Meaning("function", signature=each) for name, each in TEXTS.items()},
+    ),
+    "scalarviz.scene.curve_points": (
+        "curve_points.js",
+        {
+            "count_up_to": Meaning("function", signature=Signature(result="int")),
+            "curve_pixels": Meaning("function", signature=SHARED),
+            "distance": Meaning("function", signature=Signature(result="float")),
+            "draw_thin": Meaning("function"),
+            "mean_height": Meaning("function", signature=Signature(result="float")),
+            "mean_of": Meaning("function"),
+            "pixels": Meaning("function", signature=SHARED),
+            "shown_between": Meaning("function", signature=Signature(result="FloatArray")),
+            "value_at": Meaning("function", signature=Signature(result="float")),
+        },
     ),
     "scalarviz.scene.layout.plates": ("layout.js", {"reach_of": Meaning("function")}),
     "scalarviz.scene.neurons": (
@@ -92,16 +119,20 @@ DATACLASSES = ("dataclass", "dataclass(frozen=True)", "dataclass(frozen=True, sl
 # Methods of web/paper.js, which have what Python gives by name as an object.
 CANVAS = {
     "box": Signature(("x", "y", "width", "height", "fill"), 5, fields=True),
+    "clip": Signature(("x", "y", "width", "height"), 4),
+    "discs": Signature(("xy", "radius", "fill"), 3, fields=True),
     "fit": Signature(("words", "width"), 2, fields=True, result="str"),
     "line": Signature(("points", "color"), 2, fields=True),
     "measure": Signature(("words",), 1, fields=True, result="float"),
-    "text": Signature(("x", "y", "words"), 3, fields=True),
+    "segments": Signature(("start", "end", "color"), 3, fields=True),
+    "text": Signature(("x", "y", "words"), 3, fields=True, result="float"),
     "widest": Signature(("texts",), 1, fields=True, result="float"),
 }
 FACTORIES = {
     "field(default_factory=list)": "[]",
     "field(default_factory=dict)": "new py.Dict()",
     "field(default_factory=set)": "py.set()",
+    "field(default_factory=nothing)": "[]",  # an array
 }
 INNER = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -347,6 +378,11 @@ class Translation:
                 return [f"{type(node).__name__.lower()};"]
             case ast.Try(orelse=[]):
                 return self.attempt(node)
+            case ast.With(
+                items=[ast.withitem(context_expr=ast.Call() as call, optional_vars=None)]
+            ):
+                lines = [f"py.within.push({self.x.write(call)});", *self.braced("try", node.body)]
+                return [*lines[:-1], "} finally {", "  py.within.pop()();", "}"]
             case ast.Raise(exc=ast.Call() as error):
                 return [f"throw {self.x.write(error)};"]
             case ast.Assert():

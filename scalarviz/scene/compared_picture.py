@@ -14,9 +14,10 @@ from scalarviz.scene import overlay
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.canvas.renderer import Renderer
-from scalarviz.scene.charts import AXIS, draw_loss
+from scalarviz.scene.charts import draw_loss
 from scalarviz.scene.frame_data import Compared
 from scalarviz.scene.layout.division import Box, Panes
+from scalarviz.scene.loss_chart import AXIS
 from scalarviz.scene.overlay import OnTop
 
 RIM = 2.0  # pixels of the frame of the chosen pane

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -13,14 +12,17 @@ import numpy.typing as npt
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.past_numbers import LossPlane, OverTime
 from scalarviz.core.program import NONE, Moment
+from scalarviz.scene.curve_points import nothing
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.look import Look
+from scalarviz.scene.loss_chart import BranchLine as BranchLine
+from scalarviz.scene.loss_chart import Curve as Curve
+from scalarviz.scene.loss_chart import Measured as Measured
 from scalarviz.story.caption import Caption, Card, Cell, Piece
 from scalarviz.story.facts import Neuron
 
-nothing = partial(np.zeros, 0)
 PERCENTILE = 0.94  # share of the numbers of a map that are below its strong colors
 BEYOND = 1.1  # how far beyond these the strongest color is
 FAINT = 0.05  # of the strongest map of a line: weaker ones are not made to look like it
@@ -90,29 +92,6 @@ class Buffers:
 
 
 @dataclass(frozen=True)
-class Measured:
-    """A metric: its last value, and all up to now.
-
-    name   as it is written, such as "held-out accuracy"
-    share  whether it is drawn on a scale from 0 to 1; else on that of the losses
-    """
-
-    name: str
-    share: bool
-    steps: FloatArray
-    values: FloatArray
-
-
-@dataclass(frozen=True)
-class BranchLine:
-    """The losses of another branch, from where it parts from the branch that is shown."""
-
-    number: int
-    steps: FloatArray
-    losses: FloatArray
-
-
-@dataclass(frozen=True)
 class PastWeights:
     """All weights over time, below the large loss curve.
 
@@ -160,64 +139,6 @@ class Terrain:
     names: tuple[str, str] = ("", "")
     says: str = ""
     images: dict[tuple[object, ...], Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Curve:
-    """The loss curve, the current step, the lines of other branches, and metrics.
-
-    smoothed  mean losses around each of the steps, drawn before the losses; empty: none
-    before    number of steps of the trainings that this one was made from, left of step 0
-    end       the last step of all branches
-    first     the first step shown, and `last`; None: up to the end
-    pointed   the step under the mouse, or None
-    reads     the loss of that step; NaN where it is not known
-    meant     number of the branch whose line is under the mouse, or None; `name`, its name, and
-              `there`, its loss at the step under the mouse
-    on_title  whether the mouse is on the chart's title
-    large     whether the chart stands below the network
-    marks     steps where it stopped by itself, or where something was so first, and why
-    below     what stands under a large chart: all weights over time, or the loss over a plane; or
-              None
-    several   the curves of several networks with their colors, drawn in place of this one
-    """
-
-    steps: FloatArray = field(default_factory=nothing)
-    losses: FloatArray = field(default_factory=nothing)
-    at: float = 0.0
-    loss: float = np.nan
-    others: Sequence[BranchLine] = ()
-    metrics: Sequence[Measured] = ()
-    smoothed: FloatArray = field(default_factory=nothing)
-    end: float = 0.0
-    first: float = 0.0
-    last: float | None = None
-    pointed: int | None = None
-    reads: float = np.nan
-    meant: int | None = None
-    name: str = ""
-    there: float = np.nan
-    on_title: bool = False
-    large: bool = False
-    marks: Sequence[tuple[int, str]] = ()
-    before: float = 0.0
-    below: PastWeights | Terrain | None = None
-    several: Sequence[tuple[str, Curve]] = ()
-
-    @cached_property
-    def whole(self) -> float:
-        """The last step there is, at least 1 without steps `before`."""
-        parts = [self.steps, *(line.steps for line in self.others)]
-        ends = [float(steps[-1]) for steps in parts if len(steps)]
-        return max(self.at, self.end, float(not self.before), *ends)
-
-    @cached_property
-    def span(self) -> tuple[float, float]:
-        """The first and the last step shown."""
-        whole = self.whole
-        last = whole if self.last is None else min(self.last, whole)
-        is_part = self.first < last and (self.first > 0.0 or self.last is not None)
-        return (self.first, last) if is_part else (-self.before, whole)
 
 
 @dataclass(frozen=True)
@@ -394,7 +315,7 @@ class FrameData:
     layout: Layout
     cubes: CubeValues
     buffers: Buffers = Buffers()
-    curve: Curve = Curve()
+    curve: Curve = field(default_factory=Curve)
     words: PictureWords = PictureWords()
     moment: Moment | None = None
     part: float = 1.0

@@ -17,12 +17,13 @@ from scalarviz.core.program import NONE
 from scalarviz.scene.canvas.canvas2d import Canvas2D, image_bytes
 from scalarviz.scene.canvas.palette import NUMBER, Theme
 from scalarviz.scene.caption_band import PieceBox, clearest, corners
-from scalarviz.scene.charts import AXIS, Chart, draw_loss
+from scalarviz.scene.charts import draw_loss
 from scalarviz.scene.frame_data import FrameData, Pane, Terrain
 from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import Box, Division, what_at
 from scalarviz.scene.layout.plates import LEAST, Layout
 from scalarviz.scene.legend import ends_of, mark_rows, news_of
+from scalarviz.scene.loss_chart import AXIS, Chart
 from scalarviz.scene.past_charts import (
     draw_past,
     draw_tabs,

@@ -11,16 +11,10 @@ from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import rounded
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme, class_colors, faded, rgb, to_bytes
-from scalarviz.scene.charts import (
-    LETTERS,
-    ChartScales,
-    LossScale,
-    draw_ends,
-    draw_step,
-    shown,
-)
+from scalarviz.scene.curve_points import curve_pixels, shown
 from scalarviz.scene.frame_data import Curve, PastWeights, Terrain
 from scalarviz.scene.layout.division import Box
+from scalarviz.scene.loss_chart import LETTERS, ChartScales, draw_ends, draw_step, loss_scale
 
 APART = 14.0  # pixels between two tabs, and twice that between kinds and orders
 NEAR_END = 0.02  # of the steps shown: so near the last one, the last moment goes on to it
@@ -130,12 +124,12 @@ def draw_norms(
     seen, found = past.over_time, shown(past.over_time.norms.ravel())
     if not len(found):
         return
-    scales = ChartScales(plot, *curve.span, LossScale.of(found))
+    scales = ChartScales(plot, *curve.span, loss_scale(found))
     draw_ends(canvas, scales, theme, scale)
     colors = line_colors(range(len(seen.norms)), theme)
     with canvas.clip(plot.x, plot.y - 4.0, plot.width + 4.0, plot.height + 8.0):
         for norms, color in zip(seen.norms, colors, strict=True):
-            canvas.line(scales.points(seen.steps, norms), color, width=1.5 * scale)
+            canvas.line(curve_pixels(scales, seen.steps, norms), color, width=1.5 * scale)
 
 
 def line_colors(classes: Sequence[int], theme: Theme) -> Sequence[str]:

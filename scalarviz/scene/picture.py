@@ -38,7 +38,6 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES, Theme, rgb
 from scalarviz.scene.canvas.renderer import STATE, Renderer, set_state
 from scalarviz.scene.caption_band import CARD_PAD, PieceBox, draw_caption, draw_opened
-from scalarviz.scene.charts import Chart
 from scalarviz.scene.cube_numbers import draw_numbers
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.inspector import draw_hover, draw_inspector
@@ -55,6 +54,7 @@ from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.lights import Lights, lights
 from scalarviz.scene.lines import LinePaint, draw_lines
+from scalarviz.scene.loss_chart import Chart
 from scalarviz.scene.marks import draw_ghosts, draw_guess, draw_marks, draw_pushes
 from scalarviz.scene.neurons import draw_neurons
 from scalarviz.scene.offscreen import drawing

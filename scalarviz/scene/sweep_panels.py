@@ -19,10 +19,11 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import plural, text
 from scalarviz.scene.canvas.canvas2d import Canvas2D, color_bytes, sheet_of
 from scalarviz.scene.canvas.palette import THEMES, Theme, class_colors
-from scalarviz.scene.charts import ChartScales, LossScale, draw_ends, draw_thin, shown
+from scalarviz.scene.curve_points import draw_thin, pixels, shown
 from scalarviz.scene.frame_data import Mask
 from scalarviz.scene.layout.division import HEIGHT, WIDTH, Box
 from scalarviz.scene.layout.plates import LEAST as LEAST_CUBE
+from scalarviz.scene.loss_chart import ChartScales, draw_ends, loss_scale
 from scalarviz.scene.overlay import draw_legend, legend_width
 
 # Networks as small pictures in rows and columns: walls of cubes, maps, swatches or loss lines.
@@ -212,7 +213,7 @@ def points_of(scales: ChartScales, steps: FloatArray, losses: FloatArray) -> Flo
     """Return the pixels of the losses of some networks at the same steps, with NaN behind each."""
     gap = np.full((len(losses), 1), np.nan)
     across = np.hstack([np.broadcast_to(steps, losses.shape), gap])
-    return scales.all_points(across.ravel(), np.hstack([losses, gap]).ravel())
+    return pixels(scales, across.ravel(), np.hstack([losses, gap]).ravel())
 
 
 def packed(count: int, width: float, height: float, shape: float) -> tuple[int, float, float]:
@@ -535,7 +536,7 @@ def common_scales(sweep: SweepPanels) -> ChartScales:
     steps = ChartScales(Box(0.0, 0.0, 1.0, 1.0), 0.0, max(sweep.steps, 1.0))
     if not len(losses):
         return steps
-    return replace(steps, losses=LossScale.of(losses, float(np.percentile(losses, 99.8))))
+    return replace(steps, losses=loss_scale(losses, float(np.percentile(losses, 99.8))))
 
 
 def draw_panel(
@@ -658,6 +659,6 @@ def draw_curves(
         some = np.linspace(0, len(panel.losses) - 1, min(len(panel.losses), LINES)).astype(np.intp)
         points = points_of(scales, panel.checks, panel.losses[some])
         draw_thin(canvas, points, theme.accent + THIN, scale)
-        mean = scales.all_points(panel.checks, panel.mean)
+        mean = pixels(scales, panel.checks, panel.mean)
         canvas.line(mean, theme.ground, width=5.0 * scale)
         canvas.line(mean, theme.ink, width=2.5 * scale)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import final
 
 from scalarviz.core.past_numbers import KINDS
-from scalarviz.scene.charts import Chart
 from scalarviz.scene.layout.division import what_at
+from scalarviz.scene.loss_chart import Chart
 from scalarviz.scene.overlay import ALONG, OnTop
 
 FEWEST = 10.0  # steps that are shown at least, if there are so many

@@ -20,7 +20,6 @@ from scalarviz.core.perceptron import Perceptron
 from scalarviz.core.program import Moment
 from scalarviz.core.weight import Weight
 from scalarviz.scene.canvas.canvas2d import TURN
-from scalarviz.scene.charts import Chart
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.exhibits.plots import Plane
 from scalarviz.scene.frame_data import (
@@ -38,6 +37,7 @@ from scalarviz.scene.layout.plates import Step
 from scalarviz.scene.layout.threads import thread_of, with_thread
 from scalarviz.scene.lights import focus_of
 from scalarviz.scene.look import Look
+from scalarviz.scene.loss_chart import Chart
 from scalarviz.scene.marks import corners_of
 from scalarviz.scene.overlay import OnTop
 from scalarviz.scene.pace import Attention

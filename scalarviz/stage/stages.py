@@ -15,7 +15,6 @@ from scalarviz.base.texts import text
 from scalarviz.core.perceptron import Perceptron
 from scalarviz.errors import ScalarvizError
 from scalarviz.scene.canvas.palette import THEMES
-from scalarviz.scene.charts import Chart
 from scalarviz.scene.frame_data import (
     Compared,
     CubeValues,
@@ -26,6 +25,7 @@ from scalarviz.scene.frame_data import (
 )
 from scalarviz.scene.layout.division import Box, Panes
 from scalarviz.scene.look import Look
+from scalarviz.scene.loss_chart import Chart
 from scalarviz.scene.marks import longest_push
 from scalarviz.scene.overlay import OnTop
 from scalarviz.scene.past_charts import line_colors

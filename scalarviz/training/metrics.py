@@ -23,7 +23,8 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray, as_floats, as_weights, is_one_each, one_hot
 from scalarviz.base.leaf_calls import confusion_html
-from scalarviz.core.formulas.metric_formulas import METRICS, check_of_one_class, cut
+from scalarviz.core.formulas.metric_formulas import METRICS, check_of_one_class
+from scalarviz.core.formulas.metric_functions import cut
 from scalarviz.core.program import columns
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 

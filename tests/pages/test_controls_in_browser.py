@@ -195,8 +195,9 @@ def branched_tab(opened: Opens) -> Tab:
 def place_on_line(branched_tab: Tab, step: int) -> tuple[float, float]:
     """Where the line of the other branch has a step, in the window."""
     box = branched_tab.page.locator("#curve").bounding_box()
-    [points] = branched_tab.ask("app.curve.others.map(({points}) => points)")
-    x, width, end = branched_tab.ask("[app.curve.plot.x, app.curve.plot.width, app.curve.end]")
+    [points] = branched_tab.ask("app.curve.chart.others.map(([, points]) => points)")
+    x, width = branched_tab.ask("[app.curve.chart.plot.x, app.curve.chart.plot.width]")
+    end = branched_tab.ask("app.curve.chart.last")
     wanted = x + width * step / end
     x, y = min(points, key=lambda point: abs(point[0] - wanted))
     return box["x"] + x, box["y"] + y
@@ -205,7 +206,7 @@ def place_on_line(branched_tab: Tab, step: int) -> tuple[float, float]:
 @pytest.mark.slow
 def test_the_branch_that_was_left_is_chosen_by_a_click_on_its_line(branched_tab: Tab) -> None:
     assert branched_tab.shown("chip") == text("notices.branch", step=20)
-    assert branched_tab.ask("app.curve.end") == 60 and branched_tab.state["last"] == 50
+    assert branched_tab.ask("app.curve.chart.last") == 60 and branched_tab.state["last"] == 50
     x, y = place_on_line(branched_tab, 58)
     branched_tab.page.mouse.move(x, y)
     branched_tab.until(

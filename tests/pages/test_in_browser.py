@@ -157,7 +157,7 @@ def test_a_click_on_the_curve_goes_to_its_step(tab: Tab) -> None:
     tab.press("Shift+ArrowLeft", 2)
     seen[20] = tab.state["value"]
     box = tab.page.locator("#curve").bounding_box()
-    x, width = tab.ask("[app.curve.plot.x, app.curve.plot.width]")
+    x, width = tab.ask("[app.curve.chart.plot.x, app.curve.chart.plot.width]")
     for part, step in ((1.0, 40), (0.5, 20)):
         tab.page.mouse.click(box["x"] + x + part * width, box["y"] + box["height"] / 2)
         tab.settle()
@@ -170,7 +170,7 @@ def test_the_curve_of_a_page_that_was_trained_before_leads_to_its_own_steps(tab:
     assert tab.state["step"] == 50
     tab.press("Shift+ArrowRight")
     box = tab.page.locator("#curve").bounding_box()
-    x, width = tab.ask("[app.curve.plot.x, app.curve.plot.width]")
+    x, width = tab.ask("[app.curve.chart.plot.x, app.curve.chart.plot.width]")
     for part, step in ((0.9, 54), (0.5, 50)):
         tab.page.mouse.click(box["x"] + x + part * width, box["y"] + box["height"] / 2)
         tab.settle()

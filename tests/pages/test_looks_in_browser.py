@@ -310,8 +310,8 @@ def test_both_ends_of_the_axis_of_the_loss_are_written(
     tab.press("ArrowRight", 3)
     tab.ask("written.clear()")
     tab.press("ArrowRight")
-    left = tab.ask("app.curve.plot.x")
-    ends = tab.ask("[...written].filter(([, [x]]) => x < app.curve.plot.x - 5)")
+    left, top = tab.ask("[app.curve.chart.plot.x, app.curve.chart.plot.y]")
+    ends = tab.ask(f"[...written].filter(([, [x, y]]) => x < {left} - 5 && y > {top})")
     assert len(ends) == 2 and abs(ends[0][1][1] - ends[1][1][1]) >= 13 and left < 60
 
 

@@ -219,19 +219,22 @@ def measuring(of: sv.Session) -> str:
     return MEASURING.format(home=home, spec=spec, held=held)
 
 
-@pytest.mark.some(3)
-@pytest.mark.parametrize("name", [*METRICS])
-@pytest.mark.parametrize("outputs", [1, 3])
-def test_each_metric_is_that_of_the_table(name: str, outputs: int) -> None:
-    p, t = CHANCE.normal(size=(2, 30, outputs))
-    weighted = np.eye(outputs)[p.argmax(axis=1)[::-1]] * CHANCE.uniform(0.2, 4.0, (30, 1))
-    for targets in (t, np.sign(t), (t > 0.0).astype(np.float64), np.ones_like(t), weighted):
-        body = f"""
-            const [p, t] = [data.p, data.t].map((all) => Float64Array.from(all));
-            return METRICS.{name}(p, t, {outputs});"""
-        found = in_web("metrics", body, p=p.ravel(), t=targets.ravel())
-        here = METRICS[name].value(p, targets)
-        np.testing.assert_allclose(floats(found), here, rtol=1e-12, equal_nan=True)
+def test_arrays_of_a_page_measure_as_numpy_does() -> None:
+    p, t = CHANCE.normal(size=(2, 30, 3))
+    weighted = np.eye(3)[p.argmax(axis=1)[::-1]] * CHANCE.uniform(0.2, 4.0, (30, 1))
+    tied = np.round(p), (t > 0.0).astype(np.float64)
+    pairs = (
+        (p, t),
+        (p, np.sign(t)),
+        tied,
+        (p, np.ones_like(t)),
+        (p, weighted),
+        (p[:, :1], tied[1][:, :1]),
+    )
+    body = "return data.pairs.map(([p, t]) => METRIC_ROWS.map((row) => row.value(p, t)));"
+    found = in_web("story/metric_functions", body, pairs=pairs)
+    here = [[row.value(*pair) for row in METRICS.values()] for pair in pairs]
+    np.testing.assert_allclose(floats(found), here, rtol=1e-12, equal_nan=True)
 
 
 def test_the_worker_measures_what_the_session_measures(tmp_path: Path) -> None:
@@ -333,8 +336,7 @@ POINTS_OF_CURVE = """
         steps: data.steps, values: data.values}], apart: 0});
     const before = measures.wordsAt(7);
     measures.take({measured: {from: 5, steps: [10, 15], values: [[0.5, NaN]]}});
-    return [before, measures.wordsAt(4), measures.wordsAt(12), measures.series[0].steps,
-        Measures.points(measures.series[0], (x) => x, (y) => 10 * y, null)];
+    return [before, measures.wordsAt(4), measures.wordsAt(12), measures.series[0].steps];
 """
 
 
@@ -342,8 +344,7 @@ def test_the_curve_goes_on_with_what_states_bring() -> None:
     steps, values = (packed(np.array(each)) for each in ([5.0, 10.0], [2.0, 1.0]))
     given = {"texts": dict(texts()), "steps": steps, "values": values}
     assert in_web("loss_chart texts", POINTS_OF_CURVE, **given) == [
-        ["held out 2 (step 5)"], ["held out"], ["held out 0.5 (step 10)"],
-        [5, 10, 15], [[5, 20], [10, 5]],
+        ["held out 2.00 (step 5)"], ["held out"], ["held out 0.500 (step 10)"], [5, 10, 15],
     ]  # fmt: skip
 
 

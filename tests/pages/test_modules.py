@@ -6,7 +6,6 @@ The tour, what moves, guessing, options.
 from __future__ import annotations
 
 import json
-import math
 import threading
 from pathlib import Path
 from typing import Any
@@ -107,24 +106,6 @@ def test_losses_are_cut_gone_on_with_and_their_ranges_found() -> None:
         714, [1 / 8010, 0.25], 0,
         3,
     ]  # fmt: skip
-
-
-def test_losses_below_zero_stand_on_a_linear_scale() -> None:
-    body = """
-      const { lossScale } = page;
-      const scales = [[-4.7, -3], [-0.4, 2.3], [-7, -7], [-95, 5]].map(lossScale);
-      const log = lossScale([0.03, 0.8]);
-      return [
-        ...scales.flatMap(({ low, high, up }) => [low, high, up(low), up((low + high) / 2)]),
-        log.low, log.high, log.up(0.1),
-      ];
-    """
-    assert run("scales.js", body) == pytest.approx([
-        -4.8, -3, 0, 0.5, -0.5, 2.5, 0, 0.5, -7, -6, 0, 0.5, -100, 20, 0, 0.5,
-        0.02, 1, math.log(5) / math.log(50),
-    ])  # fmt: skip
-    body = "return [0, -1, NaN, Infinity, 2].map(page.isShown)"
-    assert run("loss_record.js", body) == [False, True, False, False, True]
 
 
 def test_a_show_plays_at_the_nearest_speed_and_without_one_as_fast_as_it_goes() -> None:

@@ -144,7 +144,7 @@ def test_the_strip_of_a_page_reads_goes_and_compares(tab: Tab) -> None:
     tab.press("g")
     tab.until("app.past.seen && !app.past.seen.more && app.past.seen.steps.length === 41")
     box = tab.page.locator("#past > canvas").bounding_box()
-    left, width = tab.ask("[app.curve.plot.x, app.curve.plot.width]")
+    left, width = tab.ask("[app.curve.chart.plot.x, app.curve.chart.plot.width]")
 
     def place(step: float, tile: int) -> tuple[float, float]:
         return box["x"] + left + step / 40 * width, box["y"] + (tile + 0.5) / 59 * box["height"]

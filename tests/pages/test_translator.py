@@ -17,6 +17,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from scalarviz.base.package_files import text_beside
@@ -607,3 +608,25 @@ def test_random_programs_return_what_they_return_in_python(
     for i, answer in enumerate(by_node(script(source), asked, tmp_path)):
         wanted = result(known[f"f{i}"], given[i])
         assert answer == wanted, f"{programs[i]}{dict(zip(ARGUMENTS, given[i], strict=True))}"
+
+
+ON_ARRAYS = """
+def f(a: FloatArray, b: FloatArray, line: FloatArray, n: float):
+    small: FloatArray = abs(a - b) * 2.0 < n
+    return [
+        (a - line) ** 2 / 4.0, n + line, a.transpose() == a.max(1), a.argmax(1), small,
+        small.sum(0), small.sum(1), a.max(), small.any(), small.all(), (a != b).any(),
+    ]
+"""
+
+
+def test_operators_and_methods_of_arrays_are_those_of_numpy(tmp_path: Path) -> None:
+    known: dict[str, Any] = {}
+    exec(
+        compile(f"from scalarviz.base.checks import FloatArray{ON_ARRAYS}", "given", "exec"), known
+    )
+    random = np.random.default_rng(1)
+    given = random.integers(0, 4, (5, 3)), random.integers(0, 4, (5, 3)), np.arange(3.0), 3.0
+    asked = [["f", [np.asarray(each).tolist() for each in given]]]
+    (found,) = by_node(script(HEAD + ON_ARRAYS), asked, tmp_path)
+    assert found == [np.asarray(each).tolist() for each in known["f"](*given)]

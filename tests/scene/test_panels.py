@@ -22,12 +22,10 @@ from scalarviz.scene.charts import (
     EDGE,
     PARTS,
     SHARES,
-    LossScale,
     draw_history,
     draw_loss,
-    shown,
-    thinned,
 )
+from scalarviz.scene.curve_points import heights, shown, thinned
 from scalarviz.scene.frame_data import (
     BranchLine,
     CubeValues,
@@ -39,6 +37,7 @@ from scalarviz.scene.frame_data import (
 from scalarviz.scene.inspector import draw_inspector, wrapped
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.layout.plates import Layout
+from scalarviz.scene.loss_chart import loss_scale
 from scalarviz.scene.strip import draw_hovered, draw_strip
 from scalarviz.story.caption import Card, CardLine, CardTable
 from scalarviz.training.session.reading import cells_of
@@ -442,9 +441,9 @@ def test_the_names_of_the_operation_under_the_mouse_are_written_over_it() -> Non
 
 
 def test_losses_above_zero_have_a_logarithmic_scale() -> None:
-    scale = LossScale.of(np.array([0.8, 0.03]))
+    scale = loss_scale(np.array([0.8, 0.03]))
     assert (scale.low, scale.high, scale.is_linear) == (0.03, 0.8, False)
-    found = scale.up(np.array([0.03, 0.8, 0.0, -1.0, math.nan]))
+    found = heights(scale, np.array([0.03, 0.8, 0.0, -1.0, math.nan]))
     np.testing.assert_allclose(found, [0.0, 1.0, math.nan, math.nan, math.nan], atol=1e-12)
 
 
@@ -458,15 +457,17 @@ def test_losses_above_zero_have_a_logarithmic_scale() -> None:
     ],
 )
 def test_with_losses_below_zero_it_is_linear(losses: list[float], low: float, high: float) -> None:
-    scale = LossScale.of(np.array(losses))
+    scale = loss_scale(np.array(losses))
     assert (scale.low, scale.high) == pytest.approx((low, high)) and scale.is_linear
-    assert scale.up(np.array([low, (low + high) / 2.0, high])) == pytest.approx([0.0, 0.5, 1.0])
+    assert heights(scale, np.array([low, (low + high) / 2.0, high])) == pytest.approx(
+        [0.0, 0.5, 1.0]
+    )
 
 
 def test_any_finite_losses_have_a_scale() -> None:
     largest = sys.float_info.max
     for losses in ([largest, -largest], [-5e-324], [5e-324, -5e-324], [largest], [5e-324, largest]):
-        scale = LossScale.of(np.array(losses))
+        scale = loss_scale(np.array(losses))
         assert math.isfinite(scale.high - scale.low) and scale.low < scale.high
 
 

@@ -16,8 +16,8 @@ from scalarviz.faces.notebook.session_display import show_sweep
 from scalarviz.scene import sweep_panels
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES, rgb
-from scalarviz.scene.charts import ChartScales
 from scalarviz.scene.layout.division import Box
+from scalarviz.scene.loss_chart import ChartScales
 from scalarviz.scene.sweep_panels import (
     CUBES,
     SmallPictures,

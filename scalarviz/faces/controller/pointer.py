@@ -14,7 +14,7 @@ from scalarviz.faces.controller.changes import put_in, tell_branch
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.face import Face
 from scalarviz.faces.controller.precompile import computes
-from scalarviz.scene.charts import Chart
+from scalarviz.scene.loss_chart import Chart
 from scalarviz.stage.curves import TerrainReader, nearest_step
 from scalarviz.stage.handles import Grip, Handle
 from scalarviz.story.equations import change_between

@@ -282,7 +282,7 @@ export class App {
     if (state.probe?.length) this.exhibit?.show(isWhole ? seen : { ...seen, values: {} });
     const pointedNeuron = (this.hover ?? this.pinned)?.neuron;
     this.maps?.follow(state, pointedNeuron, () => this.request());
-    this.curve.draw(this.losses, this.state, this.spec.engine.moments.length);
+    this.curve.draw(this.losses, this.state);
     this.past.draw(this.state, this.picture.palette);
     this.controls.show(this.state, {
       place: state,

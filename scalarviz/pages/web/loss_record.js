@@ -38,8 +38,9 @@ export class LossRecord {
     if (this.end - this.start === this.room.length) this.makeRoom();
     this.room[(this.end - this.first) % this.room.length] = loss;
     const block = this.blockOf(this.end);
-    if (isShown(loss)) this.widen(block, loss, loss);
-    else if (loss === 0) this.widen(block, Infinity, 0); // which a linear scale shows
+    if (loss === 0)
+      this.widen(block, Infinity, 0); // which a linear scale alone shows
+    else if (Number.isFinite(loss)) this.widen(block, loss, loss);
     this.end += 1;
   }
 
@@ -158,9 +159,4 @@ export class LossRecord {
     }
     return found;
   }
-}
-
-/** Whether a loss is shown: of a logarithm no 0. */
-export function isShown(loss) {
-  return Number.isFinite(loss) && loss !== 0;
 }

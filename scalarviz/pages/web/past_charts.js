@@ -21,7 +21,6 @@ const MOMENTS = 800;
 const BETWEEN_QUESTIONS = 250; // milliseconds between two questions, at least
 const BETWEEN_PARTS = 30; // milliseconds between two questions for more of an answer
 const SUMMED = 20000; // weights that are looked at for a change
-const LAYER_NAMES = 46; // width of the names of layers
 const CLICK_MOVES = 4; // pixels; a press that moves less is a click
 const MOVED_MOST = 3; // weights that moved most
 
@@ -80,7 +79,6 @@ export class Past {
     document.body.classList.toggle("long", isOpen);
     if (isOpen) this.element.prepend(this.curve.element);
     else document.querySelector(".now").before(this.curve.element);
-    this.curve.least = isOpen ? LAYER_NAMES : 0;
     this.shown = "";
     this.compared = this.pointed = null;
   }
@@ -207,12 +205,14 @@ export class Past {
     this.reads.classList.toggle("scale", !this.pointed && !this.compared && !this.lacksPins);
     if (!seen) return;
     const unit = unitLength();
-    const left = curve.plot.x;
+    const left = curve.chart.plot.x;
     const x = (step) =>
-      left + ((step - curve.start) / (curve.end - curve.start || 1)) * curve.plot.width;
+      left +
+      ((step - curve.chart.first) / (curve.chart.last - curve.chart.first || 1)) *
+        curve.chart.plot.width;
     context.font = `${12 * unit}px ${getComputedStyle(document.body).fontFamily}`;
     if (seen.plane) {
-      const box = { x: left, y: 0, width: curve.plot.width, height };
+      const box = { x: left, y: 0, width: curve.chart.plot.width, height };
       return this.terrain.draw(context, box, seen, unit, palette, this.facts);
     }
     if (seen.norms.length) this.drawNorms(context, { x, left, width, height, unit });

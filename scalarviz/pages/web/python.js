@@ -234,6 +234,9 @@ export class ContextVar {
   }
 }
 
+/** What ends each `with` block that runs, as the call in its line returns it. */
+export const within = [];
+
 // ---- loops ------------------------------------------------------------------------------------
 
 export function range(first, end = undefined, step = 1) {
@@ -385,6 +388,29 @@ function sum_of_parts(parts) {
   return i > 0 && low * parts[i - 1] > 0 && doubled - high === 2 * low ? doubled : high;
 }
 
+// ---- arrays of numpy: rows of numbers, or numbers -----------------------------------------------
+
+const depth_of = (x) => (typeof x === "object" ? 1 + depth_of(x[0]) : 0);
+
+/** Return what a function gives for each number of arrays, of which one may have fewer axes. */
+export function elementwise(compute, a, b = 0) {
+  const [deep, other] = [depth_of(a), depth_of(b)];
+  const found = [];
+  for (let i = 0; i < (deep < other ? b : a).length; i++) {
+    const x = deep < other ? a : a[i];
+    const y = other < deep ? b : b[i];
+    found.push(deep > 1 || other > 1 ? elementwise(compute, x, y) : compute(x, y));
+  }
+  return found;
+}
+
+export const transposed = (rows) => Array.from(rows[0], (_, k) => rows.map((row) => row[k]));
+export const along = (rows, axis, reduce) =>
+  (axis ? rows : transposed(rows)).map((row) => reduce(row));
+export const total = (numbers) => numbers.reduce((a, b) => a + Number(b), 0);
+export const argmax = (numbers) =>
+  numbers.reduce((best, x, i) => (x > numbers[best] ? i : best), 0);
+
 const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 const SPECIAL = { inf: Infinity, infinity: Infinity, nan: NaN };
 
@@ -443,7 +469,7 @@ export function str(x) {
   return Number.isInteger(x) ? String(BigInt(x)) : raise(new TypeError(`${x} without a format`));
 }
 
-const FORMAT = /^(\+?)(,?)(?:\.(\d+))?([defg%]?)$/;
+const FORMAT = /^(\+?)(#?)(,?)(?:\.(\d+))?([defg%]?)$/;
 
 const written = new Map(); // texts of numbers by format: a caption tries the same ones with other digits
 
@@ -461,8 +487,8 @@ function formatted(value, spec) {
   if (spec === "") return str(value);
   const found = FORMAT.exec(spec);
   if (!found || !is_number(value)) throw new ValueError(`an unknown format: ${spec}`);
-  const [, plus, comma, digits = "6", kind] = found;
-  let words = number_text(Number(value), kind, Number(digits));
+  const [, plus, full, comma, digits = "6", kind] = found;
+  let words = number_text(Number(value), kind + full, Number(digits));
   if (comma) words = words.replace(/^-?\d+/, (x) => x.replace(/\B(?=(\d{3})+$)/g, ","));
   return plus && !words.startsWith("-") ? `+${words}` : words;
 }
@@ -471,7 +497,7 @@ function number_text(x, kind, digits) {
   if (kind === "%") return `${number_text(100 * x, "f", digits)}%`;
   if (!Number.isFinite(x) || !kind || kind === "d") return str(x);
   if (kind === "f") return fixed(x, digits);
-  return kind === "e" ? exponential(x, digits) : general(x, Math.max(1, digits));
+  return kind === "e" ? exponential(x, digits) : general(x, Math.max(1, digits), kind === "g#");
 }
 
 function fixed(x, digits) {
@@ -484,11 +510,12 @@ function exponential(x, digits) {
   return "+-".includes(words.at(-2)) ? `${words.slice(0, -1)}0${words.at(-1)}` : words;
 }
 
-/** Return a number with some digits in all, without zeros at its end. */
-function general(x, digits) {
+/** Return a number with some digits in all, without zeros at its end unless all are wanted. */
+function general(x, digits, isFull) {
   const [mantissa, power] = exponential(x, digits - 1).split("e");
   const exponent = Number(power);
-  const stripped = (words) => (words.includes(".") ? words.replace(/\.?0*$/, "") : words);
+  const stripped = (words) =>
+    isFull ? words : words.includes(".") ? words.replace(/\.?0*$/, "") : words;
   if (exponent < -4 || exponent >= digits) return `${stripped(mantissa)}e${power}`;
   const sign = mantissa.startsWith("-") ? "-" : "";
   const figures = "0".repeat(Math.max(0, -exponent)) + mantissa.replace(/[-.]/g, "");

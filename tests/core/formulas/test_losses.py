@@ -139,18 +139,18 @@ CLASSES_TOO = "precision", "recall", "f1"
 WEIGHTS = RNG.integers(0, 4, 50) * 0.7
 
 
-def of_classes(score: Any, p: Any, t: Any, w: Any) -> Any:
-    return score(t.argmax(axis=1), p.argmax(axis=1), average="macro", sample_weight=w)
+def of_classes(score: Any, p: Any, t: Any, w: Any, **how: Any) -> Any:
+    return score(t.argmax(axis=1), p.argmax(axis=1), sample_weight=w, **how)
 
 
-# Of predictions, targets and weights.
 KNOWN: dict[str, Callable[..., Any]] = {
-    "accuracy": lambda p, t, w: known.accuracy_score(
-        t.argmax(axis=1), p.argmax(axis=1), sample_weight=w
-    ),
+    "accuracy": partial(of_classes, known.accuracy_score),
     "binary_accuracy": lambda p, t, w: np.average(((p > 0.5) == (t > 0.5)).mean(axis=1), weights=w),
     "subset_accuracy": lambda p, t, w: known.accuracy_score(t > 0.5, p > 0.5, sample_weight=w),
-    **{name: partial(of_classes, getattr(known, f"{name}_score")) for name in CLASSES_TOO},
+    **{
+        name: partial(of_classes, getattr(known, f"{name}_score"), average="macro")
+        for name in CLASSES_TOO
+    },
     "auc": lambda p, t, w: known.roc_auc_score(t, p, average="macro", sample_weight=w),
     "mae": lambda p, t, w: known.mean_absolute_error(t, p, sample_weight=w),
     "mse": lambda p, t, w: known.mean_squared_error(t, p, sample_weight=w),
@@ -160,15 +160,21 @@ KNOWN: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["alike", "weights"])
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_metric_is_that_of_scikit_learn(name: str, weights: Any) -> None:
+    t = CLASSES if METRICS[name].labels or "accuracy" in name else T
+    expected = KNOWN[name](P, t, weights)
+    assert METRICS[name].value(P, t, weights) == pytest.approx(expected, rel=1e-12)
+
+
 @pytest.mark.parametrize("name", METRICS)
-def test_every_metric_is_that_of_scikit_learn(name: str) -> None:
-    p, t = P, CLASSES if name in (*CLASSES_TOO, "auc") or "accuracy" in name else T
-    value, found = METRICS[name].value, METRICS[name].value(p, t, WEIGHTS)
-    assert value(p, t) == pytest.approx(KNOWN[name](p, t, None), rel=1e-12)
-    assert found == pytest.approx(KNOWN[name](p, t, WEIGHTS), rel=1e-12)
-    assert value(p, t, np.ones(50)) == pytest.approx(value(p, t), rel=1e-12)
+def test_a_sample_with_twice_the_weight_counts_twice(name: str) -> None:
+    value, t = METRICS[name].value, CLASSES if METRICS[name].labels else T
+    assert value(P, t, np.ones(50)) == pytest.approx(value(P, t), rel=1e-12)
     twice = np.repeat(np.arange(50), (WEIGHTS / 0.7).round().astype(int))  # samples as often
-    assert name == "max_error" or found == pytest.approx(value(p[twice], t[twice]), rel=1e-12)
+    expected = value(P, t) if name == "max_error" else value(P[twice], t[twice])
+    assert value(P, t, WEIGHTS) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", CLASSES_TOO)

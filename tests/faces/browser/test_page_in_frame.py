@@ -20,7 +20,7 @@ from scalarviz.base.texts.decimals import short
 from scalarviz.faces.browser.link import PageLink
 from scalarviz.faces.controller.face import WatchOptions
 from scalarviz.faces.notebook import page_view
-from scalarviz.scene.charts import words_of
+from scalarviz.scene.loss_chart import words_of
 from scalarviz.stage.curves import measured_of
 from scalarviz.stage.show import Show
 from scalarviz.story.formats import said
@@ -220,7 +220,7 @@ def test_what_a_page_writes_of_a_large_network_is_exact(
     page.page.context.close()
 
 
-AXIS = "[scalarviz.curve.start, scalarviz.curve.first, scalarviz.curve.last]"
+AXIS = "[scalarviz.curve.chart.first, scalarviz.curve.first, scalarviz.curve.last]"
 FIELDS_OF_SHEET = """[...document.querySelectorAll("#sheet [data-row]")]
   .filter(each => each.closest("#first, .offers")).map(each => each.dataset.row).sort()"""
 
@@ -232,15 +232,15 @@ def test_a_training_that_grows_keeps_its_controls_and_its_curve(browser: Any) ->
     page = FramedPage(browser, linked_value(session))
     page.wait(lambda: len(page.frame.evaluate(FIELDS_OF_SHEET)) > 10)
     page.do("setSheet(true)")
-    before, curve = page.frame.evaluate(FIELDS_OF_SHEET), page.app("curve.own")
+    before, curve = page.frame.evaluate(FIELDS_OF_SHEET), page.app("curve.chart.own")
     assert {"add neuron", "option optimizer", "go wrong"} <= {*before}
     page.frame.click("[data-row='add neuron']")
     page.wait(lambda: page.link.session is not session and page.app("state.value.length") > 31)
     assert page.frame.evaluate(FIELDS_OF_SHEET) == before
     assert page.frame.evaluate("document.activeElement.dataset.row") == "add neuron"
-    page.wait(lambda: len(page.app("curve.own")) > 20)
+    page.wait(lambda: len(page.app("curve.chart.own")) > 20)
     assert page.frame.evaluate(AXIS) == [-30, 0, 0]
-    heights = [[y for _, y in points] for points in (curve, page.app("curve.own"))]
+    heights = [[y for _, y in points] for points in (curve, page.app("curve.chart.own"))]
     assert heights[0] == pytest.approx(heights[1], abs=0.5)
     page.frame.click("#on")
     page.wait(lambda: page.step == 1)

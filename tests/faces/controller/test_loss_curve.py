@@ -14,7 +14,7 @@ from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.pointer import LEFT, CurvePointer, Pointer
 from scalarviz.scene.canvas.palette import THEMES, rgb
-from scalarviz.scene.charts import Chart
+from scalarviz.scene.loss_chart import Chart
 from scalarviz.stage.curves import SMOOTHED_PART
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage

@@ -59,8 +59,8 @@ from scalarviz.faces.window import window as door
 from scalarviz.faces.window.application import application
 from scalarviz.faces.window.main_window import LOOKS, MainWindow
 from scalarviz.scene.canvas.palette import THEMES
-from scalarviz.scene.charts import Chart
 from scalarviz.scene.layout.division import Box, Division
+from scalarviz.scene.loss_chart import Chart
 from scalarviz.scene.visuals.opengl import Smooth
 from scalarviz.stage.background import quick_turns
 from scalarviz.stage.commands import COMMANDS, FIRST_CONTROLS

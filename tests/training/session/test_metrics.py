@@ -242,7 +242,7 @@ def test_each_metric_is_public() -> None:
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_rows_lists_and_labels_are_taken_alike(name: str) -> None:
+def test_rows_lists_labels_and_weights_are_taken(name: str) -> None:
     p, value = RNG.random((60, 3)), getattr(sv.metrics, name)
     expected = METRICS[name].value(p, ROWS)
     assert value(p, ROWS) == value(p.tolist(), ROWS.tolist()) == expected
@@ -250,8 +250,9 @@ def test_rows_lists_and_labels_are_taken_alike(name: str) -> None:
         assert value(p, KINDS) == expected
         if name != "auc":  # which looks at more than the largest number
             assert value(p.argmax(axis=1), KINDS) == pytest.approx(expected, rel=1e-12)
-    one = p[:, 0]
+    one, w = p[:, 0], np.arange(60.0)
     assert value(one, ROWS[:, 0]) == METRICS[name].value(one[:, None], ROWS[:, :1])
+    assert value(p, ROWS, sample_weight=w.tolist()) == METRICS[name].value(p, ROWS, w)
 
 
 def test_metrics_of_two_numbers_are_known_by_heart() -> None:
@@ -260,25 +261,6 @@ def test_metrics_of_two_numbers_are_known_by_heart() -> None:
     assert sv.metrics.max_error(p, t) == 2.0 and sv.metrics.r2(p, t) == -7.0
     assert sv.metrics.binary_accuracy([0.2, 0.7, 0.9], [0, 1, 0]) == pytest.approx(2 / 3)
     assert sv.metrics.precision([0.2, 0.7, 0.9], [0, 1, 0]) == 0.5
-
-
-def test_the_public_functions_take_weights() -> None:
-    m, p, w = sv.metrics, RNG.random((60, 3)), np.arange(60.0)
-    for found, name in (
-        (m.accuracy(p, ROWS, sample_weight=w), "accuracy"),
-        (m.binary_accuracy(p, ROWS, sample_weight=w), "binary_accuracy"),
-        (m.subset_accuracy(predictions=p, targets=ROWS, sample_weight=w), "subset_accuracy"),
-        (m.precision(p, KINDS, sample_weight=w), "precision"),
-        (m.recall(p, KINDS, sample_weight=w), "recall"),
-        (m.f1(p, KINDS, sample_weight=w), "f1"),
-        (m.auc(p, KINDS, sample_weight=w), "auc"),
-        (m.mae(p, ROWS, sample_weight=w.tolist()), "mae"),
-        (m.mse(p, ROWS, sample_weight=w), "mse"),
-        (m.rmse(p, ROWS, sample_weight=w), "rmse"),
-        (m.max_error(p, ROWS, sample_weight=w), "max_error"),
-        (m.r2(p, ROWS, sample_weight=w), "r2"),
-    ):
-        assert found == METRICS[name].value(p, ROWS, w)
 
 
 def test_a_confusion_table_is_that_of_scikit_learn() -> None:

@@ -1,0 +1,158 @@
+"""The metrics: numbers that say how good predictions are, for people rather than for gradients.
+
+A row of `METRIC_ROWS` works on arrays of shape (samples, outputs). Pages have it, too:
+docs/TRANSLATOR.md says of what Python this file may be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.core.formulas.losses import Weights
+from scalarviz.core.formulas.metric_arrays import areas, centered, largest_of, mean, totals
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRow:
+    """A metric, which is public as `sv.metrics.NAME`, or a function of the user.
+
+    value   function of predictions, targets and perhaps weights of samples; one of the user takes
+            no weights
+    rises   whether larger is better; by default False
+    labels  whether one number a sample is a class label, also of several classes; by default False
+    is_own  whether it is a function of the user, which no file can hold; by default False
+    """
+
+    name: str
+    value: Callable[..., float]
+    rises: bool = False
+    labels: bool = False
+    is_own: bool = False
+
+
+def accuracy(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
+    """Share of samples of the right class: that of the largest output, or above `cut` for one."""
+    if len(p[0]) == 1:
+        return binary_accuracy(p, t, w)
+    return mean(p.argmax(1) == t.argmax(1), w)
+
+
+def binary_accuracy(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
+    """Share of outputs on the right side of `cut`, each by itself."""
+    return mean((p > cut(t)) == there_in(t), w)
+
+
+def subset_accuracy(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
+    """Share of samples of which each output is on the right side of `cut`."""
+    right: FloatArray = (p > cut(t)) == there_in(t)
+    return mean(right.sum(1) == len(p[0]), w)
+
+
+def cut(t: FloatArray) -> float:
+    """The number between the two classes: 0 for targets -1 and 1, else 0.5."""
+    return 0.0 if (t < 0.0).any() else 0.5
+
+
+def there_in(t: FloatArray) -> FloatArray:
+    """Return which classes targets say are there: those of numbers above `cut`.
+
+    Rows that are of one class each say that of their largest number, which is the only one above
+    `cut`, or above half of itself: one-hot rows may have weights, and be smoothed.
+    """
+    there: FloatArray = t > cut(t)
+    top: FloatArray = t.max(1)
+    near: FloatArray = t.transpose() > 0.5 * top * (top > 0.0)
+    is_one: FloatArray = (there.sum(1) == 1) + (near.sum(0) == 1)  # of each row
+    return largest_of(t) if len(t[0]) > 1 and is_one.all() else there
+
+
+def counted(p: FloatArray, t: FloatArray, w: Weights) -> Sequence[tuple[float, float, float]]:
+    """Return how often each class was said, how often it is there, and how often both.
+
+    A class that is neither said nor there is left out. Each output above `cut` says its class; if
+    every sample is of one class, it is the largest output.
+    """
+    there: FloatArray = there_in(t)
+    is_one = len(p[0]) > 1 and (there.sum(1) == 1).all()
+    said: FloatArray = largest_of(p) if is_one else p > cut(t)
+    counts = zip(totals(said, w), totals(there, w), totals(said * there, w), strict=True)
+    return [row for row in counts if row[0] != 0.0 or row[1] != 0.0]
+
+
+def shares(parts: Sequence[tuple[float, float]]) -> float:
+    """Return the mean of the shares of classes, each a part and the whole; 0 of nothing is 0."""
+    return mean([part / (whole or 1.0) for part, whole in parts]) if parts else 0.0
+
+
+def precision(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
+    """Share of samples that are of the class that is said.
+
+    It is that of class 1 for one output, and the mean over the classes for several.
+    """
+    return shares([(both, said) for said, _, both in counted(p, t, w)])
+
+
+def recall(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
+    """Share of the samples of a class of which it is said.
+
+    It is that of class 1 for one output, and the mean over the classes for several.
+    """
+    return shares([(both, there) for _, there, both in counted(p, t, w)])
+
+
+def f1(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
+    """Harmonic mean of precision and recall of a class.
+
+    It is that of class 1 for one output, and the mean over the classes for several.
+    """
+    return shares([(2.0 * both, said + there) for said, there, both in counted(p, t, w)])
+
+
+def auc(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
+    """Chance that a sample of a class gets a larger number than another one; mean of the classes.
+
+    It is the area under the ROC curve; NaN if no class divides the samples.
+    """
+    found = areas(p, there_in(t), w)
+    return mean(found) if found else math.nan
+
+
+def mae(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
+    return mean(abs(p - t), w)
+
+
+def mse(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
+    return mean((p - t) ** 2, w)
+
+
+def rmse(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
+    return math.sqrt(mse(p, t, w))
+
+
+def max_error(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
+    return float(abs(p - t).max())
+
+
+def r2(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
+    """Mean of the coefficients of determination of the outputs; NaN if targets do not vary."""
+    left, spread = totals((p - t) ** 2, w), totals(centered(t, w) ** 2, w)
+    return mean([1.0 - a / b if b else math.nan for a, b in zip(left, spread, strict=True)])
+
+
+METRIC_ROWS = [
+    MetricRow("accuracy", accuracy, rises=True, labels=True),
+    MetricRow("binary_accuracy", binary_accuracy, rises=True),
+    MetricRow("subset_accuracy", subset_accuracy, rises=True),
+    MetricRow("precision", precision, rises=True, labels=True),
+    MetricRow("recall", recall, rises=True, labels=True),
+    MetricRow("f1", f1, rises=True, labels=True),
+    MetricRow("auc", auc, rises=True, labels=True),
+    MetricRow("mae", mae),
+    MetricRow("mse", mse),
+    MetricRow("rmse", rmse),
+    MetricRow("max_error", max_error),
+    MetricRow("r2", r2, rises=True),
+]

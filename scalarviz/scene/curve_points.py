@@ -1,0 +1,125 @@
+"""Points of curves as arrays, by numpy; pages have the same in web/curve_points.js.
+
+`scales` are those of a plot, see `ChartScales` of scene/loss_chart.py.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.scales import LARGEST_LOSS
+
+if TYPE_CHECKING:
+    from scalarviz.scene.canvas.canvas2d import Canvas2D
+    from scalarviz.scene.loss_chart import ChartScales, Curve, LossScale
+
+Numbers = FloatArray | Sequence[float]
+nothing = partial(np.zeros, 0)
+MEANS = 200  # points of a smoothed curve
+
+
+def shown(losses: FloatArray) -> FloatArray:
+    """Return the losses that a scale can show: finite ones, and of a logarithm no 0."""
+    found: FloatArray = losses[np.isfinite(losses)]
+    return found if (found < 0.0).any() else found[found > 0.0]
+
+
+def shown_between(
+    first: float, last: float, curves: Sequence[tuple[Numbers, Numbers]]
+) -> FloatArray:
+    """Return what a scale can show of curves, steps and values each, between two steps."""
+    steps, values = (np.concatenate(each) for each in zip(*curves, strict=True))
+    return shown(values[(steps >= first) & (steps <= last)])
+
+
+def heights(scale: LossScale, losses: FloatArray) -> FloatArray:
+    """Return how high losses stand, from 0 at `low` to 1 at `high`; NaN where nothing does."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if scale.is_linear:
+            near = np.where(
+                np.isfinite(losses), np.clip(losses, -LARGEST_LOSS, LARGEST_LOSS), np.nan
+            )
+            found = (near - scale.low) / (scale.high - scale.low)
+        else:
+            decades = math.log10(scale.high / scale.low)
+            found = (np.log10(losses) - math.log10(scale.low)) / decades
+    return np.where(np.isfinite(found), found, np.nan)
+
+
+def pixels(
+    scales: ChartScales, steps: Numbers, values: Numbers, *, share: bool = False
+) -> FloatArray:
+    """Return the pixels of all points, (n, 2); a `share` is on a linear scale from 0 to 1."""
+    y = np.asarray(values, np.float64)
+    up = np.where(np.isfinite(y), y, np.nan) if share else heights(scales.losses, y)
+    plot, x = scales.plot, np.asarray(steps, np.float64)
+    across = plot.x + (x - scales.first) / (scales.last - scales.first) * plot.width
+    return np.stack([across, plot.bottom - np.clip(up, -0.02, 1.02) * plot.height], axis=1)
+
+
+def curve_pixels(
+    scales: ChartScales, steps: FloatArray, values: FloatArray, *, share: bool = False
+) -> FloatArray:
+    """Return the pixels of a curve between the ends of a plot, as few as its columns need."""
+    around = np.searchsorted(steps, [scales.first, scales.last])
+    seen = slice(max(0, int(around[0]) - 1), int(around[1]) + 1)
+    return thinned(pixels(scales, steps[seen], values[seen], share=share), scales.plot.width)
+
+
+def mean_of(curve: Curve) -> tuple[FloatArray, FloatArray]:
+    """Return the steps and values of the mean around each step, as few as are drawn."""
+    some = np.linspace(0, len(curve.steps) - 1, min(len(curve.steps), MEANS)).astype(np.int64)
+    return curve.steps[some], curve.smoothed[some]
+
+
+def thinned(points: FloatArray, width: float) -> FloatArray:
+    """Reduce a curve to two points per pixel column: the lowest and the highest."""
+    columns = max(2, int(width))
+    if len(points) <= 2 * columns:
+        return points
+    starts = np.arange(columns) * len(points) // columns
+    high = np.fmax.reduceat(points[:, 1], starts)
+    low = np.fmin.reduceat(points[:, 1], starts)
+    x = points[starts, 0]
+    return np.stack([np.repeat(x, 2), np.stack([low, high], axis=1).ravel()], axis=1)
+
+
+def count_up_to(steps: FloatArray, step: float) -> int:
+    """Return how many of some increasing steps are at or before one."""
+    return int(np.searchsorted(steps, step, side="right"))
+
+
+def value_at(steps: FloatArray, values: FloatArray, step: float) -> float:
+    """Return the value of a curve at a step; NaN without any."""
+    return float(np.interp(step, steps, values)) if len(steps) else math.nan
+
+
+def mean_height(points: FloatArray, x: float, reach: float) -> float:
+    """Return the mean height of the points of a curve that are near x; NaN without any."""
+    near = points[np.abs(points[:, 0] - x) < reach, 1] if len(points) else points
+    return float(np.nanmean(near)) if len(near) else math.nan
+
+
+def distance(points: FloatArray, x: float, y: float) -> float:
+    """Return how far a pixel is from the line through some points, infinite without any."""
+    if len(points) < 2:
+        return float(np.hypot(*(points - [x, y]).T).min()) if len(points) else math.inf
+    start, way = points[:-1] - [x, y], np.diff(points, axis=0)
+    length = np.maximum((way * way).sum(axis=1), 1e-12)
+    part = np.clip(-(start * way).sum(axis=1) / length, 0.0, 1.0)
+    apart = np.hypot(*(start + part[:, np.newaxis] * way).T)
+    known = apart[np.isfinite(apart)]
+    return float(known.min()) if len(known) else math.inf
+
+
+def draw_thin(canvas: Canvas2D, points: FloatArray, color: str, scale: float) -> None:
+    """Draw a line that is so thin that it needs no joins; NaN interrupts it."""
+    known = np.asarray(np.isfinite(points).all(axis=1))
+    drawn = known[:-1] & known[1:]
+    canvas.segments(points[:-1][drawn], points[1:][drawn], color, width=1.0 * scale)

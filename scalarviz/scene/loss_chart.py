@@ -1,0 +1,469 @@
+"""The loss chart: what it shows of a curve, its scales and words, and what the mouse is on.
+
+Window and pages draw it by this file: docs/TRANSLATOR.md says of what Python it may be. What it
+does with arrays is in scene/curve_points.py.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.scales import loss_ends
+from scalarviz.base.texts import plural, text
+from scalarviz.base.texts.decimals import typeset
+from scalarviz.scene.curve_points import (
+    Numbers,
+    count_up_to,
+    curve_pixels,
+    distance,
+    draw_thin,
+    mean_height,
+    mean_of,
+    nothing,
+    pixels,
+    shown_between,
+    value_at,
+)
+from scalarviz.scene.layout.camera import Box
+
+if TYPE_CHECKING:
+    from scalarviz.scene.canvas.canvas2d import Canvas2D
+    from scalarviz.scene.canvas.palette import Theme
+    from scalarviz.scene.frame_data import PastWeights, Terrain
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A metric: its last value, and all up to now.
+
+    name   as it is written, such as "held-out accuracy"
+    share  whether it is drawn on a scale from 0 to 1; else on that of the losses
+    """
+
+    name: str
+    share: bool
+    steps: FloatArray
+    values: FloatArray
+
+
+@dataclass(frozen=True)
+class BranchLine:
+    """The losses of another branch, from where it parts from the branch that is shown."""
+
+    number: int
+    steps: FloatArray
+    losses: FloatArray
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The loss curve, the current step, the lines of other branches, and metrics.
+
+    smoothed  mean losses around each of the steps, drawn before the losses; empty: none
+    before    number of steps of the trainings that this one was made from, left of step 0
+    end       the last step of all branches
+    first     the first step shown, and `last`; None: up to the end
+    pointed   the step under the mouse, or None
+    reads     the loss of that step; NaN where it is not known
+    meant     number of the branch whose line is under the mouse, or None; `name`, its name, and
+              `there`, its loss at the step under the mouse
+    on_title  whether the mouse is on the chart's title
+    large     whether the chart stands below the network
+    marks     steps where it stopped by itself, or where something was so first, and why
+    below     what stands under a large chart: all weights over time, or the loss over a plane; or
+              None
+    several   the curves of several networks with their colors, drawn in place of this one
+    """
+
+    steps: FloatArray = field(default_factory=nothing)
+    losses: FloatArray = field(default_factory=nothing)
+    at: float = 0.0
+    loss: float = math.nan
+    others: Sequence[BranchLine] = ()
+    metrics: Sequence[Measured] = ()
+    smoothed: FloatArray = field(default_factory=nothing)
+    end: float = 0.0
+    first: float = 0.0
+    last: float | None = None
+    pointed: int | None = None
+    reads: float = math.nan
+    meant: int | None = None
+    name: str = ""
+    there: float = math.nan
+    on_title: bool = False
+    large: bool = False
+    marks: Sequence[tuple[int, str]] = ()
+    before: float = 0.0
+    below: PastWeights | Terrain | None = None
+    several: Sequence[tuple[str, Curve]] = ()
+
+    @cached_property
+    def whole(self) -> float:
+        """The last step there is, at least 1 without steps `before`."""
+        parts = [self.steps, *(line.steps for line in self.others)]
+        ends = [float(steps[-1]) for steps in parts if len(steps)]
+        return max(self.at, self.end, float(not self.before), *ends)
+
+    @cached_property
+    def span(self) -> tuple[float, float]:
+        """The first and the last step shown."""
+        whole = self.whole
+        last = whole if self.last is None else min(self.last, whole)
+        is_part = self.first < last and (self.first > 0.0 or self.last is not None)
+        return (self.first, last) if is_part else (-self.before, whole)
+
+
+# How high a loss stands in a chart: on a logarithmic scale where all are above 0.
+
+
+@dataclass(frozen=True)
+class LossScale:
+    """A scale from `low` to `high`: linear if it begins below 0, else logarithmic."""
+
+    low: float = 0.1
+    high: float = 1.0
+
+    @property
+    def is_linear(self) -> bool:
+        return self.low < 0.0
+
+
+def loss_scale(losses: FloatArray, most: float | None = None) -> LossScale:
+    """Return the scale, with plain numbers at its ends, of losses that `shown` has returned.
+
+    most  the largest one, if not that of the losses
+    """
+    least: float = float(losses.min())
+    low, high = loss_ends(least, float(losses.max()) if most is None else most)
+    return LossScale(low, high)
+
+
+AXIS = 46.0  # pixels left of the curves of a large chart, or of several networks
+LETTERS = 12.0
+SHARES = 44.0  # right of a curve, where shares have a scale
+LOW_CHART = 140.0  # height of a chart from which on shares have a scale
+BALL = 14.0  # pixels from the ball of the present weights that still mean it
+REACH = 6.0  # pixels from the line of a branch, or from a mark, that still mean it
+
+
+@dataclass(frozen=True)
+class Chart:
+    """The chart of the losses as it was drawn.
+
+    box     all of it
+    title   where a click makes it large or small
+    grip    where the mouse goes to a step: the curve and its axis of steps
+    plot    the curve's box, from the step `first` to the step `last`
+    end     the last step there is
+    own     pixels of the curve, and of the lines of other branches by their numbers
+    marks   pixels of the marks along the axis of steps, and their steps
+    strip   the box of all weights over time, with how many `tiles`; or None
+    tabs    boxes of what can be chosen for it, and their names
+    terrain  the box of the loss over a plane, `span` its left, right, bottom and top end there, and
+            `ball` the pixel of the present weights; or None
+    """
+
+    box: Box
+    title: Box
+    grip: Box
+    plot: Box
+    first: float
+    last: float
+    end: float
+    own: FloatArray = field(default_factory=nothing)
+    others: Sequence[tuple[int, FloatArray]] = ()
+    marks: Sequence[tuple[float, int]] = ()
+    strip: Box | None = None
+    tiles: int = 0
+    tabs: Sequence[tuple[Box, str]] = ()
+    terrain: Box | None = None
+    span: tuple[float, float, float, float] = (0.0, 1.0, 0.0, 1.0)
+    ball: tuple[float, float] = (0.0, 0.0)
+
+    def spot_at(self, x: float, y: float, *, held: bool = False) -> tuple[float, float] | None:
+        """Return the point of the plane at a pixel; None elsewhere, but for a ball that is held."""
+        box, (left, right, bottom, top) = self.terrain, self.span
+        if box is None or not (held or box.has(x, y)):
+            return None
+        across = min(max((x - box.x) / box.width, 0.0), 1.0)
+        up = min(max((box.bottom - y) / box.height, 0.0), 1.0)
+        return left + across * (right - left), bottom + up * (top - bottom)
+
+    def on_ball(self, x: float, y: float) -> bool:
+        """Return whether a pixel is on the ball of the present weights."""
+        near = math.hypot(x - self.ball[0], y - self.ball[1]) < BALL
+        return self.terrain is not None and self.terrain.has(x, y) and near
+
+    def tile_at(self, x: float, y: float) -> int | None:
+        """Return the tile of the strip at a pixel, or None."""
+        if self.strip is None or not self.strip.has(x, y) or not self.tiles:
+            return None
+        return min(int((y - self.strip.y) / self.strip.height * self.tiles), self.tiles - 1)
+
+    def place_at(self, x: float) -> float:
+        """Return the place on the axis of steps at a pixel's x, at an end of it if outside."""
+        share = (x - self.plot.x) / self.plot.width
+        return self.first + min(max(share, 0.0), 1.0) * (self.last - self.first)
+
+    def step_at(self, x: float) -> int:
+        """Return the step at a pixel's x, that of a mark if one is near, an end if outside."""
+        near = [(abs(x - at), step) for at, step in self.marks if abs(x - at) <= REACH]
+        return min(near)[1] if near else max(0, round(self.place_at(x)))
+
+    def step_under(self, x: float, y: float) -> int | None:
+        """Return the step at a pixel of the curve, its axis or the strip; None elsewhere."""
+        on_strip = self.strip is not None and self.strip.has(x, y)
+        return self.step_at(x) if on_strip or self.grip.has(x, y) else None
+
+    def branch_at(self, x: float, y: float, reach: float = REACH) -> int | None:
+        """Return the number of the branch whose line is so near a pixel, or None.
+
+        Where the curve itself is as near, it is meant.
+        """
+        if not self.others or not self.plot.has(x, y):
+            return None
+        apart = [(distance(points, x, y), number) for number, points in self.others]
+        nearest, number = min(apart)
+        return number if nearest <= reach and nearest < distance(self.own, x, y) else None
+
+
+@dataclass(frozen=True)
+class ChartScales:
+    """The scales of a plot: steps from `first` to `last`, and that of the losses."""
+
+    plot: Box
+    first: float
+    last: float
+    losses: LossScale = LossScale()
+
+    def x(self, step: float) -> float:
+        """Return the pixel of a step."""
+        return self.plot.x + (step - self.first) / (self.last - self.first) * self.plot.width
+
+    def y(self, value: float) -> float:
+        """Return the pixel of a loss, at an end of the plot if outside; NaN where none is."""
+        return float(pixels(self, [0.0], [value])[0][1])
+
+
+def share_drawn(curve: Curve, high: float, scale: float) -> Measured | None:
+    """Return the metric whose shares have a scale at the right, if the chart is so high."""
+    shares = [each for each in curve.metrics if each.share]
+    return shares[0] if shares and high >= LOW_CHART * scale else None
+
+
+def draw_curves(
+    canvas: Canvas2D,
+    chart: Chart,
+    curve: Curve,
+    theme: Theme,
+    scale: float,
+    words_from: float,
+    rise: float,
+) -> Chart:
+    """Draw the losses in the plot of a chart, with all that stands in it; return what was drawn.
+
+    words_from  x from which on there may be words over the plot
+    rise        from the plot up to them
+    """
+    plot = chart.plot
+    first, last = curve.span
+    drawn = curve.several or [(theme.loss, curve)]
+    shown: list[tuple[Numbers, Numbers]] = [(each.steps, each.losses) for each in curve.others]
+    shown += [(each.steps, each.values) for each in curve.metrics if not each.share]
+    for _, each in drawn:
+        shown += [(each.steps, each.losses), ([each.at], [each.loss])]
+    found: FloatArray = shown_between(first, last, shown)
+    canvas.segments([(plot.x, plot.bottom)], [(plot.right, plot.bottom)], theme.faint)
+    if not len(found):
+        canvas.text(
+            plot.x + 8.0,
+            plot.y + plot.height / 2.0 + 4.0,
+            text("chart.empty"),
+            size=12.0 * scale,
+            color=theme.quiet,
+            room=plot.width - 8.0,
+        )
+        return chart
+    scales = ChartScales(plot, first, last, loss_scale(found))
+    others = [(each.number, pixels(scales, each.steps, each.losses)) for each in curve.others]
+    with canvas.clip(plot.x - 4.0, plot.y - 4.0, plot.width + 8.0, plot.height + 8.0):
+        for _, points in others:
+            draw_thin(canvas, points, theme.ghost, scale)
+        owns = [draw_curve(canvas, scales, each, color, scale) for color, each in drawn]
+        draw_lines(canvas, scales, curve, others, theme, scale)
+        for color, each in drawn:
+            draw_places(canvas, scales, each, color, theme, scale)
+        if curve.pointed is not None:
+            draw_step(canvas, scales, curve.pointed, theme.accent)
+    own = owns[-1]
+    write_scale(canvas, scales, curve, theme, scale, words_from, rise, own)  # no line is over it
+    marks = [(scales.x(step), step) for step, _ in curve.marks if first <= step <= last]
+    return replace(chart, own=own, others=others, marks=marks)
+
+
+def write_scale(
+    canvas: Canvas2D,
+    scales: ChartScales,
+    curve: Curve,
+    theme: Theme,
+    scale: float,
+    words_from: float,
+    rise: float,
+    own: FloatArray,
+) -> None:
+    """Write the ends of the scale and of the steps, and what the curve or the mouse is on.
+
+    words_from  x from which on there may be words over the plot
+    rise        from the plot up to them
+    own         pixels of the curve: words in the plot are above it where it is low
+    """
+    about, plot, size = about_curve(curve, theme), scales.plot, LETTERS * scale
+    look: dict[str, Any] = {"size": size, "color": theme.quiet, "outline": theme.ground}
+    draw_ends(canvas, scales, theme, scale)
+    pad, gap = 8.0 * scale, 12.0 * scale
+
+    def free(x: float) -> float:
+        """Return the base of words from x on, at the end of the plot that the curve leaves free."""
+        is_low = mean_height(own, x + 1.5 * size, 2.5 * size) > plot.y + 0.5 * plot.height
+        return plot.y + size if is_low else plot.bottom - 6.0 * scale
+
+    if not scales.losses.is_linear and plot.width > 20.0 * size:
+        canvas.text(plot.x + pad, free(plot.x + pad), text("chart.log"), **look)
+    if plot.right - scales.x(curve.at) > 3.0 * size:  # else it is named beside the curve
+        right, last = plot.right - pad, f"{scales.last:,.0f}"
+        canvas.text(right, free(right - 3.0 * size), last, anchor="right", **look)
+    left, right, wide = words_from, plot.right, canvas.measure(about[0][0], size=size)
+    is_over = len(about) == 1 and about[0][1] != theme.quiet and wide > right - left
+    # What the mouse is on is read even on the curve.
+    left, base = (plot.x, plot.y + size) if is_over else (left, plot.y - rise * scale)
+    for words, color in about:
+        words = canvas.fit(words, right - left, size=size) if color == theme.accent else words
+        if words.strip(". ") and canvas.measure(words, size=size) <= right - left:
+            look["color"] = color
+            right -= canvas.text(right, base, words, anchor="right", **look) + gap
+
+
+def about_curve(curve: Curve, theme: Theme) -> Sequence[tuple[str, str]]:
+    """Return what the mouse is on, else the steps, lines and metrics there are, else a hint.
+
+    Of several networks, the mouse is on their losses, that of the last one first.
+    """
+    marked = "".join([why for step, why in curve.marks if step == curve.pointed][:1])
+    if marked:
+        return [(marked, theme.accent)]
+    if curve.meant is not None:
+        return [(words_of_branch(curve), theme.ink)]
+    if curve.several and curve.pointed is not None:
+        return [(said_loss(each.reads) or "-", color) for color, each in reversed(curve.several)]
+    step: float = curve.at if curve.pointed is None else curve.pointed
+    first, last = curve.span
+    found = [(words_of(each, step), color_of(each, theme)) for each in curve.metrics]
+    if (first, last) != (-curve.before, curve.whole):
+        words = text("chart.zoomed", first=first, last=last, whole=curve.whole)
+        found = [(words, theme.accent), *found]
+    elif curve.others:
+        found = [(plural("chart.ghost", len(curve.others)), theme.quiet), *found]
+    return found or [(text("chart.hint"), theme.quiet)]
+
+
+def said_loss(loss: float) -> str:
+    """Return a loss in words; "" if it is not known."""
+    return "" if math.isnan(loss) else typeset(f"{loss:#.3g}")
+
+
+def draw_ends(
+    canvas: Canvas2D, scales: ChartScales, theme: Theme, scale: float, size: float = LETTERS
+) -> None:
+    """Write the ends of the scale of losses left of the plot, in letters of a size."""
+    plot, losses, size = scales.plot, scales.losses, size * scale
+    for value, y in ((losses.high, plot.y + 0.7 * size), (losses.low, plot.bottom)):
+        x, words = plot.x - 6.0 * scale, typeset(f"{value:g}")
+        canvas.text(x, y, words, size=size, color=theme.quiet, anchor="right")
+
+
+def draw_shares(canvas: Canvas2D, plot: Box, color: str, scale: float) -> None:
+    """Write the scale of shares at the right of a plot."""
+    for share in (0.0, 0.5, 1.0):
+        y, x = plot.bottom - share * plot.height, plot.right + 6.0 * scale
+        canvas.text(x, y + 4.0 * scale, f"{share:.0%}", size=12.0 * scale, color=color)
+
+
+def draw_lines(
+    canvas: Canvas2D,
+    scales: ChartScales,
+    curve: Curve,
+    others: Sequence[tuple[int, FloatArray]],
+    theme: Theme,
+    scale: float,
+) -> None:
+    """Draw the lines of metrics, and the line of a branch that is meant."""
+    for metric in curve.metrics:
+        points = curve_pixels(scales, metric.steps, metric.values, share=metric.share)
+        canvas.line(points, color_of(metric, theme), width=1.3 * scale)
+    for number, points in others:
+        if number == curve.meant:
+            canvas.line(points, theme.quiet, width=2.0 * scale)
+
+
+def draw_curve(
+    canvas: Canvas2D, scales: ChartScales, curve: Curve, color: str, scale: float
+) -> FloatArray:
+    """Draw a curve; where its mean is known that, and the curve thinly; return its pixels."""
+    own: FloatArray = curve_pixels(scales, curve.steps, curve.losses)
+    if len(curve.smoothed):
+        draw_thin(canvas, own, color + "57", scale)
+        steps, means = mean_of(curve)
+        mean = curve_pixels(scales, steps, means)
+        canvas.line(mean, color, width=2.6 * scale)
+    else:
+        canvas.line(own, color, width=2.0 * scale)
+    return own
+
+
+def draw_places(
+    canvas: Canvas2D, scales: ChartScales, curve: Curve, color: str, theme: Theme, scale: float
+) -> None:
+    """Draw where the clock stands, and the marks."""
+    x = draw_step(canvas, scales, curve.at, color + "96")
+    y = scales.y(curve.loss)
+    if math.isfinite(y):
+        canvas.discs((x, y), 5.0 * scale, color, outline=theme.ground, line=1.5 * scale)
+    for step, _ in curve.marks:
+        x = draw_step(canvas, scales, step, theme.accent + "90")
+        y = scales.y(value_at(curve.steps, curve.losses, step))
+        canvas.discs((x, y if math.isfinite(y) else scales.plot.y), 3.5 * scale, theme.accent)
+
+
+def draw_step(canvas: Canvas2D, scales: ChartScales, step: float, color: str) -> float:
+    """Draw a line at a step, from the top of the plot to its bottom; return where it is."""
+    x: float = scales.x(step)
+    canvas.segments([(x, scales.plot.y)], [(x, scales.plot.bottom)], color, width=1.0)
+    return x
+
+
+def words_of_branch(curve: Curve) -> str:
+    """Return the name of the branch under the mouse, and its loss at the step there."""
+    if math.isnan(curve.there):
+        return curve.name
+    return text("chart.branch.loss", name=curve.name, loss=f"{curve.there:#.3g}")
+
+
+def words_of(metric: Measured, step: float) -> str:
+    """Return the name of a metric and its last value up to a step, with the step if earlier."""
+    known: int = count_up_to(metric.steps, step)
+    value = float(metric.values[known - 1]) if known else math.nan
+    if math.isnan(value):
+        return metric.name
+    words = f"{metric.name} {100.0 * value:.3g}%" if metric.share else f"{metric.name} {value:#.3g}"
+    measured = float(metric.steps[known - 1])
+    return words if measured == step else text("chart.measured", said=words, step=measured)
+
+
+def color_of(metric: Measured, theme: Theme) -> str:
+    """Return the color of the curve of a metric."""
+    return theme.metric if metric.share else theme.ink
