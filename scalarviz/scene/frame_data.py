@@ -20,7 +20,7 @@ from scalarviz.scene.look import Look
 from scalarviz.scene.loss_chart import BranchLine as BranchLine
 from scalarviz.scene.loss_chart import Curve as Curve
 from scalarviz.scene.loss_chart import Measured as Measured
-from scalarviz.story.caption import Caption, Card, Cell, Piece
+from scalarviz.story.caption import Caption, Card, Cell, Piece, is_explained
 from scalarviz.story.facts import Neuron
 
 PERCENTILE = 0.94  # share of the numbers of a map that are below its strong colors
@@ -364,10 +364,7 @@ class FrameData:
         Nothing is explained while one guesses.
         """
         caption = self.words.caption if self.moment is not None and self.guess is None else None
-        is_told = caption is not None and (
-            caption.summed or caption.bent or caption.chain or caption.changes
-        )
-        return caption if is_told else None
+        return caption if caption is not None and is_explained(caption) else None
 
     @property
     def chosen_rows(self) -> list[int]:
