@@ -97,7 +97,7 @@ def test_scales_have_the_same_stops_and_grow_as_slowly() -> None:
       plain: data.numbers.filter((each) => each > 0).map((each) => round_up(each)),
       beyond: countBeyond(Float64Array.of(1, NaN, -3, 2), 1.5),
       halves: new Layout(unpackedAll(data.layout)).plates.map((plate) =>
-        [...data.numbers, NaN].map((each) => plate.halfOf(each, 0.9))),
+        [...data.numbers, NaN].map((each) => plate.halves(each, 0.9))),
     };"""
     found = in_web(
         "scales arrays layout story/scales",
@@ -206,7 +206,7 @@ def test_tiny_cubes_have_the_same_means(tiles: Tiles | None) -> None:
     palette = np.concatenate([theme.map(values), theme.map([np.nan])]).astype(np.float32)
     mip_levels.fill(table, plate, colors, colors, (0.6, 0.6), palette, 2)
     body = """
-    const plate = new Plate(data.plate, 0);
+    const plate = Object.assign(new Plate(), data.plate);
     const colors = unpacked(data.colors);
     const table = { bytes: new Uint8Array(data.size), width: data.width, top: 0 };
     const palette = new Palette(data.theme);
@@ -239,7 +239,7 @@ def test_a_plate_is_as_near_as_in_a_window() -> None:
     expected = nearness(plates, see.matrix.T, size)
     body = f"""{SEE}
     return data.plates.map((plate) => {{
-      return nearnessOf(new Plate(plate, 0), see, ...data.size, {{ oblique: 4 }});
+      return nearnessOf(Object.assign(new Plate(), plate), see, ...data.size, {{ oblique: 4 }});
     }});"""
     found = in_web(
         "layout story/camera projection cubes",

@@ -23,7 +23,7 @@ export function partlyGrown(gradients, { layout, moment, part, walked }, missing
   const found = gradients.slice();
   const grown = Math.min(1, Math.max(0, 2 * part - 1));
   for (let place = walked[1]; place < moment.neurons[1]; place++) {
-    const fan = layout.fanInto([walked[0], place]);
+    const fan = layout.fan_into([walked[0], place]);
     for (const row of fan ? rowsOfSum(fan) : [])
       found[row] = place === walked[1] ? grown * found[row] : missing;
   }
