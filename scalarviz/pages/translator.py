@@ -61,6 +61,7 @@ SOURCES = {
     "story/plates.js": "scene/layout/plates.py",
     "story/projection.js": "scene/layout/projection.py",
     "story/picking.js": "scene/visuals/picking.py",
+    "story/dragging.js": "stage/dragging.py",
     "story/ways.js": "scene/layout/ways.py",
     "story/wall_ways.js": "scene/layout/wall_ways.py",
     "story/legend.js": "scene/legend.py",
@@ -88,7 +89,7 @@ BY_HAND = {
             "reach_of": Meaning("function"),
             "row3": Meaning("function", signature=Signature(result="list[float]")),
             "sphere_on": Meaning("function", signature=Signature(result="tuple")),
-            "square_at": Meaning("function", signature=Signature(result="int | None")),
+            "square_on": Meaning("function", signature=Signature(result="tuple")),
         },
     ),
     "scalarviz.scene.neurons": (

@@ -3,7 +3,7 @@
 
 import { colorOf } from "./palette.js";
 import { paintedLine } from "./neuron_images.js";
-import { along3, length3, minus3, row3 } from "./projection.js";
+import { along3, minus3, row3 } from "./projection.js";
 import { BACK, OF_CUBES } from "./story/pace.js";
 import { GlCopies, GlProgram, copyNames } from "./gl.js";
 
@@ -79,7 +79,7 @@ export function wireRows({ layout, moment }, lit, palette, camera, scale) {
 export function behind({ target, distance, slope, toward }, point) {
   if (!slope) return along3(point, -WIRES.far, toward);
   const way = minus3(point, along3(target, distance, toward));
-  return along3(point, WIRES.far / length3(way), way);
+  return along3(point, WIRES.far / Math.hypot(...way), way);
 }
 
 // A square or a strip for each sphere and wire, drawn as one.

@@ -54,12 +54,13 @@ export function sphere_on(points, radius, start, way) {
   return [best, least];
 }
 
-/** The place of the square of a row that is seen at a pixel; null without. */
-export function square_at(see, points, radius, across, down) {
+/** The place of the square of a row that is seen at a pixel, and its distance in rays. */
+export function square_on(see, points, radius, [across, down], start, way) {
   const { x, y, unit } = see.see(points);
   const far = (i) => Math.max(Math.abs(x[i] - across), Math.abs(y[i] - down));
   const place = unit.findIndex((each, i) => far(i) <= radius * each);
-  return place < 0 ? null : place;
+  const at = dot3(minus3(row3(points, place), start), way) / dot3(way, way);
+  return [place, place < 0 ? Infinity : at];
 }
 
 /** Return what says how far points of a flat array reach along a vector. */
@@ -81,11 +82,6 @@ export function dot3(a, b) {
 /** The vector orthogonal to two others. */
 export function cross3(a, b) {
   return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
-}
-
-/** The length of a vector. */
-export function length3(a) {
-  return Math.sqrt(dot3(a, a));
 }
 
 /** a + part * b. */

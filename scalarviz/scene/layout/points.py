@@ -44,8 +44,17 @@ def sphere_on(points: FloatArray, radius: float, start: Vector, ray: Vector) -> 
     return place, float(at[place]) if len(at) else np.inf
 
 
-def square_at(see: Projection, points: FloatArray, radius: float, x: float, y: float) -> int | None:
-    """Return the place of the square of a row that is seen at a pixel, or None."""
+def square_on(
+    see: Projection,
+    points: FloatArray,
+    radius: float,
+    xy: tuple[float, float],
+    start: Vector,
+    ray: Vector,
+) -> tuple[int, float]:
+    """Return the place of the square of a row that is seen at a pixel, and its distance in rays."""
     seen = see(points)
-    inside = np.abs(seen.xy - (x, y)).max(axis=1) <= radius * seen.unit
-    return int(np.argmax(inside)) if inside.any() else None
+    inside = np.abs(seen.xy - xy).max(axis=1) <= radius * seen.unit
+    place = int(np.argmax(inside))
+    at = dot3(minus3(points[place], start), ray) / dot3(ray, ray)
+    return place, at if inside[place] else np.inf

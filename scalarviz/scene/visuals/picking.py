@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.layout.plates import Layout, Neurons, Plate
-from scalarviz.scene.layout.points import Vector, dot3, minus3, row3, sphere_on, square_at
+from scalarviz.scene.layout.points import Vector, dot3, minus3, row3, sphere_on, square_on
 from scalarviz.scene.layout.projection import Projection
 from scalarviz.story.facts import NONE, Neuron
 
@@ -32,7 +32,12 @@ def seen_at(
             row, far = index, at
     neuron: Neuron | None = None
     for line in layout.neurons:
-        place, at = neuron_on(line, see, (x, y), start, ray)
+        if line.shape:
+            place, at = pixel_on(line, start, ray)
+        elif line.square:
+            place, at = square_on(see, line.points, line.radius, (x, y), start, ray)
+        else:
+            place, at = sphere_on(line.points, line.radius, start, ray)
         if at < far:
             row, neuron, far = NONE, (line.buffer, place), at
     return row, neuron
@@ -47,8 +52,8 @@ def walk(plate: Plate, start: Vector, ray: Vector, half: Half) -> tuple[int, flo
     place = [dot3(axis, apart) / size for axis, size in axes]
     steps = [dot3(axis, ray) / size for axis, size in axes]
     step = [each if abs(each) >= 1e-12 else 1e-12 for each in steps]
-    low, high = [0.0, 0.0, lifted - plate.half], [*grid, lifted + plate.half]
-    enter, leave = passed(low, high, place, step)
+    middle = [0.5 * plate.columns, 0.5 * plate.rows, lifted]
+    enter, leave = passed(middle, [*middle[:2], plate.half], place, step)
     enter = max(enter, 0.0)
     if enter > leave:
         return NONE, math.inf
@@ -65,36 +70,21 @@ def walk(plate: Plate, start: Vector, ray: Vector, half: Half) -> tuple[int, flo
         down: float = plate.lowered(side)
         middle = [column + 0.5, row + 0.5 + down / height, down]
         sides = [side / width, side / height, side]
-        low = [a - b for a, b in zip(middle, sides, strict=True)]
-        high = [a + b for a, b in zip(middle, sides, strict=True)]
-        first, last = passed(low, high, place, step)
+        first, last = passed(middle, sides, place, step)
         if first <= last and first >= enter - 1e-9:
             return index, first
     return NONE, math.inf
 
 
 def passed(
-    low: list[float], high: list[float], place: list[float], step: list[float]
+    middle: list[float], sides: list[float], place: list[float], step: list[float]
 ) -> tuple[float, float]:
-    """Return where a ray comes into the box between two corners, and where it leaves it."""
+    """Return where a ray comes into a box, by its middle and half its sides, and leaves it."""
     ends = [
-        ((a - x) / by, (b - x) / by) for a, b, x, by in zip(low, high, place, step, strict=True)
+        ((x - side - at) / by, (x + side - at) / by)
+        for x, side, at, by in zip(middle, sides, place, step, strict=True)
     ]
     return max([min(pair) for pair in ends]), min([max(pair) for pair in ends])
-
-
-def neuron_on(
-    line: Neurons, see: Projection, xy: tuple[float, float], start: Vector, ray: Vector
-) -> tuple[int, float]:
-    """Return the place of the first neuron of a line on a ray at a pixel, and its distance."""
-    if line.shape:
-        return pixel_on(line, start, ray)
-    place, at = sphere_on(line.points, line.radius, start, ray)
-    if line.square and at == math.inf:  # beside the circle in it
-        square = square_at(see, line.points, line.radius, *xy)
-        if square is not None:
-            return square, dot3(minus3(row3(line.points, square), start), ray) / dot3(ray, ray)
-    return place, at
 
 
 def pixel_on(line: Neurons, start: Vector, ray: Vector) -> tuple[int, float]:
