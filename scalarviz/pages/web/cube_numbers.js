@@ -99,7 +99,7 @@ function facesSeen(view, first) {
     const shares = axes.map((axis) => Math.abs(dot3(axis, see.camera.toward)));
     const order = [0, 1, 2].sort((a, b) => shares[b] - shares[a]);
     for (const [row, column, index] of cellsOf(view, plate, first)) {
-      const half = plate.halfOf(frame.sizes[index], frame.sizeScaleAt(index));
+      const half = plate.halves(frame.sizes[index], frame.sizeScaleAt(index));
       const middle = plate.middle(row, column, half);
       const face = faceOf(view, plate, eye, axes, middle, half);
       if (face) found.push({ index, plate, order, ...face });
@@ -150,7 +150,7 @@ function cellsOf({ see, frame, scale }, plate, first) {
       if (isInBox(see.box, x[i], y[i])) found.push([rows[i], columns[i], indices[i]]);
     return found;
   }
-  const places = [...first.keys()].map((index) => [plate.placeOf(index), index]);
+  const places = [...first.keys()].map((index) => [plate.place_of(index), index]);
   return places.filter(([place]) => place).map(([place, index]) => [...place, index]);
 }
 

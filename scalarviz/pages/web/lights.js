@@ -58,9 +58,9 @@ export const EVERYWHERE = [0, 0, 1e6, 1e6];
 export function focusOf(frame) {
   const { layout } = frame;
   const rows = rowsInFocus(frame);
-  const fans = rows.map((row) => [row, layout.fanOf(row)]).filter(([, found]) => found);
+  const fans = rows.map((row) => [row, layout.fan_of(row)]).filter(([, found]) => found);
   if (!fans.length && !frame.walked) return null;
-  const sums = fans.flatMap(([row, { fan, unit }]) => fan.endsOf(row, unit));
+  const sums = fans.flatMap(([row, [fan, unit]]) => fan.ends_of(row, unit));
   const lit = fans.length ? sums : standingAt(layout, frame.walked);
   const lying = frame.isUpright ? [] : rows;
   return {
@@ -75,17 +75,17 @@ export function rowsInFocus(frame) {
   const { layout, moment, caption } = frame;
   for (const name of ["hover", "pinned"]) {
     const [row, neuron] = [frame[`${name}Row`], frame[`${name}Neuron`]];
-    if (row >= 0 && layout.fanOf(row)) return [row];
-    const found = neuron && layout.fanInto(neuron);
+    if (row >= 0 && layout.fan_of(row)) return [row];
+    const found = neuron && layout.fan_into(neuron);
     if (found) return rowsOfSum(found);
-    const leaving = neuron && layout.fanFrom(neuron);
+    const leaving = neuron && layout.fan_from(neuron);
     if (leaving) return rowsOfColumn(leaving);
   }
   if (moment?.kind === "step") return frame.moved[0];
   if (!caption || !moment || !SPOKEN.has(moment.kind)) return [];
   const rows = rowsExplained(frame);
   const isWhole = moment.kind !== "input gradient" && rows.length;
-  const whole = isWhole ? layout.fanOf(rows[0]) : null;
+  const whole = isWhole ? layout.fan_of(rows[0]) : null;
   const linked = (caption.chain ?? []).slice(1).map((each) => each.row);
   return [...(whole ? rowsOfSum(whole) : rows), ...linked.filter((row) => row >= 0)];
 }
@@ -107,27 +107,26 @@ export function rowsExplained(frame) {
 
 /** The bank indices of the neuron that weight gradients have come to; else none. */
 export function rowsWalked({ layout, moment, walked }) {
-  const found = walked && moment?.kind === "weight gradient" && layout.fanInto(walked);
+  const found = walked && moment?.kind === "weight gradient" && layout.fan_into(walked);
   return found ? rowsOfSum(found) : [];
 }
 
-export function rowsOfSum({ fan, unit }) {
-  const rows = Array.from({ length: fan.inputs }, (_, i) => fan.weights + unit * fan.stride + i);
-  return fan.biases >= 0 ? [...rows, fan.biasOf(unit)] : rows;
+export function rowsOfSum([fan, unit]) {
+  const rows = fan.rows_of(unit);
+  return fan.biases >= 0 ? [...rows, fan.bias_of(unit)] : rows;
 }
 
 /** The bank indices that multiply one unit. */
-export function rowsOfColumn({ fan, unit: column }) {
+export function rowsOfColumn([fan, column]) {
   const units = Array.from({ length: fan.units }, (_, unit) => unit);
-  const each = Math.max(1, Math.floor(fan.inputs / Math.max(1, fan.count)));
-  const first = fan.weights + column * each;
-  const parts = Array.from({ length: each }, (_, i) => i);
+  const first = fan.weights + column * fan.pixels;
+  const parts = Array.from({ length: fan.pixels }, (_, i) => i);
   return units.flatMap((unit) => parts.map((i) => first + unit * fan.stride + i));
 }
 
 /** The smallest rectangle of cells with these bank indices: first column and row, last ones. */
 function rectangleOf(plate, rows) {
-  const places = rows.map((row) => plate.placeOf(row)).filter(Boolean);
+  const places = rows.map((row) => plate.place_of(row)).filter(Boolean);
   if (!places.length) return NOWHERE;
   const [down, right] = [0, 1].map((k) => places.map((place) => place[k]));
   const ends = (numbers) =>
