@@ -17,21 +17,11 @@ from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.program import NONE, Moment, Program
 from scalarviz.pages.bundle import packed
 from scalarviz.pages.exhibit_data import places_data
-from scalarviz.scene import labels, neuron_images
+from scalarviz.scene import neuron_images
 from scalarviz.scene.canvas.palette import HALO, NOT_A_NUMBER, NUMBER, THEMES, Theme
 from scalarviz.scene.cube_numbers import NUMBERS
 from scalarviz.scene.frame_data import BEYOND, FAINT, PERCENTILE
-from scalarviz.scene.layout.plates import (
-    ENDS,
-    HALF,
-    LEAST,
-    SIDE,
-    Fan,
-    Layout,
-    Neurons,
-    Plate,
-    WrittenWords,
-)
+from scalarviz.scene.layout.plates import HALF, LEAST, Fan, Layout, Neurons, Plate
 from scalarviz.scene.layout.threads import turned_cube
 from scalarviz.scene.lights import lit_buffers
 from scalarviz.scene.marks import LEAST_GHOST
@@ -278,7 +268,10 @@ def layout_data(layout: Layout) -> dict[str, Any]:
             }
             for sign in layout.signs
         ],
-        "written": [written_data(each) for each in layout.written],
+        "written": [
+            {**parts(each, "words least"), "ends": np.ravel(each.ends).tolist()}
+            for each in layout.written
+        ],
         "views": {name: astuple(camera) for name, camera in layout.views.items()},
     }
 
@@ -309,20 +302,8 @@ def neurons_data(line: Neurons) -> dict[str, Any]:
         "also": [*line.also],
         "points": points(line.points),
         "way": points(line.way),
-        "tied": None
-        if line.tied is None
-        else {  # where its color stands, and the sizes of what is drawn there
-            "place": line.tied.tolist(),
-            "side": SIDE,
-            "largest": labels.COLOR_SIDE,
-            "letters": labels.COLOR_LETTERS,
-        },
+        "tied": None if line.tied is None else line.tied.tolist(),
     }
-
-
-def written_data(each: WrittenWords) -> dict[str, Any]:
-    ends = each.middle + ENDS * each.half
-    return {"words": each.words, "ends": ends.ravel().tolist(), "least": each.least}
 
 
 def fan_data(fan: Fan) -> dict[str, Any]:

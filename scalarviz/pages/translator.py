@@ -65,6 +65,7 @@ SOURCES = {
     "story/pace.js": "scene/pace.py",
     "story/annotations.js": "scene/annotations.py",
     "story/telling.js": "scene/telling.py",
+    "story/labels.js": "scene/labels.py",
 }
 # What modules for pages have that are written by hand, by the module of Python.
 TEXTS = {
@@ -77,12 +78,19 @@ BY_HAND = {
         "texts.js",
         {name: Meaning("function", signature=each) for name, each in TEXTS.items()},
     ),
-    "scalarviz.scene.layout.plates": ("layout.js", {"reach_of": Meaning("function")}),
-    "scalarviz.scene.neurons": (
-        "neurons.js",
+    "scalarviz.scene.layout.plates": (
+        "layout.js",
+        {"SIDE": Meaning(type="float"), "reach_of": Meaning("function")},
+    ),
+    "scalarviz.scene.lines": ("lines.js", {"draw_tubes": Meaning("function")}),
+    "scalarviz.scene.silhouettes": (
+        "silhouettes.js",
         {
-            "covers": Meaning("function", signature=Signature(result="bool")),
-            "sides": Meaning("function", signature=Signature(result="tuple[float, ...]")),
+            "balls_of": Meaning("function", signature=Signature(result="list[Ball]")),
+            "is_on": Meaning("function", signature=Signature(result="bool")),
+            "polygons_seen": Meaning("function"),
+            "share_under": Meaning("function", signature=Signature(result="float")),
+            "spheres_in_sight": Meaning("function"),
         },
     ),
 }
@@ -91,11 +99,14 @@ TYPES = ("__future__", "typing", "collections.abc")
 DATACLASSES = ("dataclass", "dataclass(frozen=True)", "dataclass(frozen=True, slots=True)")
 # Methods of web/paper.js, which have what Python gives by name as an object.
 CANVAS = {
+    "arrows": Signature(("start", "end", "color"), 3, fields=True),
     "box": Signature(("x", "y", "width", "height", "fill"), 5, fields=True),
+    "discs": Signature(("places", "radii", "fills"), 3, fields=True),
     "fit": Signature(("words", "width"), 2, fields=True, result="str"),
     "line": Signature(("points", "color"), 2, fields=True),
     "measure": Signature(("words",), 1, fields=True, result="float"),
     "text": Signature(("x", "y", "words"), 3, fields=True),
+    "texts": Signature(("places", "words"), 2, fields=True),
     "widest": Signature(("texts",), 1, fields=True, result="float"),
 }
 FACTORIES = {

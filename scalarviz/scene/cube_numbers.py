@@ -30,8 +30,8 @@ from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.layout.plates import Plate
 from scalarviz.scene.lights import Lights, rows_explained, rows_in_focus
-from scalarviz.scene.neurons import spheres_seen
 from scalarviz.scene.pace import MOVED
+from scalarviz.scene.silhouettes import spheres_seen
 
 
 def draw_numbers(

@@ -22,7 +22,7 @@ from scalarviz.scene.marks import (
     box_of_sphere,
     cube_boxes,
 )
-from scalarviz.scene.neurons import spheres_seen
+from scalarviz.scene.silhouettes import spheres_seen
 from scalarviz.story.caption import Card, CardLine, CardTable
 
 # The card, set in the height that is free.
@@ -402,7 +402,7 @@ def boxes_of_sum(
 
 def inputs_of(see: Projection, frame_data: FrameData, scale: float) -> list[Box | None]:
     """Return the boxes of IN: the color that goes in, and the first neurons."""
-    tied, line = tied_color(see, frame_data, scale), frame_data.layout.neurons[:1]
+    tied, line = tied_color(see, frame_data.layout, scale), frame_data.layout.neurons[:1]
     first = [(each.values, i) for each in line for i in range(min(len(each.points), MOST_INPUTS))]
     own = [box_of_neuron(see, frame_data.layout, each) for each in first]
     return own if tied is None else [tied.box, *own]

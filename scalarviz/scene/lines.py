@@ -33,6 +33,7 @@ from scalarviz.scene.layout.ways import (
     Point,
     SeenFan,
     Stroke,
+    curve,
     direct_strokes,
     head_of,
     lit_parts,
@@ -353,3 +354,20 @@ def colors_of(theme: Theme) -> tuple[FloatArray, FloatArray]:
     """Return the colors of lines, see `LinePaint`, and that of the ground."""
     signs = theme.wire, theme.map.positive, theme.map.negative
     return rgb((*signs, *theme.channels, theme.lit, theme.accent)), rgb((theme.ground,))[0]
+
+
+def draw_tubes(
+    canvas: Canvas2D,
+    theme: Theme,
+    starts: Sequence[Point],
+    ends: Sequence[Point],
+    amounts: Sequence[float],
+) -> None:
+    """Draw what the channels of a color carry, from start to end, as wide as the known amounts."""
+    paint, scale = LinePaint(canvas, theme), canvas.scale
+    known = chain(amounts, repeat(0.0))
+    for i, (start, end, amount) in enumerate(zip(starts, ends, known, strict=False)):
+        width = scale * (2.8 + 5.0 * min(1.0, max(0.0, amount)))
+        tube = Stroke("in", curve(start, end), 0, i, amount, width, 1.5 * scale, 1.0)
+        paint.add([(tube, CHANNEL + i % 3, BEHIND, True)])
+    paint.draw()

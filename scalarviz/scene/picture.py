@@ -206,18 +206,41 @@ def draw_scenery(
 
     Return what other words must not cover.
     """
-    draw_tied(canvas, see, frame_data, theme, scale)
-    for i, line in enumerate(frame_data.layout.neurons):
+    layout, buffers = frame_data.layout, frame_data.buffers
+    draw_tied(canvas, theme, see, layout, buffers.values)
+    for i, line in enumerate(layout.neurons):
         bright = lit.neurons_of(i, len(line.points))
-        draw_neurons(canvas, see, line, bright, frame_data, theme, scale)
+        draw_neurons(canvas, see, line, bright, frame_data, theme)
     if above is not None:
         above.canvas = canvas
         above.draw()
     draw_numbers(canvas, see, frame_data, scale, lit)
-    taken = draw_labels(canvas, see, frame_data, theme, scale)
-    place_written(canvas, see, frame_data.layout, taken, theme, scale)
-    place_signs(canvas, see, frame_data, taken, theme, scale)
+    taken = write_ends(canvas, see, frame_data, theme)
+    place_written(canvas, theme, see, layout, taken)
+    pushes, flows = frame_data.cubes.pushes, buffers.flows
+    place_signs(canvas, theme, see, layout, taken, pushes, flows)
     return taken
+
+
+def write_ends(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> Obstacles:
+    """Write which line is the input and which the output; return what words must not cover."""
+    division = frame_data.division(see.width, see.height)
+    has_result = frame_data.exhibit is not None and division.exhibit.width > 0.0
+    about = frame_data.layout, division.margin
+    return draw_labels(canvas, theme, see, *about, has_result=has_result)
+
+
+def draw_results(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, division: Division, theme: Theme
+) -> None:
+    """Draw the lines from the outputs to the result, unless it is below the network."""
+    exhibit, buffers = frame_data.exhibit, frame_data.buffers
+    if exhibit is None or not division.exhibit.width:
+        return
+    doors = exhibit.doors(division.exhibit, division.scale)
+    if doors[0][0] >= division.inner.right:
+        about = frame_data.layout, doors, buffers.values, buffers.answers
+        draw_doors(canvas, theme, see, *about)
 
 
 def draw_seam(canvas: Canvas2D, frame_data: FrameData, box: Box, theme: Theme) -> None:
@@ -353,7 +376,9 @@ class Picture:
             draw_guess(part, see, frame_data, theme, scale)
             return taken.boxes
 
-        doors = partial(draw_doors, see=see, frame_data=frame_data, division=division, theme=theme)
+        doors = partial(
+            draw_results, see=see, frame_data=frame_data, division=division, theme=theme
+        )
         canvas.by_turns("doors", (see, key), doors)  # below all numbers
         with canvas.clip(*division.view.place):
             above = canvas.by_turns("lines", (see, key), lines)

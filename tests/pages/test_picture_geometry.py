@@ -13,14 +13,12 @@ from scalarviz.base.texts import texts
 from scalarviz.base.texts.decimals import typeset
 from scalarviz.faces.scene_file import find, load
 from scalarviz.pages.scene_data import colors_of, layout_data, scene_data
-from scalarviz.scene.annotations import Ball, name_lines, write_names
 from scalarviz.scene.bead_arrays import behind
 from scalarviz.scene.canvas.canvas2d import Canvas2D
-from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.layout.camera import CAMERAS, Camera
 from scalarviz.scene.layout.division import Box, Division, Projection
-from scalarviz.scene.layout.plates import Layout, Neurons, reach_of
+from scalarviz.scene.layout.plates import Layout, reach_of
 from scalarviz.scene.pace import SUM, longest, moved
 from scalarviz.stage.camera_control import CameraController
 from scalarviz.stage.network_layout import layout_of
@@ -29,7 +27,7 @@ from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from tests.pages.node import floats, in_web
 from tests.pages.states import SEE, box_data, convolved, depthwise, made, state_of, told_data
-from tests.scene.measures import DARK, Words, drawn_terms, projection, stage_of, trained
+from tests.scene.measures import DARK, drawn_terms, projection, stage_of, trained
 from tests.sessions import advanced
 
 SIZE = 1280.0, 640.0
@@ -269,38 +267,6 @@ def test_numbers_stand_on_the_same_faces_as_in_a_window(name: str, turn: Any) ->
     ]
     places = [[each.x, each.y, each.size, each.depth] for each in expected.values()]
     np.testing.assert_allclose([each[2:] for each in found], places, atol=1e-4)
-
-
-NAMES = ["x", "petal length", "a very long name indeed", "incomprehensibilities", "a b c d", ""]
-
-
-def test_names_have_the_same_two_lines() -> None:
-    body = "return data.names.map((name) => name_lines(name));"
-    assert in_web("story/annotations", body, names=NAMES) == [*map(name_lines, NAMES)]
-
-
-@pytest.mark.parametrize(("apart", "lines"), [(15.0, 1), (45.0, 2)])
-def test_names_of_a_column_have_two_lines_only_if_they_do_not_meet(
-    apart: float, lines: int
-) -> None:
-    names = ["scaler__temperature", "encoder__district_A", "encoder__district_B"]
-    body = """
-    const said = [];
-    const paper = {
-      scale: 1,
-      measure: (words, { size }) => 0.62 * size * words.length,
-      text: (x, y, words) => said.push(words),
-    };
-    const balls = data.y.map((y) => new Ball(200, y, 5, 1, 1));
-    write_names(paper, {}, {}, data.names, balls, [0, 1e9], [false, false, false]);
-    return said;"""
-    y = [0.0, apart, 2.0 * apart]
-    found = in_web("story/annotations", body, names=names, y=y)
-    canvas, line = Words(400.0, 400.0), Neurons(np.zeros((3, 3)), "", "", names)
-    balls = [Ball(200.0, each, 5.0, 1.0, 1.0) for each in y]
-    write_names(canvas, THEMES["dark"], line, names, balls, (0.0, 1e9), 3 * [False])
-    assert [words for words, _ in canvas.found] == found
-    assert [len(words.split("\n")) for words in found] == 3 * [lines]
 
 
 WORDS = {

@@ -275,7 +275,7 @@ def shapes(buffers: Buffers) -> np.ndarray:
     cubes = CubeValues(NOTHING, NOTHING, "value", "value", NOTHING, NOTHING)
     frame_data = FrameData(Layout((), [LINE], (), ()), cubes, buffers)
     canvas = Canvas2D(400.0, 400.0)
-    draw_neurons(canvas, SEE, LINE, 1.0, frame_data, THEMES["dark"], 1.0)
+    draw_neurons(canvas, SEE, LINE, 1.0, frame_data, THEMES["dark"])
     return canvas._quads.rows(1.0)
 
 

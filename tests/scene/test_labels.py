@@ -14,22 +14,19 @@ from scalarviz import data
 from scalarviz.base.texts import text, texts
 from scalarviz.faces.scene_file import find, load
 from scalarviz.pages.scene_data import layout_data
+from scalarviz.scene.annotations import Ball, write_names
 from scalarviz.scene.canvas import canvas2d
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import CubeValues, FrameData
-from scalarviz.scene.labels import (
-    Tied,
-    draw_doors,
-    draw_labels,
-    draw_tied,
-    tied_color,
-)
+from scalarviz.scene.labels import Tied, draw_labels, draw_tied, place_written, tied_color
 from scalarviz.scene.layout.division import Box, Division
+from scalarviz.scene.layout.plates import Neurons
 from scalarviz.scene.legend import ends_of, mark_rows, news_of
 from scalarviz.scene.lights import lights
 from scalarviz.scene.overlay import draw_head, draw_marks_key, extra_marks
-from scalarviz.scene.picture import draw_scenery
+from scalarviz.scene.picture import draw_results, draw_scenery, write_ends
+from scalarviz.scene.silhouettes import is_on
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from tests.pages.node import in_web
@@ -37,6 +34,7 @@ from tests.pages.states import SEE, box_data
 from tests.scene.measures import (
     DARK,
     NOTHING,
+    Notes,
     Words,
     look,
     projection,
@@ -108,7 +106,7 @@ def colours(*hidden: int) -> sv.Session:
 
 def tied(stage: Stage) -> Tied | None:
     frame_data, see = stage.frame_data(), projection(stage)
-    return tied_color(see, frame_data, frame_data.division(*stage._extent).scale)
+    return tied_color(see, frame_data.layout, frame_data.division(*stage._extent).scale)
 
 
 @pytest.mark.some(3)
@@ -120,9 +118,9 @@ def test_the_color_that_goes_in_is_near_its_neurons_and_covers_nothing(
     stage = stage_of(colours(*hidden), size)
     seen, see, found = look(stage), projection(stage), tied(stage)
     division = stage.frame_data().division(*size)
-    _, y, _, side = found.place
-    assert side <= 64.0 * division.scale
-    color = found.box.x, y - side / 2, found.box.right, y + side / 2
+    y, half = found.ball.y, 0.5 * found.side
+    assert found.side <= 64.0 * division.scale
+    color = found.box.x, y - half, found.box.right, y + half
     left, top, right, bottom = map(round, color)
     assert (seen.picture[top:bottom, left:right] == -1).all(), "something is below the color"
     assert division.scene.x <= left < right <= division.exhibit.x
@@ -134,13 +132,12 @@ def test_the_color_that_goes_in_is_near_its_neurons_and_covers_nothing(
 
 
 def test_it_is_that_of_the_sample_and_is_called_in() -> None:
-    stage = stage_of(colours(8), (1280, 800))
-    frame_data, found = stage.frame_data(), tied(stage)
-    assert found is not None and found.color is not None
-    assert np.allclose(found.color, frame_data.buffers.values["inputs"])
-    canvas = Canvas2D(1280, 800)
-    draw_tied(canvas, projection(stage), frame_data, THEMES["dark"], 1.0)
-    assert canvas.words == ["IN"]
+    stage, canvas = stage_of(colours(8), (1280, 800)), Notes(1280, 800)
+    frame_data, values = stage.frame_data(), stage.frame_data().buffers.values
+    draw_tied(canvas, DARK, projection(stage), frame_data.layout, values)
+    [(*_, fill, _)] = canvas.noted
+    assert np.allclose(fill, values["inputs"])
+    assert [words for *_, words in canvas.said] == ["IN"]
 
 
 def test_only_colors_have_it() -> None:
@@ -148,32 +145,49 @@ def test_only_colors_have_it() -> None:
     assert tied(stage_of(s, (1280, 800))) is None
 
 
-@pytest.mark.parametrize("size", TIED_SIZES[:3])
-def test_a_page_has_it_at_the_same_place(size: tuple[int, int]) -> None:
-    stage = stage_of(colours(8), size)
-    see, frame_data = projection(stage), stage.frame_data()
+@pytest.mark.parametrize("name", ["rgb", "digits", "expression"])
+def test_on_a_page_words_stand_at_the_same_places_and_cover_as_much(name: str) -> None:
+    stage, canvas = stage_of(trained(name), (1280, 800)), Notes(1280, 800)
+    see, layout = projection(stage), stage.frame_data().layout
+    corners = np.random.default_rng(1).uniform((0.0, 0.0), (1200.0, 700.0), (40, 2))
+    boxes = [Box(*corner, 80.0, 30.0) for corner in corners.tolist()]
+    taken = draw_labels(canvas, DARK, see, layout, 16.0, has_result=False)
+    place_written(canvas, DARK, see, layout, taken)
+    taken.write(canvas, DARK, boxes[:1])
     body = f"""{SEE}
+    setTexts(data.texts);
     const layout = new Layout(unpackedAll(data.layout));
-    const found = tiedColor({{frame: {{layout, ...data.frame}}, see, scale: data.scale}});
-    const {{side, color}} = found;
-    const place = ["x", "y", "width", "height"].map((name) => found.box[name]);
-    return [...place, found.x, found.y, side, ...color];"""
-    other = in_web(
-        "story/camera projection layout arrays labels",
+    const boxes = data.boxes.map((each) => new Box(...each));
+    const said = [];
+    const paper = {{
+      scale: 1,
+      measure: (words, {{ size }}) => 0.6 * size * words.length,
+      text: (x, y, words) => said.push([x, y, words]),
+    }};
+    const taken = draw_labels(paper, {{}}, see, layout, 16, false);
+    place_written(paper, {{}}, see, layout, taken);
+    taken.write(paper, {{}}, boxes.slice(0, 1));
+    const shares = boxes.map((box) => taken.covered(box));
+    const on = boxes.map((box) => is_on(box, taken.spheres));
+    return {{ said, shares, on, taken: taken.boxes.map((box) => box.place) }};"""
+    found = in_web(
+        "story/camera projection layout arrays texts silhouettes story/labels",
         body,
-        layout=layout_data(frame_data.layout),
+        layout=layout_data(layout),
         camera=astuple(see.camera),
         box=box_data(see.box),
-        size=size,
+        size=(1280, 800),
         reach=see.reach,
-        scale=frame_data.division(*size).scale,
-        frame={"values": frame_data.buffers.values},
+        texts=texts(),
+        boxes=[box.place for box in boxes],
     )
-    own = tied(stage)
-    assert own is not None and own.color is not None
-    x, y, _, side = own.place
-    expected = [*own.box.place, x, y, side, *own.color]
-    np.testing.assert_allclose(other, expected, rtol=1e-4, atol=1e-3)
+    assert [words for *_, words in found["said"]] == [words for *_, words in canvas.said]
+    places = [each[:2] for each in canvas.said], [each.place for each in taken.boxes]
+    np.testing.assert_allclose([each[:2] for each in found["said"]], places[0], atol=1e-3)
+    np.testing.assert_allclose(found["taken"], places[1], atol=1e-3)
+    shares, on = [*map(taken.covered, boxes)], [is_on(box, taken.spheres) for box in boxes]
+    np.testing.assert_allclose(found["shares"], shares, atol=0.01)
+    assert found["on"] == on and any(shares) and not all(shares)
 
 
 @pytest.mark.parametrize("name", ["rgb", "circle", "digits"])
@@ -184,7 +198,7 @@ def test_lines_lead_from_the_outputs_to_the_doors_of_the_result(name: str) -> No
     line = frame_data.layout.neurons[-1]
     doors = frame_data.exhibit.doors(frame_data.division(1280, 800).exhibit, 1.0)
     assert len(doors) == (3 if name == "rgb" else 1)
-    draw_doors(canvas, see, frame_data, frame_data.division(1280, 800), THEMES["dark"])
+    draw_results(canvas, see, frame_data, frame_data.division(1280, 800), THEMES["dark"])
     rows, seen = canvas._quads.rows(1.0), see(line.points)
     rims = seen.xy + np.array([line.radius * seen.unit.max(), 0.0])
     answers = frame_data.buffers.answers
@@ -195,10 +209,22 @@ def test_lines_lead_from_the_outputs_to_the_doors_of_the_result(name: str) -> No
     assert "OUT" not in drawn_words(stage)  # the result has that word
 
 
+@pytest.mark.parametrize(("apart", "lines"), [(15.0, 1), (45.0, 2)])
+def test_names_of_a_column_have_two_lines_only_if_they_do_not_meet(
+    apart: float, lines: int
+) -> None:
+    names = ["scaler__temperature", "encoder__district_A", "encoder__district_B"]
+    canvas, line = Words(400, 400), Neurons(np.zeros((3, 3)), "", "", names)
+    balls = [Ball(200.0, apart * i, 5.0, 1.0, 1.0) for i in range(3)]
+    box = Box(0.0, 0.0, 400.0, 400.0)
+    write_names(canvas, DARK, line, range(3), balls, [1.0] * 3, box, is_first=True)
+    assert [len(words.split("\n")) for words, _ in canvas.found] == 3 * [lines]
+
+
 def drawn_words(stage: Stage) -> list[str]:
     """The words beside the network."""
     canvas = Canvas2D(1280, 800)
-    draw_labels(canvas, projection(stage), stage.frame_data(), DARK, 1.0)
+    write_ends(canvas, projection(stage), stage.frame_data(), DARK)
     return canvas.words
 
 

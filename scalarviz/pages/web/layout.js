@@ -3,6 +3,7 @@
 import { Camera } from "./story/camera.js";
 import { along3, dot3, length3, row3 } from "./projection.js";
 
+export const SIDE = 1.5; // of a color that neurons are tied to, in cells
 const CUBE_SIGNS = [0, 1, 2, 3, 4, 5, 6, 7].map((i) => [4, 2, 1].map((bit) => (i & bit ? 1 : -1)));
 
 /** A grid of cubes, one for each number of the bank from `first` on. */
@@ -258,8 +259,7 @@ export class Layout {
         }
       }
       for (const side of line.tied ? [-0.96, 0.96] : []) {
-        const { place, side: long } = line.tied;
-        for (let k = 0; k < 3; k++) add(place.map((x, j) => x + (j === k ? side * long : 0)));
+        for (let k = 0; k < 3; k++) add(line.tied.map((x, j) => x + (j === k ? side * SIDE : 0)));
       }
       if (line.way) add(line.way);
     }

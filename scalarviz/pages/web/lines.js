@@ -16,6 +16,7 @@ import {
   SeenFan,
   TIP,
   TUBE,
+  curve,
   direct_strokes,
   head_of,
   lit_parts,
@@ -242,7 +243,7 @@ export class LinePaint {
         const from = [x - (grown / 2) * along[0], y - (grown / 2) * along[1]];
         const tip = [x + (size + grown) * along[0], y + (size + grown) * along[1]];
         const look = { head: size + 1.5 * grown, depth };
-        this.paper.arrow(from, tip, grown ? ground : bright, look);
+        this.paper.arrows(from, tip, grown ? ground : bright, look);
       }
     }
   }
@@ -254,14 +255,6 @@ export class LinePaint {
     this.path(points, this.palette.groundColor, wide + 2 * casing, depth);
     this.path(points, this.mixed(color, strength), wide, depth);
     if (hollow) this.path(points, this.mixed(color, 0.2), 0.88 * wide - 2 * scale, depth);
-  }
-
-  /** Draw what a channel of a color carries, as wide as its amount. */
-  tube(points, channel, amount) {
-    const { scale } = this.paper;
-    const width = scale * (2.8 + 5 * Math.min(1, Math.max(0, amount || 0)));
-    const color = this.palette.channelColors[channel % 3];
-    this.add({ points, width, casing: 1.5 * scale, strength: 1 }, color, BEHIND, true);
   }
 
   /** Draw light on a part of a line. */
@@ -279,4 +272,14 @@ export class LinePaint {
     const depths = points.map((_, i) => begin + (i / last) * (end - begin));
     this.paper.path(points, depths, color, width);
   }
+}
+
+/** Draw what the channels of a color carry, from start to end, as wide as the known amounts. */
+export function draw_tubes(paper, palette, starts, ends, amounts) {
+  const [paint, { scale }] = [new LinePaint(paper, palette), paper];
+  ends.forEach((end, i) => {
+    const width = scale * (2.8 + 5 * Math.min(1, Math.max(0, amounts[i] || 0)));
+    const tube = { points: curve(starts[i], end), width, casing: 1.5 * scale, strength: 1 };
+    paint.add(tube, palette.channelColors[i % 3], BEHIND, true);
+  });
 }

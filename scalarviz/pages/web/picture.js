@@ -21,7 +21,7 @@ import { drawNeurons } from "./neurons.js";
 import { unpackedAll } from "./arrays.js";
 import { targetAt } from "./pointing.js";
 import { Scales } from "./scales.js";
-import { drawDoors, drawLabels, drawTied, placeSigns, placeWritten } from "./labels.js";
+import { draw_doors, draw_labels, draw_tied, place_signs, place_written } from "./story/labels.js";
 import { drawNumbers } from "./cube_numbers.js";
 import { Attention } from "./story/pace.js";
 
@@ -391,13 +391,16 @@ function rendererOf(gl) {
 
 /** Draw what stands on and beside cubes and spheres; return what other words must not cover. */
 function drawScenery(view, drawAbove) {
-  drawTied(view);
-  drawDoors(view); // below the numbers
-  for (const line of view.frame.layout.neurons) drawNeurons(view, line);
+  const { paper, palette, see, frame, scale } = view;
+  const { layout, values, hasResult } = frame;
+  const seen = [paper, palette, see, layout];
+  draw_tied(...seen, values);
+  draw_doors(...seen, frame.doors, values, frame.answers); // below the numbers
+  for (const line of layout.neurons) drawNeurons(view, line);
   drawAbove();
   drawNumbers(view);
-  const taken = drawLabels(view);
-  placeWritten(view, taken);
-  placeSigns(view, taken);
+  const taken = draw_labels(...seen, PICTURE.margin * scale, hasResult);
+  place_written(...seen, taken);
+  place_signs(...seen, taken, frame.pushes, frame.flows);
   return taken;
 }
