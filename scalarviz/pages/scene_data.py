@@ -19,7 +19,6 @@ from scalarviz.pages.bundle import packed
 from scalarviz.pages.exhibit_data import places_data
 from scalarviz.scene import neuron_images
 from scalarviz.scene.canvas.palette import HALO, NOT_A_NUMBER, NUMBER, THEMES, Theme
-from scalarviz.scene.cube_numbers import NUMBERS
 from scalarviz.scene.frame_data import BEYOND, FAINT, PERCENTILE
 from scalarviz.scene.layout.plates import HALF, LEAST, Fan, Layout, Neurons, Plate
 from scalarviz.scene.layout.threads import turned_cube
@@ -78,7 +77,6 @@ def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
             "oblique": shaders.OBLIQUE,
         },
         "maps": maps_data(session),
-        "numbers": NUMBERS,
         "pace": {  # seconds of its operations
             "longest": [longest(program, moment) for moment in program.moments],
             "slow": [pauses(program, again=again) for again in (False, True)],

@@ -65,6 +65,8 @@ SOURCES = {
     "story/pace.js": "scene/pace.py",
     "story/annotations.js": "scene/annotations.py",
     "story/telling.js": "scene/telling.py",
+    "story/focus.js": "scene/focus.py",
+    "story/cube_numbers.js": "scene/cube_numbers.py",
     "story/labels.js": "scene/labels.py",
 }
 # What modules for pages have that are written by hand, by the module of Python.
@@ -81,6 +83,14 @@ BY_HAND = {
     "scalarviz.scene.layout.plates": (
         "layout.js",
         {"SIDE": Meaning(type="float"), "reach_of": Meaning("function")},
+    ),
+    "scalarviz.scene.cube_faces": (
+        "cube_faces.js",
+        {"CubeFaces": Meaning("class", signature=Signature())},
+    ),
+    "scalarviz.scene.lights": (
+        "lights.js",
+        {"masks_at": Meaning("function"), "places_of": Meaning("function")},
     ),
     "scalarviz.scene.lines": ("lines.js", {"draw_tubes": Meaning("function")}),
     "scalarviz.scene.silhouettes": (

@@ -369,6 +369,13 @@ LEAST_LETTERS, LARGEST_LETTERS = 12.0, 16.0
 LINE = 1.1  # from a line to the next, in sizes of letters
 LEAST_TENTH = 0.1  # least number that has one digit less where two have no room
 ASIDE = 0.25  # how far a number moves at most to be on its cube, relative to the width of its face
+CELLS_WIDE = 1.35  # largest width of a number, in cells: small cubes are narrower than theirs
+SHORTEST = 1.9  # width of a number such as "-.1", in sizes of letters
+MOST_NUMBERS = 400  # in a picture, and cubes of a sum
+SEARCHED = 100_000  # cubes of a wall: larger ones are not searched for cubes in sight
+IN_FRONT = 0.875  # from the middle of a cell to where its number stands: before cubes beside it
+BETWEEN = 2.0  # pixels between two numbers
+IN_VIEW = 0.45  # how far from its middle a number must be seen, relative to its width
 
 
 def numbers_in(

@@ -336,7 +336,7 @@ def tooltip_box(
     groups: list[tuple[float, Iterable[Box | None]]] = [
         (RESULT, [division.card, division.exhibit, *inputs_of(see, frame_data, scale)]),
         (ENDS, messages),
-        (ENDS, [each.box for each in numbers_on_cubes(canvas, see, frame_data, scale)[0].values()]),
+        (ENDS, [each.box for each in numbers_on_cubes(canvas, see, frame_data).values()]),
         (ENDS, [box and box.inside(-1.0) for box in ends]),
         (FAN, cubes),
         (SPHERE, spheres_of(see, frame_data, scale)),

@@ -17,12 +17,12 @@ from scalarviz.scene.annotations import Number, is_free
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme, rgb
 from scalarviz.scene.cube_numbers import numbers_on_cubes
+from scalarviz.scene.focus import pointed_rows, told_rows
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.layout.plates import RIGHT, UP, Fan, Layout, Neurons
 from scalarviz.scene.layout.ways import (
     BEHIND,
-    LED,
     LIT,
     MOST,
     MOST_DIRECT,
@@ -40,7 +40,7 @@ from scalarviz.scene.layout.ways import (
     strokes_of,
     thread_strokes,
 )
-from scalarviz.scene.lights import Lights, rows_explained, rows_of_column, rows_of_sum
+from scalarviz.scene.lights import Lights
 from scalarviz.scene.pace import BACK, WAYS_BACK
 
 LARGEST: float = np.finfo(np.float64).max  # in place of infinity
@@ -183,7 +183,7 @@ def draw_lines(
     told, pointed = told_rows(frame_data), pointed_rows(frame_data)
     thread, moment = frame_data.layout.thread, frame_data.moment
     goes_back = moment is not None and moment.kind in BACK
-    written = [*numbers_on_cubes(canvas, see, frame_data, scale)[0].values()]
+    written = [*numbers_on_cubes(canvas, see, frame_data).values()]
     for number, (fan, known) in enumerate(zip(frame_data.layout.fans, fans, strict=True)):
         if known is None:
             continue
@@ -227,29 +227,10 @@ def draw_lines(
     return above
 
 
-def pointed_rows(frame_data: FrameData) -> frozenset[int]:
-    """Return the bank indices whose lines are pointed at: that of a cube, all of a neuron."""
-    layout = frame_data.layout
-    found = {row for row in frame_data.chosen_rows if layout.fan_of(row) is not None}
-    for neuron in frame_data.chosen_neurons:
-        into, leaving = layout.fan_into(neuron), layout.fan_from(neuron)
-        found |= set() if into is None else set(rows_of_sum(*into))
-        found |= set() if leaving is None else set(rows_of_column(*leaving))
-    return frozenset(found)
-
-
-def told_rows(frame_data: FrameData) -> frozenset[int]:
-    """Return the bank indices of the cubes that the caption of gradients is about."""
-    moment = frame_data.moment
-    return frozenset(
-        rows_explained(frame_data) if moment is not None and moment.kind in LED else ()
-    )
-
-
 def explain(
     paint: LinePaint,
     fan: tuple[Fan, KnownFan, Carried],
-    told: frozenset[int],
+    told: set[int],
     frame_data: FrameData,
     written: Sequence[Number],
 ) -> None:

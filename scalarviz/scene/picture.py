@@ -35,7 +35,7 @@ from scalarviz.scene.annotations import SMALLEST_BALL, around_ball
 from scalarviz.scene.bead_arrays import beads_of, grounds_of
 from scalarviz.scene.callout import draw_told
 from scalarviz.scene.canvas.canvas2d import Canvas2D
-from scalarviz.scene.canvas.palette import THEMES, Theme, rgb
+from scalarviz.scene.canvas.palette import HALO, NUMBER, THEMES, Theme, rgb
 from scalarviz.scene.canvas.renderer import STATE, Renderer, set_state
 from scalarviz.scene.caption_band import CARD_PAD, PieceBox, draw_caption, draw_opened
 from scalarviz.scene.charts import Chart
@@ -214,7 +214,7 @@ def draw_scenery(
     if above is not None:
         above.canvas = canvas
         above.draw()
-    draw_numbers(canvas, see, frame_data, scale, lit)
+    draw_numbers(canvas, see, frame_data, lit, (NUMBER, HALO))
     taken = write_ends(canvas, see, frame_data, theme)
     place_written(canvas, theme, see, layout, taken)
     pushes, flows = frame_data.cubes.pushes, buffers.flows
@@ -486,7 +486,7 @@ class Picture:
             cubes.scales(shown.color_scales, shown.size_scales)
             cubes.numbers(shown.colors, shown.sizes)
             self._shown = shown
-        cells = {} if lit.focus is None else {"focus": lit.focus.cells}
+        cells = {} if lit.focus is None else {"focus": np.reshape(lit.focus.cells, (-1, 4))}
         cubes.lights(lit.plates, lit.outside, letters=not frame_data.look.numbers, **cells)
 
     def _node(self, frame_data: FrameData) -> Any:

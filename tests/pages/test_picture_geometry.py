@@ -229,31 +229,30 @@ def test_numbers_stand_on_the_same_faces_as_in_a_window(name: str, turn: Any) ->
     stage.take(numbers=True)
     data, see = stage.frame_data(), projection(stage)
     see = replace(see, camera=see.camera.orbited(*turn))
-    expected = numbers_on_cubes(Even(see.width, see.height), see, data, 1.0)[0]
-    cubes, pinned = data.cubes, -1 if data.pinned is None else data.pinned.row
+    expected = numbers_on_cubes(Even(see.width, see.height), see, data)
+    cubes, pinned = data.cubes, None if data.pinned is None else {"row": data.pinned.row}
     stage.pin(None)
     body = f"""{SEE}
     const layout = new Layout(unpackedAll(data.layout));
-    const scene = unpackedAll(data.scene);
-    const none = {{ hoverNeuron: null, pinnedNeuron: null, moment: null, before: null }};
-    const all = {{ hoverRow: -1, beside: [], pieces: [], look: {{ numbers: true }}, ...none }};
-    const frame = {{ ...all, ...data.frame, layout, scene, part: 1 }};
+    const none = {{ hover: null, hover_neuron: null, pinned_neuron: null, moment: null }};
+    const all = {{ guess: null, told: null, walked: null, before: null, beside: [], ...none }};
+    const about = {{ cubes: {{ moved: [[], 1] }}, words: {{ caption: null }}, part: 1 }};
+    const frame = {{ ...all, ...about, look: {{ numbers: true }}, ...data.frame, layout }};
     frame.sizeScaleAt = () => data.frame.sizeScale;
     frame.numberAt = (row) => data.frame.colors[row];
     const paper = {{ scale: 1, measure: (words, {{ size }}) => 0.62 * size * words.length }};
-    const found = numbersOnCubes({{ paper, see, frame, scale: 1 }});
+    const found = numbers_on_cubes(paper, see, frame);
     const fields = ({{ words, x, y, size, depth }}) => [words, x, y, size, depth];
     return [...found].map(([row, each]) => [row, ...fields(each)]);"""
     frame = {
         "colors": cubes.colors.tolist(),
         "sizes": cubes.sizes.tolist(),
         "sizeScale": float(cubes.size_scales[0]),
-        "pinnedRow": pinned,
+        "pinned": pinned,
     }
     found = in_web(
-        "arrays layout story/camera projection cube_numbers",
+        "arrays layout story/camera projection story/cube_numbers",
         body,
-        scene=scene_data(stage.show, [1.75]),
         layout=layout_data(data.layout),
         frame=frame,
         box=box_data(see.box),

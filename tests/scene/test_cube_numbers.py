@@ -13,11 +13,12 @@ from scalarviz.base.texts.decimals import changed, short
 from scalarviz.core.program import NONE
 from scalarviz.faces.scene_file import find, load
 from scalarviz.scene import marks
-from scalarviz.scene.annotations import Number
+from scalarviz.scene.annotations import Number, write_number
 from scalarviz.scene.canvas import canvas2d
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import HALO, NUMBER, THEMES
-from scalarviz.scene.cube_numbers import draw_numbers, faces_seen, numbers_on_cubes
+from scalarviz.scene.cube_faces import faces_seen
+from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.frame_data import Buffers, CubeValues, FrameData
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Box, Projection
@@ -37,16 +38,21 @@ every_size = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}
 
 def numbers(stage: Stage, see: Projection | None = None) -> dict[int, Number]:
     """What is written on the cubes, by bank index."""
-    scale = stage.frame_data().division(*stage._extent).scale
+    return numbers_on_cubes(paper(stage), see or projection(stage), stage.frame_data())
+
+
+def paper(stage: Stage) -> Words:
+    """A canvas for a picture of the stage."""
     canvas = Words(*stage._extent)
-    return numbers_on_cubes(canvas, see or projection(stage), stage.frame_data(), scale)[0]
+    canvas.scale = stage.frame_data().division(*stage._extent).scale
+    return canvas
 
 
 def written(stage: Stage, see: Projection | None = None) -> Words:
     """A canvas with what is written on the cubes."""
-    scale = stage.frame_data().division(*stage._extent).scale
-    canvas = Words(*stage._extent)
-    draw_numbers(canvas, see or projection(stage), stage.frame_data(), scale)
+    canvas = paper(stage)
+    for number in numbers(stage, see).values():
+        write_number(canvas, number, NUMBER, HALO)
     return canvas
 
 
@@ -100,8 +106,8 @@ def test_a_number_has_three_tenths_of_the_height_of_its_face(zoom: float) -> Non
     stage.take(numbers=True)
     see = projection(stage)
     near = replace(see, camera=see.camera.zoomed(zoom))
-    faces, found = faces_seen(near, stage.frame_data(), (), 1.0), numbers(stage, near)
-    highs = dict(zip(faces.rows.tolist(), faces.high.max(axis=1).tolist(), strict=True))
+    faces, found = faces_seen(near, stage.frame_data(), {}, 1.0), numbers(stage, near)
+    highs = dict(zip(faces.rows.tolist(), faces.rooms[:, :, 0].max(axis=1).tolist(), strict=True))
     wanted = np.array([min(max(0.3 * highs[row], 12.0), 16.0) for row in found])
     sizes = np.array([number.size for number in found.values()])
     assert (sizes <= wanted + 1e-9).all() and sizes.min() >= 12.0

@@ -242,8 +242,7 @@ def test_what_is_written_on_a_cube_is_its_weight_at_the_printed_digits(name: str
     for row in (None, *range(len(weights))):
         stage.take(numbers=row is None)
         stage.hover = row
-        about = Words(1280, 800), projection(stage), stage.frame_data(), 1.0
-        found = numbers_on_cubes(*about)[0]
+        found = numbers_on_cubes(Words(1280, 800), projection(stage), stage.frame_data())
         assert row is None or [*found] == [row]
         written += [(number.words, weights[each]) for each, number in found.items()]
     for words, weight in written:

@@ -1,6 +1,6 @@
 // What is shown of an operation whose neurons come one by one; as stage/by_parts.py.
 
-import { rowsOfSum } from "./lights.js";
+import { rows_of_sum } from "./story/focus.js";
 
 /** Return the neuron that a picture has come to: buffer and place; null where all are shown. */
 export function walkedIn(moment, number) {
@@ -23,8 +23,8 @@ export function partlyGrown(gradients, { layout, moment, part, walked }, missing
   const found = gradients.slice();
   const grown = Math.min(1, Math.max(0, 2 * part - 1));
   for (let place = walked[1]; place < moment.neurons[1]; place++) {
-    const fan = layout.fanInto([walked[0], place]);
-    for (const row of fan ? rowsOfSum(fan) : [])
+    const fan = layout.fan_into([walked[0], place]);
+    for (const row of fan ? rows_of_sum(...fan) : [])
       found[row] = place === walked[1] ? grown * found[row] : missing;
   }
   return found;

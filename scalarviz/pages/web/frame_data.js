@@ -4,6 +4,7 @@
 import { readAnswers } from "./formulas.js";
 import { cutOff, partlyGrown, walkedIn } from "./by_neuron.js";
 import { numberAt } from "./arrays.js";
+import { NONE } from "./story/facts.js";
 import { ARRIVES, MOVED, magnification, moved } from "./story/pace.js";
 
 /** @type {any} */
@@ -68,8 +69,7 @@ export function frameOf(scene, layout, state, options, remembered, now) {
   };
   const colors = own(color);
   const scales = remembered.scales;
-  const { hover, pointed, guess = null } = options;
-  const pinned = guess ?? options.pinned; // a question marks its cube, and nothing else
+  const { hover, pinned, pointed, guess = null } = options;
   const isStep = moment?.kind === "step" && size === color && color === "value";
   const before = isStep ? fewOrNone(state.before) : null;
   const sizes = size === color ? colors : own(size);
@@ -90,7 +90,7 @@ export function frameOf(scene, layout, state, options, remembered, now) {
     part,
     colors,
     sizes: drawn,
-    moved: moving, // what a step moves most, and how much larger that is drawn
+    cubes: { moved: moving }, // what a step moves most, and how much larger that is drawn
     weights: color === "value" ? colors : state.value,
     hasResult: options.result ?? false, // beside the picture
     doors: options.doors ?? [], // where it is entered
@@ -117,15 +117,14 @@ export function frameOf(scene, layout, state, options, remembered, now) {
           about,
         ),
     frozen: state.frozen ?? scene.frozen,
-    caption,
+    words: { caption },
     told,
-    isUpright: Boolean(told?.summed) && moment.kind === "forward",
-    pieces: caption?.pieces ?? [],
-    hoverRow: hover?.row ?? -1,
-    pinnedRow: pinned?.row ?? -1,
+    is_upright: Boolean(told?.summed) && moment.kind === "forward",
+    hover: hover ? { row: hover.row ?? NONE } : null,
+    pinned: pinned ? { row: pinned.row ?? NONE } : null,
     beside: options.beside ?? [],
-    hoverNeuron: hover?.neuron ?? null,
-    pinnedNeuron: pinned?.neuron ?? null,
+    hover_neuron: hover?.neuron ?? null,
+    pinned_neuron: pinned?.neuron ?? null,
     pointed: pointed ?? null,
     named: options.named ?? "",
     maps: options.maps ?? null,

@@ -95,6 +95,14 @@ export class Plate {
     return [at[0] * this.pitch[0] + row, at[1] * this.pitch[1] + column];
   }
 
+  place_of(index) {
+    return this.placeOf(index);
+  }
+
+  index_of(row, column) {
+    return this.indexOf(row, column);
+  }
+
   /** The bank index of the cube in a cell; -1 for an empty cell. */
   indexOf(row, column) {
     const i = Math.floor(row / this.pitch[0]);
@@ -169,6 +177,24 @@ export class Fan {
     this.units = this.ends.length / 3;
     this.all = this.columns.length / 3; // columns of the trays, that of the biases included
     this.count = this.all - (this.biases >= 0 ? 1 : 0); // units before it
+    this.pixels = Math.max(1, Math.floor(this.inputs / Math.max(1, this.count)));
+  }
+
+  rows_of(unit) {
+    const first = this.weights + unit * this.stride;
+    return Array.from({ length: this.inputs }, (_, i) => first + i);
+  }
+
+  bias_of(unit) {
+    return this.biasOf(unit);
+  }
+
+  row_of(unit, column) {
+    return this.rowOf(unit, column);
+  }
+
+  ends_of(index, unit) {
+    return this.endsOf(index, unit);
   }
 
   /** The unit whose sum a bank index belongs to; -1 if it is not of this layer. */
@@ -276,6 +302,25 @@ export class Layout {
       if (unit >= 0) return { fan, unit };
     }
     return null;
+  }
+
+  fan_of(index) {
+    const found = this.fanOf(index);
+    return found && [found.fan, found.unit];
+  }
+
+  fan_into(neuron) {
+    const found = this.fanInto(neuron);
+    return found && [found.fan, found.unit];
+  }
+
+  fan_from(neuron) {
+    const found = this.fanFrom(neuron);
+    return found && [found.fan, found.unit];
+  }
+
+  plate_number(index) {
+    return this.plates.findIndex((plate) => plate.placeOf(index));
   }
 
   /** The line of a neuron [buffer, place]; null without. */

@@ -1,13 +1,12 @@
 // What comes into cubes and what leaves them, drawn in the picture; as scene/lines.py.
 
 import { colorOf, mixedColor } from "./palette.js";
-import { numbersOnCubes } from "./cube_numbers.js";
-import { rowsOfColumn, rowsOfSum, rowsExplained } from "./lights.js";
+import { numbers_on_cubes } from "./story/cube_numbers.js";
+import { pointed_rows, told_rows } from "./story/focus.js";
 import { along3, row3 } from "./projection.js";
 import { is_free } from "./story/annotations.js";
 import {
   BEHIND,
-  LED,
   LIT,
   MOST,
   MOST_DIRECT,
@@ -130,8 +129,8 @@ export function drawLines(view, fans) {
   const { paper, see, frame, lit, palette } = view;
   const above = [];
   const paint = new LinePaint(paper, palette);
-  const [told, pointed] = [toldRows(frame), pointedRows(frame)];
-  const written = [...numbersOnCubes(view).values()];
+  const [told, pointed] = [told_rows(frame), pointed_rows(frame)];
+  const written = [...numbers_on_cubes(paper, see, frame).values()];
   frame.layout.fans.forEach((fan, number) => {
     const seen = fans[number];
     if (!seen) return;
@@ -175,23 +174,6 @@ function hueOf({ kind, column, value }, fan, palette) {
   if (fan.tubes && kind !== "product" && column >= 0) return palette.channelColors[column % 3];
   if (!value) return colorOf(palette.wire);
   return value > 0 ? palette.positive : palette.negative;
-}
-
-/** The bank indices whose lines are pointed at: that of a cube, all of a neuron. */
-export function pointedRows(frame) {
-  const { layout } = frame;
-  const rows = [frame.hoverRow, frame.pinnedRow].filter((row) => row >= 0 && layout.fanOf(row));
-  for (const neuron of [frame.hoverNeuron, frame.pinnedNeuron]) {
-    const [into, leaving] = neuron ? [layout.fanInto(neuron), layout.fanFrom(neuron)] : [];
-    if (into) rows.push(...rowsOfSum(into));
-    if (leaving) rows.push(...rowsOfColumn(leaving));
-  }
-  return new Set(rows);
-}
-
-/** The bank indices of the cubes that the caption of gradients is about. */
-export function toldRows(frame) {
-  return new Set(LED.has(frame.moment?.kind) ? rowsExplained(frame) : []);
 }
 
 /** Draw light on the lines through the cubes that the caption of gradients is about. */

@@ -8,7 +8,8 @@ import { drawTold } from "./callout.js";
 import { Palette, colorOf } from "./palette.js";
 import { Cubes } from "./cubes.js";
 import { CameraController } from "./story/camera_control.js";
-import { focusOf, lightsOf } from "./lights.js";
+import { focus_of } from "./story/focus.js";
+import { lightsOf } from "./lights.js";
 import { Remembered, frameOf } from "./frame_data.js";
 import { Glyphs, Ink, Paper } from "./paper.js";
 import { Layout } from "./layout.js";
@@ -22,7 +23,7 @@ import { unpackedAll } from "./arrays.js";
 import { targetAt } from "./pointing.js";
 import { Scales } from "./scales.js";
 import { draw_doors, draw_labels, draw_tied, place_signs, place_written } from "./story/labels.js";
-import { drawNumbers } from "./cube_numbers.js";
+import { draw_numbers } from "./story/cube_numbers.js";
 import { Attention } from "./story/pace.js";
 
 const PICTURE = {
@@ -169,7 +170,7 @@ export class Picture {
 
   /** Let what is out of focus fall back, and come back, by and by; at once if the picture is calm. */
   attend(now) {
-    const found = focusOf(this.frame);
+    const found = focus_of(this.frame);
     this.level = this.attention.follow(Boolean(found), now, this.calm);
     this.focus = found ?? (this.level ? this.focus : null);
   }
@@ -398,7 +399,7 @@ function drawScenery(view, drawAbove) {
   draw_doors(...seen, frame.doors, values, frame.answers); // below the numbers
   for (const line of layout.neurons) drawNeurons(view, line);
   drawAbove();
-  drawNumbers(view);
+  draw_numbers(paper, see, frame, view.lit, [palette.number, palette.halo]);
   const taken = draw_labels(...seen, PICTURE.margin * scale, hasResult);
   place_written(...seen, taken);
   place_signs(...seen, taken, frame.pushes, frame.flows);

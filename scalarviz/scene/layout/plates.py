@@ -323,6 +323,11 @@ class Fan:
     is_direct: bool = False
     top: FloatArray | None = None
 
+    @cached_property
+    def units(self) -> int:
+        """Number of units behind it."""
+        return int(self.ends.shape[0])
+
     @property
     def inputs_count(self) -> int:
         """Number of units before it."""
@@ -337,6 +342,11 @@ class Fan:
     def has_column(self) -> bool:
         """Whether biases stand in the bank by themselves, one after the other."""
         return self.biases != NONE and self.stride == self.inputs
+
+    @cached_property
+    def pixels(self) -> int:
+        """Number of weights between two units: more than 1 in a kernel."""
+        return max(1, self.inputs // max(1, self.inputs_count))
 
     def bias_of(self, unit: int) -> int:
         """Return the bank index of a bias."""
