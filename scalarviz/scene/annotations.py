@@ -369,13 +369,15 @@ LEAST_LETTERS, LARGEST_LETTERS = 12.0, 16.0
 LINE = 1.1  # from a line to the next, in sizes of letters
 LEAST_TENTH = 0.1  # least number that has one digit less where two have no room
 ASIDE = 0.25  # how far a number moves at most to be on its cube, relative to the width of its face
-CELLS_WIDE = 1.35  # largest width of a number, in cells: small cubes are narrower than theirs
-SHORTEST = 1.9  # width of a number such as "-.1", in sizes of letters
-MOST_NUMBERS = 400  # in a picture, and cubes of a sum
-SEARCHED = 100_000  # cubes of a wall: larger ones are not searched for cubes in sight
-IN_FRONT = 0.875  # from the middle of a cell to where its number stands: before cubes beside it
-BETWEEN = 2.0  # pixels between two numbers
-IN_VIEW = 0.45  # how far from its middle a number must be seen, relative to its width
+ON_CUBES: dict[str, float] = {
+    "share": 1.35,  # largest width of a number, in cells: small cubes are narrower than theirs
+    "shortest": 1.9,  # width of a number such as "-.1", in sizes of letters
+    "most": 400,  # numbers in a picture, and cubes of a sum
+    "searched": 100_000,  # cubes of a wall: larger ones are not searched for cubes in sight
+    "before": 0.875,  # from the middle of a cell to where its number stands: before cubes beside it
+    "apart": 2.0,  # pixels between two numbers
+    "seen": 0.45,  # how far from its middle a number must be seen, relative to its width
+}
 
 
 def numbers_in(
@@ -428,9 +430,15 @@ def write_numbers_in(
     for i in said:
         if i in hatched:  # numbers stand on plain ground
             wide = canvas.measure(words[i], size=size, bold=True) + 6.0
-            left, top = balls[i].x + aside[i] - 0.5 * wide, balls[i].y - 0.6 * size
-            rim, front = 0.5 * size, fronts[i]
-            canvas.box(left, top, wide, 1.2 * size, fills[i], radius=rim, depth=front)
+            canvas.box(
+                balls[i].x + aside[i] - 0.5 * wide,
+                balls[i].y - 0.6 * size,
+                wide,
+                1.2 * size,
+                fills[i],
+                radius=0.5 * size,
+                depth=fronts[i],
+            )
     if said:
         canvas.texts(
             [(balls[i].x + aside[i], balls[i].y + 0.36 * size) for i in said],
@@ -452,9 +460,8 @@ def draw_way(canvas: Canvas2D, balls: Sequence[Ball], color: Color) -> None:
     units, count = sorted([ball.unit for ball in balls]), len(balls)
     middle: float = 0.5 * (units[(count - 1) // 2] + units[count // 2])
     width = min(3.0, max(1.4, 0.12 * middle))
-    head, last = 5.0 * width, depths[count - 1]
     canvas.line(points, color, width=width, depth=depths)
-    canvas.arrows(points[count - 2], points[count - 1], color, width=width, head=head, depth=last)
+    canvas.arrows(points[-2], points[-1], color, width=width, head=5.0 * width, depth=depths[-1])
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ Of arrays: pages have web/cube_faces.js.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -14,17 +13,7 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import Places
-from scalarviz.scene.annotations import (
-    BETWEEN,
-    CELLS_WIDE,
-    IN_FRONT,
-    LEAST_LETTERS,
-    MOST_NUMBERS,
-    SEARCHED,
-    SHORTEST,
-    Number,
-    around_ball,
-)
+from scalarviz.scene.annotations import LEAST_LETTERS, ON_CUBES, Number, around_ball
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.layout.plates import Plate
@@ -43,7 +32,7 @@ class SeenCube(NamedTuple):
     x       of its middle
     far     depth of the middle; `near` is the depth of its number
     rooms   of each face: its height at the middle, and width and height that a number may have
-    before  its number before the step, while that is shown; `value`, its number
+    value   its number; `before`, that before the step, while that is shown
     """
 
     row: int
@@ -53,36 +42,18 @@ class SeenCube(NamedTuple):
     far: float
     near: float
     rooms: list[tuple[float, float, float]]
-    before: float | None
     value: float
-
-
-@dataclass(frozen=True)
-class Faces:
-    """Cubes as they are seen, of one length; points and lengths are logical pixels.
-
-    rows    bank indices
-    fronts  (n, 3, 2), middles of the three faces that may be seen
-    edges   (n, 3, 2), half an edge along each axis
-    middles (n, 2), middles of the cubes
-    order   (n, 3), the faces, that first which looks largest
-    depths  (n, 2), of the middle, and of the number
-    rooms   (n, 3, 3), see `SeenCube`
-    """
-
-    rows: Places
-    fronts: FloatArray
-    edges: FloatArray
-    middles: FloatArray
-    order: Places
-    depths: FloatArray
-    rooms: FloatArray
+    before: float | None
 
 
 def faces_seen(
     see: Projection, frame_data: FrameData, first: Mapping[int, int], scale: float
-) -> Faces:
-    """Return the cubes in sight that are large enough for a number, and the `first` ones."""
+) -> tuple[FloatArray | Places, ...]:
+    """Return the cubes in sight that are large enough for a number, and the `first` ones.
+
+    Bank indices; middles of three faces, (n, 3, 2); half an edge along each axis, (n, 3, 2); their
+    middles; order of the faces; depths of the middle and of the number; rooms, see `SeenCube`.
+    """
     cubes = frame_data.cubes
     parts: list[tuple[FloatArray | Places, ...]] = [
         (np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros((0, 3, 3)), *np.zeros((2, 0)))
@@ -98,7 +69,7 @@ def faces_seen(
     sign = np.where(np.einsum("nk,nmk->nm", eye - middles, axes) < 0.0, -1.0, 1.0)
     ways = sign[..., np.newaxis] * axes
     sides = half[:, np.newaxis, np.newaxis] * ways
-    corner = IN_FRONT * units[:, np.newaxis] * ways.sum(axis=1)
+    corner = ON_CUBES["before"] * units[:, np.newaxis] * ways.sum(axis=1)
     every = middles[:, np.newaxis]
     points = np.concatenate([every + sides, every - sides, every, every + corner[:, np.newaxis]], 1)
     seen = see(points.reshape(-1, 3))
@@ -113,16 +84,16 @@ def faces_seen(
     wide, high = areas / reach[..., 1], areas / reach[..., 0]
     more = (0.5 * units / half)[there, np.newaxis]
     order = np.argsort(-np.abs(axes[there] @ see.toward), axis=1)
-    rooms = np.stack([high, CELLS_WIDE * more * wide, more * high], axis=2)
-    return Faces(rows[there], xy[:, :3], edges, xy[:, 6], order, depth[:, 6:], rooms)
+    rooms = np.stack([high, ON_CUBES["share"] * more * wide, more * high], axis=2)
+    return rows[there], xy[:, :3], edges, xy[:, 6], order, depth[:, 6:], rooms
 
 
 def cells_of(
     see: Projection, plate: Plate, first: Mapping[int, int], scale: float
 ) -> tuple[Places, Places, Places]:
     """Return row, column and bank index of the cubes of a plate that may have a number."""
-    least = LEAST_LETTERS * scale * SHORTEST / CELLS_WIDE
-    if plate.size <= SEARCHED and largest_cell(see, plate) >= least:
+    least = LEAST_LETTERS * scale * ON_CUBES["shortest"] / ON_CUBES["share"]
+    if plate.size <= ON_CUBES["searched"] and largest_cell(see, plate) >= least:
         row, column, indices = plate.cells()
         there = in_box(see, see(plate.middle(row, column)).xy)
         return row[there], column[there], indices[there]
@@ -149,19 +120,29 @@ def cross(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 class CubeFaces:
-    """The cubes that may have a number, and what is before them or beside them.
+    """Cubes that may have a number, and what is before them or beside them.
 
-    cubes  at most MOST_NUMBERS, the `first` ones and then the nearest first
+    cubes  the `first` ones by their rank, then the nearest
     """
 
     def __init__(
         self, see: Projection, frame_data: FrameData, first: Mapping[int, int], scale: float
     ) -> None:
-        self.faces = faces = faces_seen(see, frame_data, first, scale)
-        self.cubes = cubes_in(faces, frame_data, first)
-        self.sides = [faces.edges[:, [pair[k] for pair in PAIRS]] for k in (0, 1)]
+        rows, self.fronts, edges, self.middles, order, depths, rooms = faces_seen(
+            see, frame_data, first, scale
+        )
+        self.far, shown = depths[:, 0], frame_data.cubes
+        ranks = np.array([first.get(row, 2) for row in rows.tolist()])
+        best = np.lexsort((self.far, ranks))
+        best = best[ranks[best] < (3 if frame_data.look.numbers else 2)][: int(ON_CUBES["most"])]
+        before = shown.before if frame_data.part >= MOVED else None
+        known = np.full(len(rows), None) if before is None else before[rows]
+        seen = order, self.fronts, self.middles[:, 0], *depths.T, rooms
+        columns = [each[best].tolist() for each in (rows, *seen, shown.colors[rows], known)]
+        self.cubes = [SeenCube(*each) for each in zip(*columns, strict=True)]
+        self.sides = [edges[:, [pair[k] for pair in PAIRS]] for k in (0, 1)]
         self.areas = np.abs(cross(*self.sides))
-        self.reach = np.abs(faces.edges).sum(axis=1)  # from the middle of a cube to its sides
+        self.reach = np.abs(edges).sum(axis=1)  # from the middle of a cube to its sides
         self.spheres, self.depths = spheres_seen(see, frame_data.layout)
         balls = [around_ball(each, scale).ends for each in self.spheres.tolist()]
         self.boxes = np.array([*balls, *np.zeros((len(self.cubes), 4))]).reshape(-1, 4)
@@ -176,8 +157,8 @@ class CubeFaces:
         """Return whether a number meets another one, or a neuron unless its cube is marked."""
         x, y, right, bottom = number.ends
         others = self.boxes[0 if rank else self.balls : self.count]
-        low = others[:, :2] < (right + BETWEEN, bottom)
-        return bool((low & (others[:, 2:] > (x - BETWEEN, y))).all(axis=1).any())
+        low = others[:, :2] < (right + ON_CUBES["apart"], bottom)
+        return bool((low & (others[:, 2:] > (x - ON_CUBES["apart"], y))).all(axis=1).any())
 
     def hides(self, cube: SeenCube, face: int, aside: float) -> bool:
         """Return whether a nearer sphere or cube is before the middle of a face, or left or right.
@@ -190,34 +171,11 @@ class CubeFaces:
         away = points[:, np.newaxis] - near[:, :2]
         if ((away**2).sum(axis=-1) < near[:, 2] ** 2).any():
             return True
-        apart = np.abs(self.faces.middles - (x, y)) - (aside, 0.0)
-        is_nearer = self.faces.depths[:, 0] < cube.far
-        beside = np.flatnonzero((apart < self.reach).all(axis=1) & is_nearer)
+        apart = np.abs(self.middles - (x, y)) - (aside, 0.0)
+        beside = np.flatnonzero((apart < self.reach).all(axis=1) & (self.far < cube.far))
         if not len(beside):
             return False
         u, v = self.sides[0][beside], self.sides[1][beside]
-        away = points[:, np.newaxis, np.newaxis] - self.faces.fronts[beside]
+        away = points[:, np.newaxis, np.newaxis] - self.fronts[beside]
         inside = np.maximum(np.abs(cross(away, v)), np.abs(cross(u, away))) < self.areas[beside]
         return bool(inside.any())
-
-
-def cubes_in(faces: Faces, frame_data: FrameData, first: Mapping[int, int]) -> list[SeenCube]:
-    """Return the cubes that may have a number, see `CubeFaces`."""
-    rows, (far, near), cubes = faces.rows.tolist(), faces.depths.T.tolist(), frame_data.cubes
-    shown = [i for i, row in enumerate(rows) if frame_data.look.numbers or row in first]
-    order = sorted(shown, key=lambda i: (first.get(rows[i], 2), far[i]))[:MOST_NUMBERS]
-    before = cubes.before if frame_data.part >= MOVED else None
-    return [
-        SeenCube(
-            rows[i],
-            faces.order[i].tolist(),
-            faces.fronts[i].tolist(),
-            faces.middles.item(i, 0),
-            far[i],
-            near[i],
-            faces.rooms[i].tolist(),
-            None if before is None else float(before[rows[i]]),
-            float(cubes.colors[rows[i]]),
-        )
-        for i in order
-    ]

@@ -13,8 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scalarviz.scene.annotations import (
-    IN_VIEW,
-    MOST_NUMBERS,
+    ON_CUBES,
     Number,
     choices,
     fitted,
@@ -62,7 +61,7 @@ def numbers_on_cubes(canvas: Canvas2D, see: Projection, frame_data: FrameData) -
             number = fitted(canvas, words, rank, front, aside, cube.near, room)
             if number is None or faces.is_taken(number, rank):
                 continue
-            if is_open and faces.hides(cube, face, 2.0 * IN_VIEW * number.wide):
+            if is_open and faces.hides(cube, face, 2.0 * ON_CUBES["seen"] * number.wide):
                 continue
             found[cube.row] = number
             faces.take(number)
@@ -77,6 +76,6 @@ def first_rows(frame_data: FrameData) -> dict[int, int]:
     chain = [] if told is None else list(told.chain)
     beside = [*rows_explained(frame_data), *[each.row for each in chain if each.row != NONE]]
     if not chain and not cubes.moved[0]:  # these have hooks or outlines
-        beside += rows_in_focus(frame_data)[:MOST_NUMBERS]
+        beside += rows_in_focus(frame_data)[: int(ON_CUBES["most"])]
     chosen = [*chosen_rows(frame_data), *frame_data.beside]
     return {**dict.fromkeys(beside, 1), **dict.fromkeys(chosen, 0)}

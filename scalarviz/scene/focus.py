@@ -39,18 +39,16 @@ class Focus:
 def focus_of(frame_data: FrameData) -> Focus | None:
     """Return what is in focus: guessed, else under the mouse, pinned or spoken of; None for all."""
     layout, rows = frame_data.layout, rows_in_focus(frame_data)
-    places: list[Any] = []
-    for row in rows:
-        found = layout.fan_of(row)
-        if found is not None:
-            places += found[0].ends_of(row, found[1])
+    fans = [(row, layout.fan_of(row)) for row in rows]
+    ends = [found[0].ends_of(row, found[1]) for row, found in fans if found is not None]
+    places: list[Any] = [place for each in ends for place in each]
     if not places and frame_data.walked is not None:  # it contributes without weights
         places = places_of(layout, frame_data.walked)
     if not places:
         return None
-    rows = [] if frame_data.is_upright else rows  # they stand upright
-    cells = [cells_of(plate, rows) for plate in layout.plates]
-    return Focus(set(rows), cells, masks_at(layout, places))
+    lying = [] if frame_data.is_upright else rows
+    cells = [cells_of(plate, lying) for plate in layout.plates]
+    return Focus(set(lying), cells, masks_at(layout, places))
 
 
 def cells_of(plate: Plate, rows: Sequence[int]) -> list[int]:
@@ -61,7 +59,7 @@ def cells_of(plate: Plate, rows: Sequence[int]) -> list[int]:
     places = [place for place in [plate.place_of(row) for row in own] if place is not None]
     if not places:
         return [0, 0, -1, -1]
-    down, across = [place[0] for place in places], [place[1] for place in places]
+    down, across = zip(*places, strict=True)
     return [min(across), min(down), max(across), max(down)]
 
 
@@ -113,8 +111,8 @@ def rows_explained(frame_data: FrameData) -> list[int]:
     caption, walked = frame_data.words.caption, rows_walked(frame_data)
     if walked or caption is None or frame_data.moment is None:
         return walked
-    rows = {*[piece.row for piece in caption.pieces], *caption.rows}
-    return sorted([row for row in rows if row != NONE])
+    told = [*[piece.row for piece in caption.pieces], *caption.rows]
+    return sorted({row for row in told if row != NONE})
 
 
 def rows_walked(frame_data: FrameData) -> list[int]:
@@ -145,8 +143,7 @@ def told_rows(frame_data: FrameData) -> set[int]:
 
 def rows_of_sum(fan: Fan, unit: int) -> list[int]:
     """Return the bank indices of a sum."""
-    rows = list(fan.rows_of(unit))
-    return rows if fan.biases == NONE else [*rows, fan.bias_of(unit)]
+    return [*fan.rows_of(unit), *([] if fan.biases == NONE else [fan.bias_of(unit)])]
 
 
 def rows_of_column(fan: Fan, column: int) -> list[int]:

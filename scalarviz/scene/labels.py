@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scalarviz.base.texts import text
-from scalarviz.scene.annotations import Ball, SpaceWords, sign_words, write_end
+from scalarviz.scene.annotations import SpaceWords, sign_words, write_end
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.layout.plates import SIDE
 from scalarviz.scene.layout.ways import curve
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D
     from scalarviz.scene.canvas.palette import Theme
     from scalarviz.scene.layout.division import Projection
-    from scalarviz.scene.layout.plates import Layout, Neurons, Sign
+    from scalarviz.scene.layout.plates import Layout, Sign
 
 
 @dataclass
@@ -88,7 +88,6 @@ def draw_labels(
     see: Projection,
     layout: Layout,
     margin: float,
-    *,
     has_result: bool,
 ) -> Obstacles:
     """Write which line is the input and which the output.
@@ -98,8 +97,8 @@ def draw_labels(
 
     Return what other words must not cover, these words included.
     """
-    tied = tied_color(see, layout, canvas.scale)
-    boxes = [] if tied is None else [tied.box]
+    tied = tied_box(see, layout, canvas.scale)
+    boxes = [] if tied is None else [tied]
     taken = Obstacles(boxes, spheres_in_sight(see, layout), polygons_seen(see, layout))
     lines = layout.neurons
     if len(lines) < 2 or layout.signs or layout.written:
@@ -107,10 +106,14 @@ def draw_labels(
     top = max(see.box.y - margin, 0.0)
     for line, key in [(lines[0], "in"), (lines[-1], "out")][: 1 if has_result else 2]:
         if line.tied is None:  # else its color has the word
-            half = line.radius if not line.shape else 0.5 * line.side
-            balls, words = balls_of(see, line.points, half), text(f"picture.{key}")
             found = write_end(
-                canvas, theme, words, balls, see.box, top, lambda box: is_on(box, taken.spheres)
+                canvas,
+                theme,
+                text(f"picture.{key}"),
+                balls_of(see, line.points, line.radius if not line.shape else 0.5 * line.side),
+                see.box,
+                top,
+                lambda box: is_on(box, taken.spheres),
             )
             if found is not None:
                 taken.boxes.append(found)
@@ -130,13 +133,14 @@ def place_written(
     edge, line = -math.inf, 0.0  # where the last words end; a name that meets them is left out
     for each in layout.written:
         start, end = balls_of(see, each.ends, 0.0)
-        if not math.isfinite(start.x + start.y + end.x + end.y):
-            continue
         wide = math.hypot(end.x - start.x, end.y - start.y)
+        if not math.isfinite(wide):
+            continue
         size = MEASURED_LETTERS * wide / canvas.measure(each.words, size=MEASURED_LETTERS)
         if each.least:
-            steps = [step for step in TYPE if step * canvas.scale <= size]
-            size = canvas.scale * max([each.least, *steps])
+            size = canvas.scale * max(
+                [each.least, *[step for step in TYPE if step * canvas.scale <= size]]
+            )
         x, y = 0.5 * (start.x + end.x), 0.5 * (start.y + end.y)
         half = 0.5 * canvas.measure(each.words, size=size)
         apart = x - half >= edge + 0.5 * size or abs(y - line) >= size
@@ -183,28 +187,16 @@ COLOR_SIDE, COLOR_LETTERS = 64.0, 12.0  # pixels of the color's side, and of its
 COLOR_WIRE = 1.4  # pixels of a line to a result without colors
 
 
-@dataclass
-class Tied:
-    """The color of the inputs: its middle as it is seen, its side, and the box with its word."""
-
-    line: Neurons
-    ball: Ball
-    side: float
-    box: Box
-
-
-def tied_color(see: Projection, layout: Layout, scale: float) -> Tied | None:
-    """Return where the color that goes in is seen; None if no color does."""
+def tied_box(see: Projection, layout: Layout, scale: float) -> Box | None:
+    """Return the box of the color that goes in, with its word above it; None if no color does."""
     line = layout.neurons[0] if layout.neurons else None
     if line is None or line.tied is None:
         return None
     ball = balls_of(see, [line.tied], 0.5 * SIDE)[0]
     side = min(2.0 * ball.radius, COLOR_SIDE * scale)
-    if not math.isfinite(ball.x + ball.y):
-        return None
     high = side + 1.6 * COLOR_LETTERS * scale
     box = Box(ball.x - 0.5 * side, ball.y + 0.5 * side - high, side, high)
-    return Tied(line, ball, side, box)
+    return box if math.isfinite(box.x + box.y) else None
 
 
 def draw_tied(
@@ -218,31 +210,40 @@ def draw_tied(
 
     values  activations that are known, by name of the buffer
     """
-    tied = tied_color(see, layout, canvas.scale)
-    if tied is None:
+    box = tied_box(see, layout, canvas.scale)
+    if box is None or layout.neurons[0].tied is None:
         return
-    line, side, x, y = tied.line, tied.side, tied.ball.x, tied.ball.y
+    line, side, size = layout.neurons[0], box.width, COLOR_LETTERS * canvas.scale
     color = [float(each) for each in values.get(line.values, ())]
-    ends = balls_of(see, line.points, line.radius)
-    starts: list[tuple[float, float]] = []
-    for i in range(len(ends)):
-        starts.append((x + 0.5 * side, y + 0.8 * side * ((i + 0.5) / len(ends) - 0.5)))
-    rims = [(each.x - each.radius, each.y) for each in ends]
-    draw_tubes(canvas, theme, starts, rims, color)
+    ends, top = balls_of(see, line.points, line.radius), box.bottom - side
+    parts = [(i + 0.5) / len(ends) - 0.5 for i in range(len(ends))]
+    draw_tubes(
+        canvas,
+        theme,
+        [(box.right, top + (0.5 + 0.8 * part) * side) for part in parts],
+        [(each.x - each.radius, each.y) for each in ends],
+        color,
+    )
     is_known = len(color) > 0 and math.isfinite(sum(color))
-    fill = [min(1.0, max(0.0, each)) for each in color] if is_known else None
-    top, edge, depth = y - 0.5 * side, 0.125 * side, tied.ball.depth
-    canvas.box(x - 0.5 * side, top, side, side, fill, radius=edge, outline=theme.ghost, depth=depth)
-    size, ink, halo = COLOR_LETTERS * canvas.scale, theme.ink, theme.ground
+    canvas.box(
+        box.x,
+        top,
+        side,
+        side,
+        [min(1.0, max(0.0, each)) for each in color] if is_known else None,
+        radius=0.125 * side,
+        outline=theme.ghost,
+        depth=balls_of(see, [layout.neurons[0].tied], 0.0)[0].depth,
+    )
     canvas.text(
-        x,
+        box.x + 0.5 * side,
         top - 0.6 * size,
         text("picture.in"),
         size=size,
-        color=ink,
+        color=theme.ink,
         bold=True,
         anchor="center",
-        outline=halo,
+        outline=theme.ground,
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
@@ -46,50 +44,37 @@ def draw_neurons(
     if line.shape:
         draw_pictures(canvas, see, line, brightest, frame_data, theme)
         return
-    seen = see.once(("neurons", id(line)), line, lambda line: seen_neurons(see, line))
-    if not seen.places:
-        return
-    buffers, numbers, good, balls = (
-        frame_data.buffers,
-        held(line, frame_data),
-        seen.good,
-        seen.balls,
+    good, places, balls, front = see.once(
+        ("neurons", id(line)), line, lambda line: seen_neurons(see, line)
     )
-    at = see.of(line.points)
-    has_map = line.square and draw_squares(canvas, at, line, numbers, own, frame_data, theme)
+    if not places:
+        return
+    buffers, numbers, seen = frame_data.buffers, held(line, frame_data), see.of(line.points)
+    has_map = line.square and draw_squares(canvas, seen, line, numbers, own, frame_data, theme)
     if buffers.left_out:
         dropped = left_out(line, frame_data)[good]
-        crosses(canvas, at.xy[good], 0.8 * line.radius * at.unit[good], seen.front, dropped, theme)
-    lit = own[good, 0].tolist()
-    known = numbers[good[: len(numbers)]].tolist()
+        crosses(canvas, seen.xy[good], 0.8 * line.radius * seen.unit[good], front, dropped, theme)
+    lit, known = own[good, 0].tolist(), numbers[good[: len(numbers)]].tolist()
     if known and not has_map:  # hovering a map shows its number
-        hatch, fills = np.zeros(0), np.zeros(0)
+        hatch = fills = np.zeros(0)
         saturated = buffers.saturated.get(line.values, hatch)
         if line.values in buffers.values and saturated.any():
             fills = faded(painted_line(line, frame_data, theme), bright, ground)[good]
             hatch = np.append(saturated, np.zeros(len(good) - len(saturated)))[good]
         look = hatch.tolist(), fills.tolist(), (NUMBER, HALO)
-        write_numbers_in(canvas, balls, seen.front.tolist(), known, lit, *look)
+        write_numbers_in(canvas, balls, front.tolist(), known, lit, *look)
     is_first = line is frame_data.layout.neurons[0]
-    write_names(canvas, theme, line, seen.places, balls, lit, see.box, is_first=is_first)
+    write_names(canvas, theme, line, places, balls, lit, see.box, is_first=is_first)
 
 
-class SeenNeurons(NamedTuple):
-    """The neurons of a line that are seen.
+def seen_neurons(
+    see: Projection, line: Neurons
+) -> tuple[FloatArray, list[int], list[Ball], FloatArray]:
+    """Return a mask of the neurons that are seen, their places, and how they are seen.
 
-    good    a mask of them; `places` are their places, `balls` how they are seen
-    front   depths of their numbers, which stand just before the fronts of spheres
+    The last are depths of their numbers, which stand just before the fronts of spheres.
     """
-
-    good: FloatArray
-    places: list[int]
-    balls: list[Ball]
-    front: FloatArray
-
-
-def seen_neurons(see: Projection, line: Neurons) -> SeenNeurons:
-    """Return the neurons of a line that are seen."""
     good = np.logical_and.reduce(np.isfinite(see.of(line.points).xy), 1)
     places, every = np.flatnonzero(good).tolist(), balls_of(see, line.points, line.radius)
     front = see(line.points + 1.02 * line.radius * see.toward).depth[good]
-    return SeenNeurons(good, places, [every[place] for place in places], front)
+    return good, places, [every[place] for place in places], front

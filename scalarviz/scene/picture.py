@@ -206,8 +206,8 @@ def draw_scenery(
 
     Return what other words must not cover.
     """
-    layout, buffers = frame_data.layout, frame_data.buffers
-    draw_tied(canvas, theme, see, layout, buffers.values)
+    layout = frame_data.layout
+    draw_tied(canvas, theme, see, layout, frame_data.buffers.values)
     for i, line in enumerate(layout.neurons):
         bright = lit.neurons_of(i, len(line.points))
         draw_neurons(canvas, see, line, bright, frame_data, theme)
@@ -217,8 +217,9 @@ def draw_scenery(
     draw_numbers(canvas, see, frame_data, lit, (NUMBER, HALO))
     taken = write_ends(canvas, see, frame_data, theme)
     place_written(canvas, theme, see, layout, taken)
-    pushes, flows = frame_data.cubes.pushes, buffers.flows
-    place_signs(canvas, theme, see, layout, taken, pushes, flows)
+    place_signs(
+        canvas, theme, see, layout, taken, frame_data.cubes.pushes, frame_data.buffers.flows
+    )
     return taken
 
 
@@ -226,21 +227,18 @@ def write_ends(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: 
     """Write which line is the input and which the output; return what words must not cover."""
     division = frame_data.division(see.width, see.height)
     has_result = frame_data.exhibit is not None and division.exhibit.width > 0.0
-    about = frame_data.layout, division.margin
-    return draw_labels(canvas, theme, see, *about, has_result=has_result)
+    return draw_labels(canvas, theme, see, frame_data.layout, division.margin, has_result)
 
 
 def draw_results(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, division: Division, theme: Theme
 ) -> None:
     """Draw the lines from the outputs to the result, unless it is below the network."""
-    exhibit, buffers = frame_data.exhibit, frame_data.buffers
-    if exhibit is None or not division.exhibit.width:
-        return
-    doors = exhibit.doors(division.exhibit, division.scale)
-    if doors[0][0] >= division.inner.right:
-        about = frame_data.layout, doors, buffers.values, buffers.answers
-        draw_doors(canvas, theme, see, *about)
+    exhibit, known = frame_data.exhibit, frame_data.buffers
+    if exhibit is not None and division.exhibit.width:
+        doors = exhibit.doors(division.exhibit, division.scale)
+        if doors[0][0] >= division.inner.right:
+            draw_doors(canvas, theme, see, frame_data.layout, doors, known.values, known.answers)
 
 
 def draw_seam(canvas: Canvas2D, frame_data: FrameData, box: Box, theme: Theme) -> None:

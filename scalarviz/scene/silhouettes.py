@@ -21,17 +21,12 @@ def balls_of(
 ) -> list[Ball]:
     """Return points in space as they are seen, in plain numbers.
 
-    points  an array that never changes, of which they are worked out once, or a list
+    points  a list, or an array that never changes
     radius  in cells, of all or of each
     """
-
-    def found(given: FloatArray | Sequence[FloatArray]) -> list[Ball]:
-        seen = see(np.asarray(given))
-        rows = np.column_stack([seen.xy, np.multiply(radius, seen.unit), seen.depth, seen.unit])
-        return [Ball(*row) for row in rows.tolist()]
-
-    is_kept = isinstance(points, np.ndarray)
-    return see.once(("balls", id(points), radius), points, found) if is_kept else found(points)
+    seen = see.of(points) if isinstance(points, np.ndarray) else see(np.array(points))
+    rows = np.column_stack([seen.xy, np.multiply(radius, seen.unit), seen.depth, seen.unit])
+    return [Ball(*row) for row in rows.tolist()]
 
 
 def spheres_seen(see: Projection, layout: Layout) -> tuple[FloatArray, FloatArray]:

@@ -141,6 +141,10 @@ def test_what_is_not_known_is_refused_with_its_line(source: str, why: str) -> No
     assert why in str(caught.value)
 
 
+def test_a_field_of_a_class_that_pages_make_by_hand_may_be_named_as_a_method() -> None:
+    assert "return given.upper;" in script("def f(given: Given): return given.upper")
+
+
 def test_one_folder_is_named_to_which_modules_can_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     wrong = {"name one folder": [], "cannot be written": [str(tmp_path / "file")]}
