@@ -259,8 +259,8 @@ def words(unit: str, loss: float, pace: float, left: int) -> str:
     """
     told = [] if math.isnan(loss) else [text("progress.loss", loss=loss)]
     if pace > 0.0:
-        rate = f"{pace:,.0f}" if pace >= FEW else f"{pace:.2g}"
-        told.append(text(f"progress.pace.{unit}", rate=rate))
+        said = f"{pace:,.0f}" if pace >= FEW else f"{pace:.2g}"
+        told.append(text(f"progress.pace.{unit}", pace=said))
         told.append(text("progress.left", time=duration(left / pace)))
     return "  ".join(told)
 

@@ -9,6 +9,9 @@ from typing import Any, final
 
 GROWTH_SECONDS = 5.0  # least time from one growth of a scale to the next, and until it shrinks
 SAID_SECONDS = 2.0  # seconds for which the legend says it
+FEW_NUMBERS = 4096  # up to so many numbers, a scale covers the largest
+HIGH_PERCENTILE = 99.0  # percentile of more numbers that it covers
+SAMPLE = 65536  # at most so many numbers are looked at
 STOPS = "1", "1.5", "2", "3", "5", "7"
 LOSS_STOPS = "1", "2", "5"
 PLAIN = "1", "1.5", "2", "3", "4", "6", "8"
@@ -63,9 +66,11 @@ class GrowingStops:
             elif most > 0.0 and now - since >= GROWTH_SECONDS:
                 self.known[key], self.unneeded[key] = most, (math.inf, 0.0)
 
-    def let_go(self) -> None:
-        """Let stops grow at once after a drag."""
-        self.held, self.grown_at = False, -math.inf
+    def hold(self, held: bool) -> None:
+        """Begin a drag; or end it, after which stops may grow at once."""
+        self.held = held
+        if not held:
+            self.grown_at = -math.inf
 
     def just_grown(self, now: float, after: float = 0.0) -> tuple[float, float] | None:
         """Return a stop before and after it has grown, for some seconds, and some more."""

@@ -17,7 +17,7 @@ from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.look import Look
-from scalarviz.story.caption import Caption, Card, Cell, Piece
+from scalarviz.story.caption import Caption, Card, Cell, Piece, is_explained
 from scalarviz.story.facts import Neuron
 
 if TYPE_CHECKING:
@@ -432,10 +432,7 @@ class FrameData:
         Nothing is explained while one guesses.
         """
         caption = self.words.caption if self.moment is not None and self.guess is None else None
-        is_told = caption is not None and (
-            caption.summed or caption.bent or caption.chain or caption.changes
-        )
-        return caption if is_told else None
+        return caption if caption is not None and is_explained(caption) else None
 
     @property
     def is_upright(self) -> bool:

@@ -7,7 +7,7 @@ and how the weight gradients of one operation grow.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -19,8 +19,8 @@ from scalarviz.core.program import NONE, Buffer, Moment, Operation, Program
 from scalarviz.scene.focus import rows_of_sum
 from scalarviz.scene.frame_data import Buffers
 from scalarviz.scene.layout.plates import Layout
+from scalarviz.scene.pace import NeuronPart
 from scalarviz.story.caption import Caption, Piece
-from scalarviz.story.facts import Neuron
 from scalarviz.story.formats import agreeing, exact_sum, said, written_alike
 from scalarviz.story.traced_weight import TracedWeight, explained_neuron, explained_row
 from scalarviz.training.session.reading import facts_of, state_of
@@ -32,11 +32,13 @@ KINDS = {"affine", "activation"}  # of operations
 
 def has_neurons(program: Program) -> bool:
     """Return whether one can go through a program by neurons."""
-    each = program.operations
-    fit = all(
-        op.kind in KINDS and not op.target.shape and op.target.size <= MOST_NEURONS for op in each
+    operations = program.operations
+    return (
+        bool(operations)
+        and not program.is_graph
+        and all(op.kind in KINDS and not op.target.shape for op in operations)
+        and all(op.target.size <= MOST_NEURONS for op in operations)
     )
-    return fit and bool(program.operations) and not program.is_graph
 
 
 def check_neurons(program: Program) -> None:
@@ -60,68 +62,30 @@ def sizes_of(program: Program) -> list[int]:
     return [1 if each is None else each.size for each in buffers]
 
 
-@dataclass(frozen=True)
-class NeuronPart:
-    """A moment of which a picture shows some neurons.
+def cut(neurons: NeuronPart, buffers: Buffers, outputs: Buffer) -> Buffers:
+    """Leave out the results of later neurons; answers are there when all outputs are."""
+    found = replace(
+        buffers,
+        values=neurons.cut(buffers.values, neurons.values),
+        saturated=neurons.cut(buffers.saturated, neurons.values),
+        tints=neurons.cut(buffers.tints, neurons.values),
+        flows=neurons.cut(buffers.flows, neurons.gradients),
+    )
+    whole = len(found.values.get(outputs.name, ())) == outputs.size
+    return found if whole else replace(found, target=None, answers=None)
 
-    moment  the moment
-    buffer  the buffer of the neurons
-    number  that of the neuron that is shown last, from 1
-    part    how much of it is done, 0 to 1; its results are there if it has `arrived`
+
+def grown(neurons: NeuronPart, gradients: FloatArray, layout: Layout, missing: float) -> FloatArray:
+    """Return gradients of an operation as far as they are there; `missing` stands for later ones.
+
+    layout  has the weights of each neuron
     """
-
-    moment: Moment
-    buffer: Buffer
-    number: int
-    part: float
-    arrived: bool
-
-    @property
-    def neuron(self) -> Neuron:
-        """The neuron that is shown last."""
-        return self.buffer.name, self.number - 1
-
-    def cut(self, buffers: Buffers, outputs: Buffer) -> Buffers:
-        """Leave out the results of later neurons; answers are there when all outputs are."""
-        count = self.number - (not self.arrived)
-
-        def first(
-            arrays: Mapping[str, FloatArray], written: Sequence[Buffer]
-        ) -> dict[str, FloatArray]:
-            names = {buffer.name for buffer in written}
-            found = {k: v[:count] if k in names else v for k, v in arrays.items()}
-            return {name: array for name, array in found.items() if len(array)}
-
-        values = self.moment.values
-        found = replace(
-            buffers,
-            values=first(buffers.values, values),
-            saturated=first(buffers.saturated, values),
-            tints=first(buffers.tints, values),
-            flows=first(buffers.flows, self.moment.gradients),
-        )
-        whole = len(found.values.get(outputs.name, ())) == outputs.size
-        return found if whole else replace(found, target=None, answers=None)
-
-    def told(self, caption: Caption) -> Caption:
-        """Leave out what the caption of a neuron says of outputs that are not there yet."""
-        is_early = self.moment.kind == "forward" and self.number < self.buffer.size
-        return replace(caption, lines=caption.lines[:1]) if is_early else caption
-
-    def grown(self, gradients: FloatArray, layout: Layout, missing: float) -> FloatArray:
-        """Return gradients of a moment as far as they are there; `missing` stands for later ones.
-
-        layout  has the weights of each neuron
-        """
-        if self.moment.kind != "weight gradient":
-            return gradients
-        found = gradients.copy()
-        for place in range(self.number - 1, self.buffer.size):
-            fan = layout.fan_into((self.buffer.name, place))
-            rows = [] if fan is None else rows_of_sum(*fan)
-            grown = min(1.0, max(0.0, 2.0 * self.part - 1.0))
-            found[rows] = grown * found[rows] if place == self.number - 1 else missing
-        return found
+    found = gradients.copy()
+    for neuron, share in neurons.growing():
+        fan = layout.fan_into(neuron)
+        rows = [] if fan is None else rows_of_sum(*fan)
+        found[rows] = missing if share is None else share * found[rows]
+    return found
 
 
 MOST_PRODUCTS = (

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.scales import GrowingStops
+from scalarviz.base.scales import FEW_NUMBERS, HIGH_PERCENTILE, SAMPLE, GrowingStops
 from scalarviz.core.formulas.formula import pick, table
 from scalarviz.core.program import Program
 from scalarviz.engines.engine import SnapshotValues
@@ -22,9 +22,6 @@ from scalarviz.stage.sample_pass import SamplePass, forward_products, gradient_p
 CUBES = "color", "cubes"  # fields of Look that are channels
 CHANGE, SINCE_START = "last change", "change since start"
 DIFFERENCE = "difference to first"
-FEW_NUMBERS = 4096  # up to so many numbers, the scale covers the largest
-HIGH_PERCENTILE = 99.0  # percentile of more numbers that it covers
-SAMPLE = 2**16  # at most so many numbers are looked at
 
 
 @dataclass(frozen=True)

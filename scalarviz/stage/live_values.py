@@ -19,8 +19,9 @@ from scalarviz.core.trace_program import chain_of
 from scalarviz.errors import ScalarvizError
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.frame_data import Buffers
+from scalarviz.scene.pace import NeuronPart
 from scalarviz.stage.background import Answer, Throttle
-from scalarviz.stage.by_parts import NeuronPart
+from scalarviz.stage.by_parts import cut
 from scalarviz.stage.curves import Curves
 from scalarviz.stage.data_exhibits import can_be_finer, exhibit_of, is_quick, needs_batch
 from scalarviz.stage.handles import target_of
@@ -250,7 +251,7 @@ class LiveValues:
             self._answers(values),
             self.program.raw,
         )
-        return self.neurons.cut(found, self.program.outputs) if done and self.neurons else found
+        return cut(self.neurons, found, self.program.outputs) if done and self.neurons else found
 
     def moment(self, done: int) -> tuple[Facts, State]:
         """Return facts and state after `done` moments of the step."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import final
@@ -15,28 +14,28 @@ from scalarviz.engines.engine import SnapshotValues
 from scalarviz.scene.pace import (
     ARRIVES,
     LONGEST,
-    MOVED,
-    SHORTEST,
-    SHOWN,
-    SLOWEST,
+    MOST_ANIMATED,
+    MOST_MOVED,
+    Light,
+    NeuronPart,
+    is_late,
     longest,
     magnification,
     moved,
+    share_known,
 )
-from scalarviz.stage.by_parts import NeuronPart, walked
+from scalarviz.stage.by_parts import walked
 from scalarviz.stage.channels import ChannelSource, read
 from scalarviz.stage.live_values import LiveValues
 from scalarviz.stage.sample_pass import SamplePass
 from scalarviz.story.guide import ByNeuron
 
-BEHIND = 0.25  # seconds that the light is behind the clock, at most about
 CHANGED = (
     "zero_grad",
     "weight gradient",
     "operand gradient",
     "step",
 )  # they change the bank's numbers
-MOST_ANIMATED = 200_000  # larger banks are not animated
 
 
 @dataclass(frozen=True)
@@ -73,33 +72,26 @@ def blanked(numbers: FloatArray, row: int) -> FloatArray:
 
 
 @final
-class Motion:
+class Motion(Light):
     """Shows each operation that the clock has passed since the last picture, in order.
 
-    Those that wait make the others faster, so that the light stays close to the clock. Of more
-    than a step only the operations of the last one are shown, of leaps none.
+    Of more than a step only the operations of the last one are shown, of leaps none.
 
-    given      seconds that a slow step gives to the next operation; 0: those between the last two
-    seconds    in which an operation moves now
     by_neuron  which neurons of the last operation are shown
     """
 
+    waiting: list[Passage]
+
     def __init__(self, reading: LiveValues, *, cuts: bool) -> None:
+        super().__init__(cuts)
         self.reading = reading
-        self.cuts = cuts
-        self.given = 0.0
         self.by_neuron = ByNeuron()
-        self._waiting: deque[Passage] = deque()  # the first is shown
-        self._part = 1.0  # of the first that is done
-        self.seconds = SHORTEST
-        self._moved_at = -np.inf
-        self._now = 0.0
         self._remember()
         last, now = reading.last_operation, reading.numbers
         if last is not None:
             before = replace(now, value=reading.before()[0])
             moment = reading.moments[last[1] - 1]
-            self._waiting.append(Passage(moment, *last, before, now, (None, None), True))
+            self.waiting.append(Passage(moment, *last, before, now, (None, None), True))
 
     def _remember(self) -> None:
         reading = self.reading
@@ -114,43 +106,28 @@ class Motion:
     @property
     def walking(self) -> bool:
         """Whether operations are shown, and not the network at rest."""
-        return bool(self._waiting)
+        return bool(self.waiting)
 
     def follow(self, now: float) -> None:
         """Take up the operations since the last call."""
-        self._now = now
+        self.now = now
         reading, old = self.reading, self._place
         place = reading.place
         if place[2] != old[2] or (place != old and reading.here.leaps != self._leaps):
             return self.stop()
         way = passed(old[:2], place[:2], len(reading.moments))
-        if place != old and (not way or way.skips):
+        if place != old and (way.skips or not way.places):
             self.stop()
         if place == old and self._neuron and not self._shown_at(place):
             self._show_whole()
-        passages = self._passages(way) if way else self._neurons()
+        passages = self._passages(way) if way.places else self._neurons()
         if passages:
-            neuron = self._shown_at(place)
-            neuron = neuron if passages[-1].forward else self._neuron
+            neuron = self._shown_at(place) if passages[-1].forward else self._neuron
             passages[-1] = replace(passages[-1], neuron=neuron)
-            self._append(passages, now)
-        if self.cuts and self._waiting:
-            self._waiting = deque([self._waiting[-1]])
-            self._part = 1.0
+            most = max(longest(reading.program, passage.moment) for passage in passages)
+            self.take_up(passages, most, now, reading.session.playing)
         self._remember()
         return self._hold()
-
-    def _append(self, passages: list[Passage], now: float) -> None:
-        most = max(longest(self.reading.program, passage.moment) for passage in passages)
-        pause = SHOWN * self.given or 0.8 * (now - self._moved_at) / len(passages)
-        most = SLOWEST if self.reading.session.playing and np.isfinite(pause) else most
-        self.seconds = min(most, max(SHORTEST, pause))
-        self._moved_at = now
-        if self._part >= 1.0:
-            self._waiting.clear()
-            self._part = 0.0
-        self._waiting.extend(passages)
-        self._hold()
 
     def _neurons(self) -> list[Passage]:
         """Return the passage of a neuron of the last operation that comes or goes, in a list."""
@@ -167,11 +144,10 @@ class Motion:
 
     def _show_whole(self) -> None:
         """Show all neurons of the last operation."""
-        if self._waiting and not self._waiting[-1].goes:
-            self._waiting = deque([replace(self._waiting[-1], neuron=0, forward=True)])
-            self._part = 1.0
+        if self.waiting and not self.waiting[-1].goes:
+            self.waiting = [replace(self.waiting[-1], neuron=0, forward=True)]
+            self.part = 1.0
         self._neuron = 0
-        self._hold()
 
     def _passages(self, way: Passed) -> list[Passage]:
         """Return the operations between the last reading and this one."""
@@ -185,37 +161,21 @@ class Motion:
         for i, (step, number, olds) in enumerate(way.places):
             before, after = numbers[i : i + 2][:: 1 if way.forward else -1]
             first, last = (self._sample if old else None for old in olds)
-            known = before, after, (first, last), way.forward
-            passages.append(Passage(moments[i], step, number, *known))
+            numbered = moments[i], step, number
+            passages.append(Passage(*numbered, before, after, (first, last), way.forward))
         return passages
 
     def stop(self) -> None:
         """Show the network at rest."""
-        self._waiting.clear()
-        self._part = 1.0
+        self.empty()
         self._hold()
         self._remember()
 
-    def finish(self) -> None:
-        """Show the end of the operation that is under way."""
-        self._part = 1.0
-        self._hold()
-
     def tick(self, now: float) -> bool:
         """Advance to the time `now`; return whether something moves."""
-        passed, self._now = max(0.0, now - self._now), now
-        waiting = self._waiting
-        if waiting and not self.cuts:
-            speed = 1.0 / self.seconds
-            if len(waiting) > 1:
-                speed = max(speed, (len(waiting) - self._part) / BEHIND)
-            self._part += speed * passed
-            while self._part >= 1.0 and len(waiting) > 1:
-                self._part -= 1.0
-                waiting.popleft()
-            self._part = min(self._part, 1.0)
-            self._hold()
-        return bool(waiting) and (len(waiting) > 1 or self._part < 1.0)
+        moves = self.advance(now)
+        self._hold()
+        return moves
 
     def _hold(self) -> None:
         """Have the reading show the sample of the operation that is under way."""
@@ -227,8 +187,8 @@ class Motion:
     @property
     def _shown(self) -> Passage | None:
         """The operation under way; None if the one before an undone operation is shown."""
-        passage = self._waiting[0] if self._waiting else None
-        if passage is None or self._part < 1.0 or passage.forward:
+        passage = self.waiting[0] if self.waiting else None
+        if passage is None or self.part < 1.0 or passage.forward:
             return passage
         # Undone: what is shown now is the neuron before it, or else the operation before it.
         return None if passage.goes else replace(passage, neuron=passage.neuron - 1, forward=True)
@@ -238,46 +198,52 @@ class Motion:
         """The neurons of the operation that is shown, where one goes by neurons; else None."""
         (moment, part), passage = self.shown(), self._shown
         buffer = None if moment is None else walked(self.reading.program, moment)
-        if moment is None or buffer is None:
-            return None
         number = self._neuron if passage is None else passage.neuron
-        return NeuronPart(moment, buffer, number, part, arrived=part >= ARRIVES) if number else None
+        if moment is None or buffer is None or not number:
+            return None
+        return NeuronPart(
+            moment.kind,
+            [each.name for each in moment.values],
+            [each.name for each in moment.gradients],
+            buffer.name,
+            buffer.size,
+            number,
+            part,
+        )
 
     def shown(self) -> tuple[Moment | None, float]:
         """Return the operation to show, and the part of it that is done."""
-        if not self._waiting:
-            return None, 1.0
         passage = self._shown
         if passage is not None:
-            return passage.moment, self._part if passage.forward else 1.0 - self._part
+            return passage.moment, self.part if passage.forward else 1.0 - self.part
         # Undone: the last operation is now the one before it.
-        done = self._waiting[0].number - 1
-        return (self.reading.moments[done - 1], 1.0) if done else (None, 1.0)
+        done = self.current if self.waiting else 0
+        return self.reading.moments[done - 1] if done else None, 1.0
 
     @property
     def current(self) -> int:
         """The number of the operation that is shown, from 1; 0 if the network is at rest."""
-        if not self._waiting:
+        if not self.waiting:
             return self.reading.place[1]
-        return self._waiting[0].number - (self._shown is None)
+        return self.waiting[0].number - (self._shown is None)
 
     @property
     def place(self) -> tuple[int, int]:
         """While operations are shown, where a session stands after that: step and operation."""
         count = len(self.reading.moments)
-        return divmod(self._waiting[0].step * count + self.current, count)
+        return divmod(self.waiting[0].step * count + self.current, count)
 
     @property
     def coming(self) -> int:
         """What `current` is when everything that waits has been shown."""
-        if not self._waiting:
+        if not self.waiting:
             return self.reading.place[1]
-        return self._waiting[-1].number - self._waiting[-1].goes
+        return self.waiting[-1].number - self.waiting[-1].goes
 
     @property
     def hasty(self) -> bool:
         """Whether operations follow each other too quickly to read captions."""
-        return bool(self._waiting) and self.seconds < 0.5 * LONGEST
+        return bool(self.waiting) and self.seconds < 0.5 * LONGEST
 
     @property
     def done(self) -> int:
@@ -288,7 +254,7 @@ class Motion:
         passage = self._shown
         if passage is None:
             return self.current
-        done = passage.number - (self.shown()[1] < ARRIVES and passage.neuron < 2)
+        done = passage.number - is_late(self.shown()[1], passage.neuron)
         return max(1, done) % len(self.reading.moments)
 
     def mixed(
@@ -296,9 +262,13 @@ class Motion:
     ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
         """Return the numbers of colors and sizes now; and those before a step that both show."""
         passage = self._shown
-        if passage is not None and len(self._waiting) > 1:  # the present numbers come later
-            way, before = self.reading.held or self.reading.way, passage.before.value
-            source = replace(source, numbers=passage.after, before=before, way=way)
+        if passage is not None and len(self.waiting) > 1:  # the present numbers come later
+            source = replace(
+                source,
+                numbers=passage.after,
+                before=passage.before.value,
+                way=self.reading.held or self.reading.way,
+            )
         colors = read(color, source)
         sizes = colors if size == color else read(size, source)
         if (
@@ -308,8 +278,8 @@ class Motion:
             or len(colors) > MOST_ANIMATED
         ):
             return colors, sizes, None
-        is_step, part = passage.moment.kind == "step", self.shown()[1]
-        part = moved(part, self.seconds) if is_step else part
+        is_step = passage.moment.kind == "step"
+        part = moved(self.shown()[1], self.seconds) if is_step else self.shown()[1]
         old, new = (
             replace(source, numbers=numbers, before=passage.before.value)
             for numbers in (passage.before, passage.after)
@@ -321,19 +291,10 @@ class Motion:
         return colors, colors, first if is_step else None
 
     @property
-    def after(self) -> FloatArray:
-        """The values after the operation that is shown."""
-        passage = self._shown
-        return self.reading.numbers.value if passage is None else passage.after.value
-
-    @property
-    def gradients(self) -> tuple[FloatArray, FloatArray]:
-        """The gradients before and after the operation that is shown."""
-        passage, now = self._shown, self.reading.numbers.grad
-        return (now, now) if passage is None else (passage.before.grad, passage.after.grad)
-
-
-MOST_MOVED = 10  # cubes whose change is drawn in a step
+    def ends(self) -> tuple[SnapshotValues, SnapshotValues]:
+        """The numbers of the bank before and after the operation that is shown."""
+        passage, now = self._shown, self.reading.numbers
+        return (now, now) if passage is None else (passage.before, passage.after)
 
 
 def magnified(
@@ -365,9 +326,6 @@ class Passed:
     places: Sequence[tuple[int, int, tuple[bool, bool]]]
     forward: bool
     skips: bool
-
-    def __bool__(self) -> bool:
-        return bool(self.places)
 
 
 def passed(old: tuple[int, int], new: tuple[int, int], count: int) -> Passed:
@@ -432,8 +390,6 @@ def mixture(first: FloatArray, last: FloatArray, part: float) -> FloatArray:
 
 # The gradients that are known at a moment of a step, which cubes show as arrows.
 
-MOST_PUSHES = 200_000  # parameters; more have no arrows
-
 
 def pushes(
     program: Program,
@@ -453,20 +409,18 @@ def pushes(
     before   gradients before the moment, in bank order; `after`, those after it
     frozen   mask of the frozen parameters, which are not pushed
     """
-    if not 0 < current <= len(moments) or len(after) > MOST_PUSHES:
+    if not 0 < current <= len(moments) or len(after) > MOST_ANIMATED:
         return None
     moment = moments[current - 1]
     found = np.full(len(after), np.nan)
     with np.errstate(invalid="ignore"):  # no part of an infinity is known
-        if moment.kind == "zero_grad":
-            found[:] = (1.0 - part) * before
-        elif moment.kind == "step":
-            found[:] = max(0.0, 1.0 - part / MOVED) * after
+        share = share_known(moment.kind, part)
+        if moment.kind in ("zero_grad", "step"):
+            found[:] = share * (before if moment.kind == "zero_grad" else after)
         else:
             for each in moments[:current]:
-                grown = min(1.0, max(0.0, 2.0 * part - 1.0)) if each is moment else 1.0
                 rows = gradients_of(program, each)
-                found[rows] = grown * after[rows]
+                found[rows] = (share if each is moment else 1.0) * after[rows]
     found[frozen] = np.nan
     return found if np.isfinite(found).any() and np.nanmax(np.abs(found)) > 0.0 else None
 

@@ -39,7 +39,7 @@ from scalarviz.scene.look import Look
 from scalarviz.scene.marks import corners_of
 from scalarviz.scene.overlay import OnTop
 from scalarviz.scene.pace import Attention
-from scalarviz.stage.by_parts import BatchSum
+from scalarviz.stage.by_parts import BatchSum, grown
 from scalarviz.stage.camera_control import CameraController, ViewBox
 from scalarviz.stage.channels import (
     CHANGE,
@@ -355,7 +355,7 @@ class Stage(Messages):
         begun = self.session.branches[0].frames[0].value if SINCE_START in shown else None
         numbers = reading.numbers
         if reading.neurons is not None:
-            grad = reading.neurons.grown(numbers.grad, self.plan, 0.0)
+            grad = grown(reading.neurons, numbers.grad, self.plan, 0.0)
             numbers = replace(numbers, grad=grad)
         return ChannelSource(
             *(numbers, before, reading.program, reading.way),
@@ -401,7 +401,7 @@ class Stage(Messages):
         moving: tuple[tuple[int, ...], float] = (), 1.0
         if before is not None:
             sizes, moving = magnified(
-                before, sizes, self.motion.after, float(scales.of(look.cubes, plates).max())
+                before, sizes, self.motion.ends[1].value, float(scales.of(look.cubes, plates).max())
             )
         exhibit, maps = self._learned()
         self._seen = FrameData(
@@ -531,7 +531,7 @@ class Stage(Messages):
 
     def _pushed(self, part: float, frozen: Any, added: BatchSum | None = None) -> FloatArray | None:
         """Return the gradients that arrows show, of the batch as far as it is added up."""
-        reading, (before, after) = self.reading, self.motion.gradients
+        reading, (before, after) = self.reading, (each.grad for each in self.motion.ends)
         if added is not None:
             after = added.pushes(after, self.adding)
         moment, neurons = self.motion.current, self.motion.neurons
@@ -539,7 +539,7 @@ class Stage(Messages):
         found = pushes(*known, 1.0 if neurons else part, before, after, frozen)
         if found is None or neurons is None:
             return found
-        found = neurons.grown(found, self.plan, np.nan)
+        found = grown(neurons, found, self.plan, np.nan)
         return found if (np.abs(found) > 0.0).any() else None
 
     def _added(self) -> BatchSum | None:

@@ -156,6 +156,11 @@ class Caption:
     __repr__ = __str__  # a prompt and a notebook show it, too
 
 
+def is_explained(caption: Caption) -> bool:
+    """Return whether the number of a caption is explained in the picture."""
+    return bool(caption.summed or caption.bent or caption.chain or caption.changes)
+
+
 def plain_lines(*lines: str) -> tuple[tuple[Piece, ...], ...]:
     """Return lines that consist of one piece each, about nothing in the picture."""
     return tuple((Piece(line),) for line in lines)

@@ -48,7 +48,7 @@ def state_of(stage: Stage, seen: FrameData) -> dict[str, Any]:
         "moment": number - 1,
         "value": numbers(bank.value),
         "grad": numbers(bank.grad),
-        "grad_before": numbers(motion.gradients[0]),
+        "grad_before": numbers(motion.ends[0].grad),
         "before": numbers(bank.value if before is None else before),
         "values": {name: numbers(v) for name, v in shown.values.items()},
         "gradients": {name: numbers(v) for name, v in shown.flows.items()},

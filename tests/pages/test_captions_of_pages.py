@@ -312,7 +312,7 @@ def test_formulas_of_facts_are_functions() -> None:
 EXPLAINED = """
     const facts = readyFacts(data.facts);
     const { state, row } = data;
-    const { lines, settings, clips } = explainedOf(facts, state, row);
+    const { lines, settings, clips } = readyState(facts, state).explained(row);
     const found = lines.map((line) => {
         const { name, value, known, numbered, card, corrections, same, own_rate, follows } = line;
         const named = (each) => known.get(each);
@@ -326,7 +326,7 @@ EXPLAINED = """
         return [name, same, own_rate, follows, value, ...computed];
     });
     state.grad[row] = NaN;
-    const [refused] = explainedOf(facts, state, row).lines;
+    const [refused] = readyState(facts, state).explained(row).lines;
     return [found, settings, clips, refused];
 """
 

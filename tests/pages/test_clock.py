@@ -692,15 +692,14 @@ WEB = (Path(sv.__file__).parent / "pages" / "web").as_uri()
 
 def test_scales_are_chosen_anew_after_a_jump_and_only_then(tmp_path: Path) -> None:
     found = InPage(rgb(), tmp_path).run(f"""
-        const {{ Remembered }} = await import("{WEB}/frame_data.js");
         const {{ Scales }} = await import("{WEB}/scales.js");
-        const remembered = new Remembered(new Scales());
-        const one = client(), scales = [];
+        const scales = new Scales();
+        const one = client(), tops = [];
         let now = 0;
         const after = async (name, args) => {{
           const state = await one.ask(name, args);
-          remembered.take(state, ["value"], (now += 1)); // no scale shrinks in so few seconds
-          scales.push(remembered.scales.of("value"));
+          scales.take(state, ["value"], (now += 1)); // none shrinks in so few seconds
+          tops.push(scales.of("value"));
           return [state.undoable, state.redoable];
         }};
         const counts = [
@@ -712,7 +711,7 @@ def test_scales_are_chosen_anew_after_a_jump_and_only_then(tmp_path: Path) -> No
           await after("undo"),
           await after("redo"),
         ];
-        return [scales, counts];
+        return [tops, counts];
     """)
     (first, *scales), counts = found
     assert first <= 2 and scales == [100, 100, 100, 100, first, first]

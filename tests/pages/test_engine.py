@@ -269,7 +269,7 @@ def test_a_page_has_the_rate_of_the_schedule_until_one_is_set(tmp_path: Path) ->
     session.learning_rate = 0.25
     session.advance(4)
     np.testing.assert_allclose(state["value"], session.network.bank.value, rtol=1e-5, atol=1e-6)
-    body = "return explainedOf(readyFacts(data.facts), data.state, 7).lines"
+    body = "return readyState(readyFacts(data.facts), data.state).explained(7).lines"
     shown = in_web("facts", body, facts=facts, state=state)
     assert shown[-1]["value"] == pytest.approx(state["value"][7], rel=1e-5)
 

@@ -79,7 +79,7 @@ def test_codes_become_numbers_of_all_weights_with_what_is_so_of_the_exact_ones()
         Int8Array.of(127, -127, 0, -128, 0, 0, 127));
       const [{{ value, grad, tile }}] = states;
       const scales = new Scales();
-      scales.choose("value", value);
+      scales.take({{ value }}, ["value"], 0);
       return [value, grad, tile ?? null, scales.of("value"),
         scales.beyond("value", value), spreadOf(value, 0, 6)];
     """

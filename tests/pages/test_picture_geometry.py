@@ -19,7 +19,7 @@ from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.layout.camera import CAMERAS, Camera
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import Layout, reach_of
-from scalarviz.scene.pace import SUM, longest, moved
+from scalarviz.scene.pace import SUM, longest
 from scalarviz.stage.camera_control import CameraController
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.pointing import target_at
@@ -185,9 +185,9 @@ def test_the_same_things_are_under_the_pointer(make: Any) -> None:
     const scene = unpackedAll(data.scene);
     const layout = new Layout(unpackedAll(data.layout));
     const state = unpackedAll(data.state);
-    const remembered = new Remembered(new Scales());
-    remembered.take(state, ["value"], 0);
-    const frame = frameOf(scene, layout, state, {{}}, remembered, 0);
+    const scales = new Scales();
+    scales.take(state, ["value"], 0);
+    const frame = frameOf(scene, layout, state, {{}}, scales, 0);
     return data.places.map(([x, y]) => targetAt(frame, see, x, y));"""
     found = in_web(
         "arrays layout story/camera projection scales frame_data pointing",
@@ -296,10 +296,10 @@ const scene = unpackedAll(data.scene);
 const layout = new Layout(unpackedAll(data.layout));
 const state = unpackedAll(data.state);
 setTexts(data.texts);
-const remembered = new Remembered(new Scales());
-remembered.take(state, ["value"], 0);
+const scales = new Scales();
+scales.take(state, ["value"], 0);
 return data.parts.map((part) => {{
-  const frame = frameOf(scene, layout, state, {{ part, caption: data.caption }}, remembered, 0);
+  const frame = frameOf(scene, layout, state, {{ part, caption: data.caption }}, scales, 0);
   const [boxes, words] = [[], []];
   const paper = {{
     scale: 1,
@@ -363,28 +363,8 @@ def test_a_page_draws_the_terms_of_a_window(name: str) -> None:
     assert found >= 2
 
 
-def test_a_page_takes_the_same_time() -> None:
+def test_a_page_knows_the_seconds_of_each_operation() -> None:
     session = load(find("rgb"))(engine="cpu").session
-    program, data = session.network.program, scene_data(session)
+    program = session.network.program
     seconds = [longest(program, moment) for moment in program.moments]
-    assert SUM in seconds and data["pace"]["longest"] == seconds
-    body = """
-    const motion = new Motion(data.pace, false), told = [];
-    const shares = data.parts.map((part) => data.seconds.map((each) =>
-      moved(part, each)));
-    data.pace.longest.forEach((_, moment) => {
-      for (const given of [0, 0.5]) {
-        motion.given = given;
-        const state = { step: moment, operation: moment + 1, moment, focus: 0 };
-        const rest = { ...state, operation: moment, moment: -1 };
-        motion.follow(rest, 50 * moment, false);
-        motion.follow(state, 50 * moment + 20, false);
-        told.push(motion.seconds);
-      }
-    });
-    motion.finish();
-    return { told, shares, end: motion.at(50 * data.pace.longest.length).part };"""
-    parts, spans = [0.0, 0.2, 0.5, 0.6, 1.0], [0.0, 0.1, 0.9, 2.4]
-    found = in_web("motion story/pace", body, pace=data["pace"], parts=parts, seconds=spans)
-    assert found["shares"] == [[pytest.approx(moved(p, each)) for each in spans] for p in parts]
-    assert found["told"][1::2] == [pytest.approx(0.475)] * len(seconds) and found["end"] == 1
+    assert SUM in seconds and scene_data(session)["pace"]["longest"] == seconds

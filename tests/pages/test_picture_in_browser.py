@@ -187,9 +187,11 @@ def blocks(image: np.ndarray) -> np.ndarray:
 
 
 @contextmanager
-def window(show: Show, size: tuple[int, int], theme: str, **options: bool) -> Iterator[Stage]:
+def window(
+    show: Show, size: tuple[int, int], theme: str, *, reduced_motion: bool = False
+) -> Iterator[Stage]:
     """A stage without buttons, as in a file."""
-    stage = Stage(show, Look(theme=theme, **options))
+    stage = Stage(show, Look(theme=theme), reduced_motion=reduced_motion)
     stage.silent = True
     stage.resize(*size)
     if stage.reading.program.is_graph:
@@ -233,7 +235,6 @@ def compare(page: PicturePage, stage: Stage, size: tuple[int, int], **options: A
             seconds=stage.motion.seconds,
             neuron=stage.motion.neurons.number if stage.motion.neurons else 0,
             caption=seen.moment and told_data(seen.words.caption),
-            named=seen.pinned and seen.pinned.name,
             scale=division.scale,
             maps=maps_data(seen.maps),
             result=seen.exhibit is not None and division.exhibit.width > 0,
@@ -284,8 +285,7 @@ def test_page_and_window_show_the_same(
 
 
 # A page has the scales of the picture before.
-FORGET = """() => picture.remembered = new picture.remembered.constructor(
-  new picture.remembered.scales.constructor())"""
+FORGET = "() => picture.scales = new picture.scales.constructor()"
 
 
 @pytest.mark.slow
@@ -307,7 +307,7 @@ def test_light_is_where_it_is_in_a_window(opened_picture: Opened) -> None:
             stage.frame_data()
             fall_back(stage)
             for part in (0.3, 0.65, 0.9):
-                stage.motion._part = part
+                stage.motion.part = part
                 compare(page, stage, size)
 
 
@@ -350,7 +350,7 @@ def test_a_neuron_comes_as_in_a_window(opened_picture: Opened) -> None:
             stage.frame_data()
             fall_back(stage)
             for part in (0.4, 0.65, 0.9) if done % 6 == 3 else ():
-                stage.motion._part = part
+                stage.motion.part = part
                 stage.motion._hold()
                 compare(page, stage, (1280, 800))
 

@@ -1,6 +1,7 @@
 """The numbers of the page's picture, in Node: colors, scales, lights, pushes, means, an Affine."""
 
 from dataclasses import astuple
+from itertools import product
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -8,8 +9,6 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.base.scales import round_up, stop_above
-from scalarviz.base.texts.decimals import short
 from scalarviz.core.program import NONE
 from scalarviz.pages.bundle import packed
 from scalarviz.pages.scene_data import colors_of, layout_data, plate_data, scene_data
@@ -19,43 +18,17 @@ from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import NEAR, RIGHT, UP, Plate, Tiles
 from scalarviz.scene.legend import ends_of
 from scalarviz.scene.lights import are_at, lights
-from scalarviz.scene.look import Look
 from scalarviz.scene.marks import shares_of
 from scalarviz.scene.neuron_images import painted
 from scalarviz.scene.pace import SAME_PLACE
 from scalarviz.scene.visuals import mip_levels
 from scalarviz.scene.visuals.cubes import nearness
-from scalarviz.stage.channels import Scales, largest
+from scalarviz.stage.channels import largest
 from scalarviz.stage.motion import pushes
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.stage import Stage
 from tests.pages.node import floats, in_web
 from tests.pages.states import SEE, box_data, convolved, depthwise, made
-
-VALUES = [
-    *(0.0, 0.125, 0.375, -0.125, 0.645, 0.615, 1.005, -0.004, 0.0049, 0.005, 9.995, 10.0, 99.96),
-    *(1234.5, -1e-9, 3e20, 0.9996, -0.5, 2.5e-5, 123456.0, float("nan"), float("inf"), 1e300),
-]
-
-
-def test_numbers_have_the_same_few_letters() -> None:
-    rng = np.random.default_rng(4)
-    values = [*VALUES, *(rng.normal(size=300) * 10.0 ** rng.integers(-6, 7, 300)).tolist()]
-    given = [value if np.isfinite(value) else str(value) for value in values]
-    body = """
-    const all = data.values.map((value) => Number(String(value).replace("inf", "Infinity")));
-    return {
-      short: [1, 2, 3, 4].map((digits) => all.map((value) => short(value, digits))),
-      general: [2, 6].map((digits) => {
-        return all.filter(Number.isFinite).map((value) => generalNumber(value, digits));
-      }),
-    };"""
-    found = in_web("numbers story/decimals", body, values=given)
-    for digits, words in enumerate(found["short"], 1):
-        assert words == [short(value, digits) for value in values]
-    known = [value for value in values if np.isfinite(value)]
-    assert found["general"][0] == [f"{value:.2g}" for value in known]
-    assert found["general"][1] == [f"{value:g}" for value in known]
 
 
 @pytest.mark.parametrize("name", THEMES)
@@ -70,50 +43,23 @@ def test_colors_are_those_of_the_theme(name: str) -> None:
     assert found["unknown"] == [1.0, 0.0, 1.0]
 
 
-def test_scales_have_the_same_stops_and_grow_as_slowly() -> None:
-    session, numbers = made(2, 3, 1), [0.0, 0.04, 0.8, 1.0, 1.01, 33.0, 1e-7, 7e12, 0.2, 0.02]
-    many = np.random.default_rng(5).normal(size=5000)
+def test_scales_cover_the_same_numbers() -> None:
+    many = np.random.default_rng(5).normal(size=150_000)
     many[::400] = np.nan
-    times = [(0.0, 0.7), (1.0, 1.5), (2.0, 30.0), (6.5, 60.0), (7.0, 0.1), (20.0, 400.0)]
-    plan = layout_of(session)
-    scales = Scales(Look())
-    expected = []
-    for now, top in times:
-        source = type("Source", (), {})()
-        source.program = session.network.program
-        source.numbers = type("Numbers", (), {"value": np.array([top, -0.5 * top])})()
-        scales.follow([(source, plan.plates)], now)
-        grown = scales.stops.just_grown(now)
-        expected.append([float(scales.of("value", plan.plates)[0]), grown and list(grown)])
-    body = """
-    const scales = new Scales();
-    const followed = data.times.map(([now, top]) => {
-      scales.follow("value", Float64Array.of(top, -0.5 * top), now);
-      return [scales.of("value"), scales.grown(now)];
-    });
-    return {
-      followed, stops: data.numbers.map((each) => stop_above(each)),
-      largest: largestOf(unpacked(data.many)), few: largestOf(Float64Array.of(1, NaN, -3)),
-      plain: data.numbers.filter((each) => each > 0).map((each) => round_up(each)),
-      beyond: countBeyond(Float64Array.of(1, NaN, -3, 2), 1.5),
-      halves: new Layout(unpackedAll(data.layout)).plates.map((plate) =>
-        [...data.numbers, NaN].map((each) => plate.halfOf(each, 0.9))),
-    };"""
-    found = in_web(
-        "scales arrays layout story/scales",
-        body,
-        times=times,
-        numbers=numbers,
-        many=packed(many),
-        layout=layout_data(plan),
-    )
-    assert found["followed"] == expected
-    assert found["stops"] == [stop_above(number) for number in numbers]
-    assert found["largest"] == pytest.approx(largest(many), rel=1e-12) and found["few"] == 3.0
-    assert found["plain"] == [round_up(number) for number in numbers if number > 0.0]
-    assert found["beyond"] == 2
-    expected = [plate.halves([*numbers, np.nan], 0.9) for plate in plan.plates]
-    np.testing.assert_allclose(found["halves"], expected, rtol=1e-12)
+    all_of_it = [many, many[:5000], many[:3]]
+    body = "return data.all.map((each) => largestOf(unpacked(each)));"
+    found = in_web("scales arrays", body, all=[*map(packed, all_of_it)])
+    assert found == pytest.approx([*map(largest, all_of_it)], rel=1e-12)
+
+
+def test_a_cube_is_as_large_as_in_a_window() -> None:
+    plan = layout_of(made(2, 3, 1))
+    numbers = np.array([0.0, 0.04, 0.8, 1.0, -33.0, 1e-7, 7e12, np.nan])
+    body = """return new Layout(unpackedAll(data.layout)).plates.map((plate) =>
+      data.numbers.map((each) => plate.halfOf(each ?? NaN, 0.9)));"""
+    given = [None if np.isnan(each) else each for each in numbers]
+    found = in_web("arrays layout", body, layout=layout_data(plan), numbers=given)
+    np.testing.assert_allclose(found, [plate.halves(numbers, 0.9) for plate in plan.plates])
 
 
 @pytest.mark.parametrize("make", [lambda: made(3, 4, 2), convolved, depthwise])
@@ -147,35 +93,19 @@ def test_neurons_at_a_place_are_the_same_on_a_page(apart: float, shape: tuple[in
 def test_gradients_are_pushed_when_they_are_known() -> None:
     session = made(3, 4, 2)
     program, count = session.network.program, len(session.network.bank)
-    rng = np.random.default_rng(6)
-    before, after, frozen = rng.normal(size=count), rng.normal(size=count), np.arange(count) == 5
-    parts = [0.0, 0.3, 0.6, 1.0]
+    before, after = np.random.default_rng(6).normal(size=(2, count))
+    frozen, parts = np.arange(count) == 5, [0.0, 0.3, 0.6, 1.0]
     body = """
+    const [grad_before, grad] = [data.before, data.after].map(unpacked);
     const scene = unpackedAll(data.scene);
-    const array = (name) => Float64Array.from(data[name], Number);
-    const [before, grad, frozen] = ["before", "after", "frozen"].map(array);
-    return scene.moments.map((moment, i) => data.parts.map((part) => {
-      return pushesOf(scene, { grad, frozen, moment: i }, moment, part, before);
-    }));"""
-    found = in_web(
-        "arrays frame_data",
-        body,
-        scene=scene_data(session),
-        before=before,
-        after=after,
-        frozen=frozen,
-        parts=parts,
-    )
-    shown = 0
-    for i, moment in enumerate(found):
-        for part, ours in zip(parts, moment, strict=True):
-            now = program, program.moments, i + 1, part
-            theirs = pushes(*now, before, after, frozen)
-            assert (ours is None) == (theirs is None)
-            if theirs is not None:
-                np.testing.assert_allclose(floats(ours), theirs)
-                shown += 1
-    assert shown > 10
+    return scene.moments.map((each, moment) => data.parts.map((part) =>
+      pushesOf(scene, { grad, grad_before, frozen: data.frozen, moment }, each, part)));"""
+    given = {"before": packed(before), "after": packed(after), "frozen": frozen, "parts": parts}
+    found = in_web("arrays frame_data", body, scene=scene_data(session), **given)
+    for i, part in product(range(len(found)), range(len(parts))):
+        theirs = pushes(program, program.moments, i + 1, parts[part], before, after, frozen)
+        assert (found[i][part] is None) == (theirs is None)
+        np.testing.assert_allclose(floats(found[i][part] or []), [] if theirs is None else theirs)
 
 
 def test_a_gradient_that_is_nearly_0_has_no_arrow() -> None:
@@ -266,22 +196,23 @@ def test_a_channel_has_its_own_scale_and_is_computed_once() -> None:
       value, grad: value.map((each) => 7 * each), before: value.map((each) => each - 0.03),
       slots: { m: value.map((each) => -20 * each) }, values: {}, moment: -1, operation: 0,
     };
-    const remembered = new Remembered(new Scales());
-    const shown = (color, now) => {
+    const scales = new Scales();
+    const shown = (color, now, state) => {
       const channels = { look: { color, cubes: color } };
-      remembered.take(state, [color, color], now);
-      const frame = frameOf(scene, layout, state, channels, remembered, now);
-      return { ...frame, again: frameOf(scene, layout, state, channels, remembered, now) };
+      scales.take(state, [color, color], now);
+      const frame = frameOf(scene, layout, state, channels, scales, now);
+      return { ...frame, again: frameOf(scene, layout, state, channels, scales, now) };
     };
     const names = ["value", "gradient", "last change", "m", "v"];
-    const first = names.map((name) => shown(name, 0));
-    const scales = first.map(({ scale }) => scale);
+    const first = names.map((name) => shown(name, 0, state));
     const kept = first.map(({ colors, again }) => colors === again.colors);
-    state.value[0] = 3; // the same state may be drawn later, when the scale may grow
-    remembered.take({ ...state, value: value.slice() }, ["value"], 1);
-    const early = shown("value", 2);
-    const { scale, grown, clipped } = early;
-    return {scales, kept, changes: first[2].colors, early: [scale, grown, clipped]};"""
+    shown("value", 1, state);
+    const grown = [3, 7.5, 7.5].map((factor, i) => {
+      const larger = { ...state, value: value.map((each) => factor * each) };
+      const { scale, grown, clipped } = shown("value", [2, 4, 7][i], larger);
+      return [scale, grown, clipped];
+    });
+    return { scales: first.map(({ scale }) => scale), kept, changes: first[2].colors, grown };"""
     found = in_web(
         "arrays layout scales frame_data",
         body,
@@ -290,7 +221,7 @@ def test_a_channel_has_its_own_scale_and_is_computed_once() -> None:
     )
     assert found["scales"] == [1.5, 10.0, 0.03, 30.0, 1.0] and all(found["kept"])
     np.testing.assert_allclose(found["changes"], 0.03)
-    assert found["early"] == [3.0, [1.5, 3.0], 0]
+    assert found["grown"] == [[5.0, [1.5, 5.0], 0], [5.0, None, 6], [10.0, [5.0, 10.0], 0]]
 
 
 def test_a_name_is_cut_to_a_width() -> None:
@@ -322,13 +253,12 @@ BODY = """
     const layout = new Layout(unpackedAll(data.layout));
     const palette = new Palette(data.theme);
     const scales = new Scales(scene.apart);
-    const remembered = new Remembered(scales);
     const value = Float64Array.from(data.value);
     const values = Object.fromEntries(
       Object.entries(data.values).map(([name, each]) => [name, Float64Array.from(each)]));
     const state = { value, grad: value, values, moment: -1, operation: 0 };
-    remembered.take(state, ["value", "value"], 0);
-    const frame = frameOf(scene, layout, state, {}, remembered, 0);
+    scales.take(state, ["value", "value"], 0);
+    const frame = frameOf(scene, layout, state, {}, scales, 0);
     return {
       rows: data.value.map((_, row) => [frame.scaleAt(row), frame.sizeScaleAt(row)]),
       common: frame.scale, clipped: frame.clipped, activations: frame.activationScale,

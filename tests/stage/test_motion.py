@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.scene.pace import ARRIVES, LONGEST, SHORTEST, longest, moved
+from scalarviz.scene.pace import ARRIVES, BEHIND, LONGEST, SHORTEST, longest, moved
 from scalarviz.stage.channels import ChannelSource
 from scalarviz.stage.live_values import LiveValues
-from scalarviz.stage.motion import BEHIND, Motion, passed, pushes
+from scalarviz.stage.motion import Motion, passed, pushes
 
 
 class Viewer:
@@ -117,6 +117,15 @@ def test_who_goes_quickly_sees_short_operations(viewer: Viewer) -> None:
             assert viewer.shown()[1] == pytest.approx(0.5)
 
 
+def test_a_slow_step_gives_its_seconds_to_an_operation(viewer: Viewer) -> None:
+    viewer.motion.given = 0.5
+    viewer.session.advance(1, "operation")
+    viewer.look(10.0)
+    assert viewer.motion.seconds == pytest.approx(0.475) and viewer.shown()[1] == 0.0
+    viewer.motion.finish()
+    assert viewer.shown()[1] == 1.0
+
+
 FRAME = 1.0 / 60.0
 
 
@@ -146,19 +155,19 @@ def falls(seen: list[tuple[int, float]]) -> int:
 
 
 @pytest.mark.some("1.0", "12.0", "36.0")
-@pytest.mark.parametrize("rate", [0.25, 1.0, 3.0, 12.0, 36.0])
+@pytest.mark.parametrize("pace", [0.25, 1.0, 3.0, 12.0, 36.0])
 def test_each_operation_is_shown_once_in_order_whatever_the_speed(
-    viewer: Viewer, rate: float
+    viewer: Viewer, pace: float
 ) -> None:
     count, seen, now = len(viewer.reading.moments), [], 100.0
     for i in range(2 * count):
         viewer.session.advance(1, "operation")
-        until = 100.0 + (i + 1) / rate
+        until = 100.0 + (i + 1) / pace
         while now < until:
             viewer.look(now)
             seen.append((viewer.motion.current, viewer.shown()[1]))
             unseen = len(runs(seen))
-            assert unseen > i or now - (100.0 + unseen / rate) <= BEHIND + FRAME
+            assert unseen > i or now - (100.0 + unseen / pace) <= BEHIND + FRAME
             now += FRAME
     seen += watch(viewer, now, 3.0)
     assert runs(seen) == [*range(1, count + 1)] * 2
@@ -251,7 +260,7 @@ def test_no_later_number_is_shown_with_an_earlier_light(viewer: Viewer) -> None:
             np.testing.assert_allclose(colors, allowed, atol=1e-6)
             if moment.kind == "weight gradient" and part >= 1.0:
                 rows = viewer.reading.program.operations[moment.operation].parameters
-                grad = viewer.motion.gradients[1]
+                grad = viewer.motion.ends[1].grad
                 np.testing.assert_array_equal(grad[rows], known[place][1][rows])
     assert done == 20 and not viewer.reading.held
 
@@ -265,7 +274,7 @@ def test_of_a_way_over_many_steps_the_last_one_is_shown() -> None:
     assert [number for _, number, _ in passed((3, 2), (2, 10), 12).places] == [2, 1, 12, 11]
     far = passed((2, 3), (6, 3), 12)
     assert far.skips and far.places == [(6, 1, new), (6, 2, new), (6, 3, new)]
-    assert not passed((2, 3), (6, 0), 12)
+    assert not passed((2, 3), (6, 0), 12).places
     assert [number for _, number, _ in passed((6, 3), (2, 9), 12).places] == [11, 10]
 
 

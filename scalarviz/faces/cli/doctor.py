@@ -497,14 +497,14 @@ def pictures() -> str:
         seen.eyes.orbit(3.0, 0.0)
         canvas.frame(seen.draw)
         count += 1
-    rate = count / (perf_counter() - began)
+    pace = count / (perf_counter() - began)
     require(
-        rate >= SMOOTH,
-        f"only {rate:.0f} pictures a second: close other programs",
+        pace >= SMOOTH,
+        f"only {pace:.0f} pictures a second: close other programs",
         NOTHING,
         works=True,
     )
-    return text("doctor.found.pictures", rate=rate)
+    return text("doctor.found.pictures", pace=pace)
 
 
 def kernels() -> str:

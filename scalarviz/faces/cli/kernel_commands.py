@@ -105,28 +105,28 @@ def measure() -> None:
         scene = load(find(name))
         session = Show.of(scene(engine="python")).session
         weights, batch = len(session.network.bank), session.trainer.batches.size
-        rates = []
+        paces = []
         for engine in engines:
             if engine == "python" and weights * batch > LARGEST:
-                rates.append(text("bench.slow"))
+                paces.append(text("bench.slow"))
                 continue
             say(text("bench.now", scene=name, engine=engine), file=sys.stderr)
-            rates.append(words_for(steps_a_second(Show.of(scene(engine=engine)).session)))
-        table.add_row(name, f"{weights:,}", f"{batch:,}", *rates)
+            paces.append(words_for(steps_a_second(Show.of(scene(engine=engine)).session)))
+        table.add_row(name, f"{weights:,}", f"{batch:,}", *paces)
     console.print(table)
     for name, row in ENGINES.items():
         if name not in engines:
             say(text("bench.lack", engine=name, lack=row.lack()))
 
 
-def words_for(rate: float) -> str:
-    """Return a rate with three significant digits."""
-    digits = max(0, 2 - math.floor(math.log10(rate)))
-    return f"{round(rate, digits):,.{digits}f}"
+def words_for(pace: float) -> str:
+    """Return a pace with three significant digits."""
+    digits = max(0, 2 - math.floor(math.log10(pace)))
+    return f"{round(pace, digits):,.{digits}f}"
 
 
 def steps_a_second(session: Session) -> float:
-    """Return the best rate of several rounds, after compiling, without what a scene measures."""
+    """Return the best pace of several rounds, after compiling, without what a scene measures."""
     session.visits.metrics = None
     portions, best = Portions(session), 0.0
     portions.take(1)

@@ -281,8 +281,8 @@ class ClockControl:
 
     def _take_speed(self, speed: float | None) -> None:
         if self.by_operation:
-            rate = math.inf if speed is None else speed * len(self.clock.operations)
-            self._walk_speed = min(rate, SLOW)
+            pace = math.inf if speed is None else speed * len(self.clock.operations)
+            self._walk_speed = min(pace, SLOW)
         else:
             self._speed = speed
         self._play_on()
@@ -294,11 +294,11 @@ class ClockControl:
 
     def _start(self, speed: float | None) -> None:
         """Play by steps, or by operations if they are slow enough to be seen."""
-        rate = math.inf if speed is None else speed * len(self.clock.operations)
+        pace = math.inf if speed is None else speed * len(self.clock.operations)
         if self.film and isinstance(self.clock, Session):
             self.clock.play(speed, "step", self.until, film=True)
-        elif rate <= SLOW * (1.0 + 1e-9):
-            self.clock.play(rate, "operation", self.until)
+        elif pace <= SLOW * (1.0 + 1e-9):
+            self.clock.play(pace, "operation", self.until)
         else:
             self.clock.play(speed, "step", self.until)
 

@@ -141,10 +141,10 @@ class FaceState:
         speed = self.measured or self.speed
         walks = self.by_operation or (self.speed is not None and self.speed < 1.0)
         if self.speed is not None and walks:  # single operations are seen
-            rate = self.speed * self.operations
-            if rate < 1.01:
-                return text("where.operation", seconds=1.0 / rate)
-            return text("where.operations", rate=rate)
+            pace = self.speed * self.operations
+            if pace < 1.01:
+                return text("where.operation", seconds=1.0 / pace)
+            return text("where.operations", pace=pace)
         if speed is None:
             return text("where.flat_out")
         return f"{speed:,.0f}/s" if speed >= 100.0 else f"{speed:.3g}/s"

@@ -289,14 +289,14 @@ def drag(controller: Controller, handle: Handle, up: float) -> None:
     """
     if handle.guesses:
         return controller.guessing.drag(up)
-    controller.stage.scales.stops.held = True
+    controller.stage.scales.stops.hold(True)
     return controller.edit(handle.row, handle.value_at(up), dragged=True)
 
 
 def let_go(controller: Controller, handle: Handle, up: float) -> None:
     """Say what a drag has changed, and offer to train on, unless it plays anyway."""
     if not handle.guesses:
-        controller.stage.scales.stops.let_go()
+        controller.stage.scales.stops.hold(False)
         controller.do(nothing, lambda _: tell_dragged(controller, handle, up))
 
 

@@ -6,7 +6,7 @@ import { isSameThing, nextTarget, spokenOf, wayOf } from "./pointing.js";
 import { text } from "./texts.js";
 import { neuron_name, sentence, weight_name } from "./story/names.js";
 import { numberAt } from "./arrays.js";
-import { NO_INDEX } from "./formulas.js";
+import { NONE } from "./story/facts.js";
 import { said } from "./story/formats.js";
 
 const LEAST_RING = 12; // pixels from the middle of a cube to its ring
@@ -123,7 +123,7 @@ function wallOf(facts, operation) {
   const { weights, biases, source, target, layer, label } = operation;
   const inputs = facts.buffers[source].size;
   const rows = facts.buffers[target].size;
-  const hasBias = biases !== NO_INDEX;
+  const hasBias = biases !== NONE;
   return {
     title: text("walls.title", { layer: label || layer, rows, columns: inputs }),
     rows,

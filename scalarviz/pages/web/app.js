@@ -5,7 +5,6 @@ import { BranchLines, BranchList, Curve } from "./loss_chart.js";
 import { branchName } from "./changes.js";
 import { exhibitIn } from "./exhibit.js";
 import { NeuronMaps } from "./neuron_images.js";
-import { seenOf } from "./by_neuron.js";
 import { ByNeuron, size_at } from "./story/guide.js";
 import {
   byId,
@@ -271,13 +270,14 @@ export class App {
     const moves = this.picture.draw(state, {
       caption, part, neuron, seconds, hover: this.touched(state.moment), pinned: this.pinned, pointed: this.pointed, box: this.box(),
       beside: this.beside, look: this.look, maps: this.mapsOf(state), guess: this.guess.question,
-      result: this.exhibit !== null, doors: this.exhibit?.result.doors(byId("cubes")) ?? [], named: this.pinned && cardOf(this.spec, state, this.pinned)?.name,
+      result: this.exhibit !== null, doors: this.exhibit?.result.doors(byId("cubes")) ?? [],
     }); // prettier-ignore
     setShown(byId("whole"), !this.tour && isMoved(this.picture.eyes));
     this.caption.show(caption, this.opened);
     if (this.picture.taken && this.caption.place(this.picture)) this.request();
     this.strip.show(state.operation || (state.moment >= 0 ? state.moment + 1 : 0));
-    const seen = seenOf(state, this.picture.frame);
+    const { walked, values, flows: gradients } = this.picture.frame ?? {};
+    const seen = walked ? { ...state, values, gradients } : state;
     const isWhole = seen === state || this.picture.frame.answers; // all outputs are there
     if (state.probe?.length) this.exhibit?.show(isWhole ? seen : { ...seen, values: {} });
     const pointedNeuron = (this.hover ?? this.pinned)?.neuron;
@@ -360,7 +360,7 @@ export class App {
 
   /** Let the scale wait while a hand drags a weight, and grow when it lets go. */
   hold(isHeld) {
-    this.picture.remembered.scales.hold(isHeld);
+    this.picture.scales.stops.hold(isHeld);
     if (!isHeld) this.request();
   }
 

@@ -6,10 +6,9 @@ import { typeset } from "./story/decimals.js";
 import { madeButton } from "./events.js";
 import { text } from "./texts.js";
 import { captionOf, progressOf, restWords } from "./captions.js";
-import { walkedIn } from "./by_neuron.js";
+import { neuronsOf } from "./frame_data.js";
 import { tourSentence, verdictIn } from "./guide.js";
 import { Caption } from "./story/caption.js";
-import * as py from "./python.js";
 import { custom_answer } from "./story/guide.js";
 import { sentence } from "./story/names.js";
 
@@ -97,11 +96,10 @@ export function captionFor(app, state, number) {
   const hasty = isPlaying && (app.player.operations === null || app.player.operations > 1 / HASTY);
   if (walks && !hasty) {
     const moment = spec.scene.moments[state.moment];
-    const neuron = walkedIn(moment, number);
-    const about = app.guess.question ?? app.pinned ?? {};
-    const found = captionOf(spec, state, neuron ? { neuron } : about);
-    const isEarly = neuron && moment.kind === "forward" && number < moment.neurons[1];
-    return isEarly ? py.replace_fields(found, { lines: found.lines.slice(0, 1) }) : found;
+    const neurons = neuronsOf(moment, number);
+    const about = neurons ?? app.guess.question ?? app.pinned ?? {}; // each has a neuron, or a row
+    const found = captionOf(spec, state, about);
+    return neurons ? neurons.told(found) : found;
   }
   if (isPlaying) {
     return new Caption(progressOf(state, app.losses, verdictIn(app, state)));

@@ -6,7 +6,7 @@ import { blocks_about, line_beside, value_now } from "./story/weight_card.js";
 import { numberAt } from "./arrays.js";
 import { onceOf } from "./captions.js";
 import { readyState } from "./facts.js";
-import { NO_INDEX } from "./formulas.js";
+import { NONE } from "./story/facts.js";
 
 /**
  * Return the card of what is pinned: {row, name, facts, blocks}, as story/caption.py; null for a
@@ -44,7 +44,7 @@ function cardOfPython(facts, state, row, neuron) {
   const { card, about, light } = state;
   if (card && String(about) === String(neuron ?? row)) return card;
   const name = neuron ? neuron_name(facts, neuron) : weight_title(facts, row);
-  return { row: row ?? NO_INDEX, name, facts: [], blocks: light && !neuron ? now(state, row) : [] };
+  return { row: row ?? NONE, name, facts: [], blocks: light && !neuron ? now(state, row) : [] };
 }
 
 function now(state, row) {

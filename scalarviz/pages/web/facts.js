@@ -1,6 +1,7 @@
 // Facts and states as story/facts.py has them: with functions of numbers in place of trees.
 
-import { errorsOf, isKnownLoss, lossOf, ready } from "./formulas.js";
+import { errorOf, lossOf, ready } from "./formulas.js";
+import { Explained, MovingWeight, State } from "./story/facts.js";
 import { optimizer_lines } from "./story/update.js";
 
 /** Return facts with functions in place of trees; null for those that a page cannot compute. */
@@ -8,15 +9,8 @@ export function readyFacts(facts) {
   if (facts.is_ready) return facts;
   const found = { ...ready(facts), is_ready: true, program: null };
   if (facts.loss.name === "softmax_cross_entropy")
-    found.loss.of_row = (p, t) => errorsOf(facts.loss, p, t)[0];
+    found.loss.of_row = (p, t) => errorOf(facts.loss, p, t);
   return found;
-}
-
-/** Return the rows that do not move in the step that a state shows. */
-function frozenOf(facts, state) {
-  const frozen = state.made?.frozen ?? state.frozen;
-  if (!frozen) return new Set(facts.frozen);
-  return new Set([...frozen.keys()].filter((row) => frozen[row]));
 }
 
 /** Return the optimizer of the step that a state shows, whichever is chosen since, with its rate. */
@@ -27,27 +21,23 @@ function optimizerOf(facts, { made, rate }) {
 }
 
 /** Return how a weight moves in the step that a state shows: `Explained` of story/facts.py. */
-export function explainedOf(facts, state, row) {
+function explainedOf(facts, state, row) {
+  const { operation, step, made, value, grad, frozen, slots_before: slots } = state;
   const optimizer = optimizerOf(facts, state);
-  const frozenRows = frozenOf(facts, state);
-  const value = (state.operation ? state.value : (state.before ?? state.value))[row];
-  const grad = state.grad[row];
-  const slots = (state.operation ? (state.slots_before ?? state.slots) : state.slots_before) ?? {};
-  const kept = Object.fromEntries(optimizer.slots.map((name) => [name, slots[name]?.[row] ?? 0]));
-  const hasBefore = (state.operation || state.before) && state.explains !== false;
-  const isKnown = hasBefore && optimizer.slots.every((name) => slots[name]);
-  const frozen = frozenRows.has(row);
-  const clips = optimizer.clip_norm !== null;
-  const weight = {
-    value, grad, kept, new: state.value[row], scale: clips ? normScale(optimizer, state.grad, frozenRows) : 1,
-    own_rate: ownOf(optimizer.own_rates, row),
-    own: ownOf(optimizer.own_decays, row) === null ? {} : { decay: ownOf(optimizer.own_decays, row) },
-    taken: (state.made?.counted ?? facts.first) + state.step - (state.operation ? 0 : 1),
-  }; // prettier-ignore
-  return {
-    row, value, grad, kept, settings: Object.keys(optimizer.settings), frozen, clips,
-    is_any_frozen: frozenRows.size > 0, lines: isKnown && !frozen ? optimizer_lines(optimizer, weight) : [],
-  }; // prettier-ignore
+  const before = operation ? value : state.before;
+  const decay = ownOf(optimizer.own_decays, row);
+  const weight = new MovingWeight(
+    (before ?? value)[row], value[row], grad[row], normScale(optimizer, grad, frozen),
+    Object.fromEntries(optimizer.slots.map((name) => [name, slots[name]?.[row] ?? 0])),
+    ownOf(optimizer.own_rates, row), decay === null ? {} : { decay },
+    (made?.counted ?? facts.first) + step - (operation ? 0 : 1),
+  ); // prettier-ignore
+  const moves = before && state.explains !== false && !frozen[row];
+  const isKnown = moves && optimizer.slots.every((name) => slots[name]);
+  return new Explained(
+    row, weight.value, weight.grad, weight.kept, Object.keys(optimizer.settings), Boolean(frozen[row]),
+    frozen.some(Boolean), isKnown ? optimizer_lines(optimizer, weight) : [], optimizer.clip_norm !== null,
+  ); // prettier-ignore
 }
 
 /** Return the number of the span that has a row, or null. */
@@ -57,11 +47,9 @@ function ownOf(spans, row) {
 
 /** Return the factor, at most 1, by which `clip_norm` multiplies all gradients. */
 function normScale({ clip_norm: most }, grads, frozen) {
-  let squares = 0;
-  grads.forEach((each, row) => {
-    if (Number.isFinite(each) && !frozen.has(row)) squares += each * each;
-  });
-  return Math.min(1, most / (Math.sqrt(squares) + 1e-6));
+  if (most === null) return 1;
+  const moved = grads.filter((each, row) => Number.isFinite(each) && !frozen[row]);
+  return Math.min(1, most / (Math.sqrt(moved.reduce((sum, x) => sum + x * x, 0)) + 1e-6));
 }
 
 const readied = new WeakMap(); // by state
@@ -69,29 +57,24 @@ const readied = new WeakMap(); // by state
 /** Return a state with all that words are made of; null for what it does not have. */
 export function readyState(facts, state) {
   if (readied.has(state)) return readied.get(state);
-  const { all = null, before = null, earlier = null, grad_before = null, target = null } = state;
-  const { batch = 1, focus = 0, edited = {}, values = {}, gradients = {}, bank_state = [] } = state;
-  const { weight = null } = state;
-  const frozen = new Array(facts.rows).fill(0);
-  frozenOf(facts, state).forEach((row) => (frozen[row] = 1));
-  const found = {
-    ...state, all: all && { weights: null, ...all }, weight, before, earlier, grad_before, target, batch, focus, edited, values, gradients,
-    bank_state, frozen, again: lossAgain(facts, state), answer: answerOf(facts, state), run: null,
-    explained: (row) => explainedOf(facts, state, row),
-  }; // prettier-ignore
+  const fixed = new Set(facts.frozen);
+  const found = Object.assign(new State(), state, afterStep(facts, state), {
+    all: state.all && { weights: null, ...state.all }, explained: (row) => explainedOf(facts, found, row),
+    frozen: state.made?.frozen ?? state.frozen ?? Array.from({ length: facts.rows }, (_, row) => Number(fixed.has(row))),
+  }); // prettier-ignore
   readied.set(state, found);
   return found;
 }
 
-/** Return the outputs of the focus sample by the weights after the step; null if not known. */
-function answerOf({ learning, buffers, outputs }, { fresh, focus = 0 }) {
+/** Return the loss of the same batch by the weights after the step, and the outputs of the focus
+ * sample; nothing where they are not known.
+ */
+function afterStep({ learning, loss, outputs, buffers }, state) {
+  const { fresh, all, target, batch = 1, focus = 0 } = state;
+  if (learning || !fresh) return {};
   const { size } = buffers[outputs];
-  return learning || !fresh ? null : fresh.slice(focus * size, (focus + 1) * size);
-}
-
-/** Return the loss of the same batch by the weights after the step; null where it is not known. */
-function lossAgain({ learning, loss }, { fresh, all, target, batch = 1 }) {
+  const answer = fresh.slice(focus * size, (focus + 1) * size);
   const targets = all?.targets ?? (batch === 1 ? target : null);
-  if (learning || !fresh || !targets || !isKnownLoss(loss)) return null;
-  return lossOf(loss, fresh, targets, batch, all?.weights);
+  const canCompute = targets && (loss.scalar ? loss.error.compute : loss.of_row);
+  return { answer, again: canCompute ? lossOf(loss, fresh, targets, batch, all?.weights) : null };
 }

@@ -1,6 +1,7 @@
 // The metrics of the table in core/formulas/metric_formulas.py, measured by the worker at every some steps.
 
-import { indexOfLargest, lossOf, readAnswers, ready } from "./formulas.js";
+import { lossOf, readAnswers, ready } from "./formulas.js";
+import { largest_place } from "./story/traced_weight.js";
 
 /** The number between the two classes: 0 for targets -1 and 1, else 0.5. */
 function cutOf(t) {
@@ -18,7 +19,7 @@ function rowsOf(all, size) {
 
 /** Return for each number whether it is the largest of its row. */
 function largestOf(all, size) {
-  return rowsOf(all, size).flatMap((row) => Array.from(row, (_, k) => k === indexOfLargest(row)));
+  return rowsOf(all, size).flatMap((row) => Array.from(row, (_, k) => k === largest_place(row)));
 }
 
 /** Return for each target whether it says that its class is there, as the function of the same name in the table. */
@@ -39,7 +40,7 @@ function binaryAccuracy(p, t, size) {
 
 function accuracy(p, t, size) {
   if (size === 1) return binaryAccuracy(p, t, size);
-  const [said, right] = [p, t].map((all) => rowsOf(all, size).map(indexOfLargest));
+  const [said, right] = [p, t].map((all) => rowsOf(all, size).map(largest_place));
   return meanOver(said, right, (a, b) => Number(a === b));
 }
 

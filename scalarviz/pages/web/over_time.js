@@ -1,13 +1,13 @@
 // The numbers of all weights at some moments of a training; as training/session/over_time.py.
 
-import { NO_INDEX } from "./formulas.js";
+import { NONE } from "./story/facts.js";
 
 /** Return the layers that have weights, in order: [label, [[first row, count], ...]]. */
 export function layersOf({ operations, rows }) {
   const found = new Map();
   const known = new Set();
   for (const { label, layer, weights, biases, count } of operations) {
-    const first = weights !== NO_INDEX ? weights : biases;
+    const first = weights !== NONE ? weights : biases;
     if (!count || known.has(first)) continue; // what several layers share belongs to the first one
     known.add(first);
     const name = String(label || layer);

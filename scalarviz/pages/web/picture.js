@@ -10,7 +10,7 @@ import { Cubes } from "./cubes.js";
 import { CameraController } from "./story/camera_control.js";
 import { focus_of } from "./story/focus.js";
 import { lightsOf } from "./lights.js";
-import { Remembered, frameOf } from "./frame_data.js";
+import { frameOf } from "./frame_data.js";
 import { Glyphs, Ink, Paper } from "./paper.js";
 import { Layout } from "./layout.js";
 import { KnownView, drawLines, fansSeen } from "./lines.js";
@@ -67,7 +67,7 @@ export class Picture {
     this.ratio = 1;
     this.onlost = () => {}; // called when the graphics card takes the picture away
     this.onrestored = () => {}; // called when it is to be drawn again
-    this.remembered = new Remembered(new Scales(this.scene.apart));
+    this.scales = new Scales(this.scene.apart);
     canvas.addEventListener("webglcontextlost", (event) => {
       event.preventDefault();
       this.gl = null;
@@ -153,11 +153,11 @@ export class Picture {
     const box = this.besideNames(whole, scale);
     if (this.painted !== this.palette) this.cubes.setPalette(this.palette);
     this.painted = this.palette;
-    this.remembered.take(state, [look.color ?? "value", look.cubes ?? "value"], now);
+    this.scales.take(state, [look.color ?? "value", look.cubes ?? "value"], now);
     this.eyes.cuts = this.calm;
     this.eyes.frame([0, height], box); // a card may take of the width
     const moving = this.eyes.tick(now);
-    this.frame = frameOf(this.scene, this.placed, state, options, this.remembered, now);
+    this.frame = frameOf(this.scene, this.placed, state, options, this.scales, now);
     this.followThread(state);
     this.see = new Projection(this.eyes.camera, box, width, height, this.reach());
     this.attend(now);

@@ -1,144 +1,90 @@
 // The number with the strongest color and the largest cube: a stop that follows the numbers slowly.
 
-import { GrowingStops, LOSS_STOPS, loss_ends } from "./story/scales.js";
+import { numbersOf } from "./frame_data.js";
+import * as rules from "./story/scales.js";
 
-const KNOWN_PARTS = new WeakMap(); // by array
-const SCALES = { few: 4096, high: 99, sample: 65536 };
+const KNOWN_PARTS = new WeakMap(); // by array: states have arrays of their own
 
 /** As stage/channels.py, one scale for the network. */
 export class Scales {
   constructor(apart = []) {
     this.apart = apart; // the rows of each Affine, which has units and a scale of its own
-    this.stops = new GrowingStops();
+    this.stops = new rules.GrowingStops();
+    this.shown = ""; // which numbers they were chosen for
   }
 
-  /** Forget all scales, for numbers that have nothing to do with those before. */
-  forget() {
-    this.stops.known.clear();
-    this.stops.growth = null;
-  }
-
-  /** Choose the scale of a channel for these numbers. */
-  choose(channel, numbers) {
-    this.stops.choose(this.largest(channel, numbers));
-  }
-
-  /** Let the scale follow the numbers, slowly. */
-  follow(channel, numbers, now) {
-    this.stops.follow(this.largest(channel, numbers), now);
-  }
-
-  largest(channel, numbers) {
-    const parts = this.parts(channel, numbers);
-    return new Map(parts.map(([key, own, noted]) => [key, noted?.[0] ?? largestOf(own)]));
-  }
-
-  /** Let the scale wait while a hand drags a cube, and grow at once when it lets go. */
-  hold(isHeld) {
-    if (isHeld) this.stops.held = true;
-    else this.stops.let_go();
-  }
-
-  /** The numbers with a scale of their own, each with its key and with what is noted of it: those of
-   * the network, and of each Affine.
+  /** Let the scales of channels, that of colors first, follow a state, slowly; over a jump, and for
+   * other channels than before, they are chosen anew.
    */
-  parts(channel, numbers) {
-    const noted = numbers.noted?.parts ?? [];
-    if (!this.apart.length) return [[channel, numbers, noted[0]]];
-    if (!KNOWN_PARTS.has(numbers)) {
-      const common = Float64Array.from(numbers);
-      for (const [start, stop] of this.apart) common.fill(NaN, start, stop);
-      KNOWN_PARTS.set(numbers, [common, ...this.apart.map((rows) => numbers.slice(...rows))]);
+  take(state, channels, now) {
+    const shown = `${state.jumps} ${channels}`;
+    for (const channel of new Set(channels)) {
+      const parts = this.parts(numbersOf(state, channel));
+      for (const part of parts) part.largest ??= largestOf(part.own);
+      const largest = new Map(parts.map((part) => [channel + part.key, part.largest]));
+      if (shown !== this.shown) this.stops.choose(largest);
+      this.stops.follow(largest, now, channel === channels[0]);
     }
-    const keys = [channel, ...this.apart.map(([start]) => `${channel} ${start}`)];
-    return KNOWN_PARTS.get(numbers).map((own, i) => [keys[i], own, noted[i]]);
+    this.shown = shown;
   }
 
-  /** The scale before and after it has grown, for some seconds; else null. */
-  grown(now) {
-    return this.stops.just_grown(now);
+  /** The numbers with a scale of their own: those of the network, and of each Affine. */
+  parts(numbers) {
+    if (!KNOWN_PARTS.has(numbers)) {
+      const common = this.apart.length ? Float64Array.from(numbers) : numbers;
+      for (const [start, stop] of this.apart) common.fill(NaN, start, stop);
+      const all = [["", common], ...this.apart.map((rows) => [rows[0], numbers.slice(...rows)])];
+      const noted = numbers.noted?.parts ?? []; // of numbers that came as codes
+      KNOWN_PARTS.set(
+        numbers,
+        all.map(([key, own], i) => ({ key, own, largest: noted[i]?.[0], counts: noted[i]?.[1] })),
+      );
+    }
+    return KNOWN_PARTS.get(numbers);
   }
 
   /** The scale of a channel: of the network, or of a row that may belong to an Affine. */
   of(channel, row = -1) {
     const own = this.apart.find(([start, stop]) => row >= start && row < stop);
-    return this.stops.of(own ? `${channel} ${own[0]}` : channel);
+    return this.stops.of(channel + (own?.[0] ?? ""));
   }
 
   /** How many numbers of a channel exceed their scale. */
   beyond(channel, numbers) {
-    const counts = this.parts(channel, numbers).map(([key, own, noted]) => {
-      const scale = this.stops.of(key);
-      return noted ? countNoted(noted[1], scale) : countBeyond(own, scale);
-    });
+    const counts = this.parts(numbers).map((part) =>
+      countBeyond(part, this.stops.of(channel + part.key)),
+    );
     return counts.reduce((a, b) => a + b, 0);
   }
 }
 
-const KNOWN_LARGEST = new WeakMap(); // by array: states have arrays of their own
-
 /** The largest finite magnitude, of many numbers a high percentile of some of them. */
 export function largestOf(numbers) {
-  if (!KNOWN_LARGEST.has(numbers)) KNOWN_LARGEST.set(numbers, largestNow(numbers));
-  return KNOWN_LARGEST.get(numbers);
+  const step = Math.max(1, Math.floor(numbers.length / rules.SAMPLE));
+  const some = step > 1 ? numbers.filter((_, i) => i % step === 0) : numbers;
+  const sizes = some.map(Math.abs).filter((size) => size < Infinity);
+  if (sizes.length <= rules.FEW_NUMBERS) return sizes.reduce((a, b) => Math.max(a, b), 0);
+  const place = (rules.HIGH_PERCENTILE / 100) * (sizes.length - 1);
+  const count = sizes.length - Math.floor(place);
+  const [first, next] = largestOnes(sizes, count).slice(-count);
+  return first + (place % 1) * (next - first);
 }
 
-function largestNow(numbers) {
-  const step = numbers.length > SCALES.sample ? Math.floor(numbers.length / SCALES.sample) : 1;
-  const sizes = new Float64Array(Math.ceil(numbers.length / step));
-  let count = 0;
-  for (let i = 0; i < numbers.length; i += step) {
-    const size = Math.abs(numbers[i]);
-    if (size < Infinity) sizes[count++] = size;
+/** The largest numbers in ascending order, at least so many. */
+function largestOnes(numbers, count) {
+  const middle = numbers[numbers.length >> 1];
+  const above = numbers.filter((each) => each > middle);
+  return above.length < count ? numbers.sort() : largestOnes(above, count);
+}
+
+/** How many numbers of a part exceed a scale; of those that came as codes it is known for stops. */
+function countBeyond(part, scale) {
+  if (part.counts) return part.counts.findLast(([stop]) => stop <= scale)?.[1] ?? 0;
+  if (part.scale !== scale) {
+    const count = part.own.reduce((sum, each) => sum + Number(Math.abs(each) > scale), 0);
+    Object.assign(part, { scale, count });
   }
-  if (!count) return 0;
-  const own = sizes.subarray(0, count);
-  if (count <= SCALES.few) return own.reduce((a, b) => Math.max(a, b), 0);
-  const at = ((count - 1) * SCALES.high) / 100;
-  const low = Math.floor(at);
-  const first = chosenInOrder(own, low);
-  const next = own.subarray(low + 1).reduce((a, b) => Math.min(a, b), Infinity);
-  return first + (at - low) * ((next < Infinity ? next : first) - first);
-}
-
-/** The number that would stand at a place of the sorted array, which is sorted about it. */
-function chosenInOrder(numbers, place) {
-  let [low, high] = [0, numbers.length - 1];
-  while (low < high) {
-    const middle = numbers[(low + high) >> 1];
-    let [i, j] = [low, high];
-    while (i <= j) {
-      while (numbers[i] < middle) i++;
-      while (numbers[j] > middle) j--;
-      if (i <= j) {
-        const kept = numbers[i];
-        numbers[i++] = numbers[j];
-        numbers[j--] = kept;
-      }
-    }
-    if (place <= j) high = j;
-    else if (place >= i) low = i;
-    else break;
-  }
-  return numbers[place];
-}
-
-const KNOWN_BEYOND = new WeakMap();
-
-/** How many numbers exceed a scale. */
-export function countBeyond(numbers, scale) {
-  const known = KNOWN_BEYOND.get(numbers);
-  if (known?.scale === scale) return known.count;
-  let count = 0;
-  for (let i = 0; i < numbers.length; i++) if (Math.abs(numbers[i]) > scale) count++;
-  KNOWN_BEYOND.set(numbers, { scale, count });
-  return count;
-}
-
-/** How many numbers exceed a scale, of [stop, count]; 0 where it is not known, below all stops. */
-function countNoted(counts, scale) {
-  const at = counts.findLastIndex(([stop]) => stop <= scale);
-  return at < 0 ? 0 : counts[at][1];
+  return part.count;
 }
 
 // The scale of losses: linear if some are below 0, else logarithmic; as scene/charts.py.
@@ -149,7 +95,7 @@ function countNoted(counts, scale) {
  * `up` returns how high a loss stands, from 0 at `low` to 1 at `high`.
  */
 export function lossScale(ends) {
-  const [low, high] = loss_ends(...(ends ?? [0.1, 1]), LOSS_STOPS);
+  const [low, high] = rules.loss_ends(...(ends ?? [0.1, 1]), rules.LOSS_STOPS);
   if (low < 0) return { low, high, up: (loss) => (loss - low) / (high - low) };
   const up = Math.log10(high / low);
   return { low, high, up: (loss) => Math.log10(loss / low) / up };

@@ -549,10 +549,10 @@ def test_a_rate_is_that_of_steps_without_what_a_scene_measures(
 
 
 @pytest.mark.parametrize(
-    ("rate", "text"), [(123456.0, "123,456"), (12.34, "12.3"), (0.04021, "0.0402")]
+    ("pace", "text"), [(123456.0, "123,456"), (12.34, "12.3"), (0.04021, "0.0402")]
 )
-def test_a_rate_has_three_digits_that_count(rate: float, text: str) -> None:
-    assert words_for(rate) == text
+def test_a_pace_has_three_digits_that_count(pace: float, text: str) -> None:
+    assert words_for(pace) == text
 
 
 def test_ctrl_c_ends_it_and_nothing_is_written(
