@@ -64,7 +64,8 @@ def plate_drawer(rows: int, columns: int, fresh: bool = True):
     """Draws a plate that fills most of the picture, each time with fresh numbers or not."""
     from scalarviz.scene.canvas.palette import MAPS
     from scalarviz.scene.layout.camera import CAMERAS
-    from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, Plate, reach_of
+    from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, Plate
+    from scalarviz.scene.layout.points import reach_of
     from scalarviz.scene.visuals.cubes import CubesVisual
 
     plate = Plate(0, rows, columns, columns, np.zeros(3), RIGHT, DOWN, NEAR)
@@ -90,7 +91,8 @@ def mesh_drawer(canvas, rows: int, columns: int):
 
     from scalarviz.scene.canvas.palette import MAPS
     from scalarviz.scene.layout.camera import CAMERAS
-    from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, Plate, reach_of
+    from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, Plate
+    from scalarviz.scene.layout.points import reach_of
 
     plate = Plate(0, rows, columns, columns, np.zeros(3), RIGHT, DOWN, NEAR)
     column, row = (axis.ravel() for axis in np.meshgrid(range(columns), range(rows)))

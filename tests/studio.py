@@ -33,10 +33,11 @@ from scalarviz.scene.layout.plates import (
     Neurons,
     Plate,
     Wires,
-    reach_of,
 )
+from scalarviz.scene.layout.points import reach_of
 from scalarviz.scene.lights import DIM
 from scalarviz.scene.look import Look
+from scalarviz.scene.visuals.picking import Half, seen_at
 from scalarviz.stage import cubes_node, network_layout
 from scalarviz.stage.by_parts import sizes_of
 from scalarviz.stage.narration import NO_CAPTION
@@ -70,6 +71,11 @@ def project(camera: Camera, plates: Any, width: int = 320, height: int = 240) ->
     """What a camera sees in a picture that has nothing around the scene."""
     apart = np.linalg.norm(corners(plates) - np.array(camera.target), axis=1)
     return Projection(camera, Box(0, 0, width, height), width, height, float(apart.max()) + 2.0)
+
+
+def picked(plates: Any, see: Projection, x: float, y: float, half: Half) -> int:
+    """The bank index of the cube of some plates at a pixel, or NONE; see `seen_at`."""
+    return seen_at(Layout(plates, (), (), ()), see, x, y, half)[0]
 
 
 def framed(plates: Any, width: int = 320, height: int = 240, **camera: float) -> Projection:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import astuple
+from dataclasses import asdict, astuple
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,6 @@ def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
             "hollow": shaders.HOLLOW,
             "colors": shaders.COLORS,
             "dim": shaders.DIM,
-            "steps": shaders.STEPS,
             "flatFrom": shaders.FLAT_FROM,
             "meansFrom": shaders.MEANS_FROM,
             "cubesTo": shaders.CUBES_TO,
@@ -281,12 +280,10 @@ def points(array: FloatArray | None) -> dict[str, Any] | None:
 
 def plate_data(plate: Plate) -> dict[str, Any]:
     """Return a plate, with the room of its mip levels."""
-    tiles = plate.tiles
     return {
-        **parts(plate, "first rows columns stride"),
+        **parts(plate, "first rows columns stride role operation layer seat"),
         **{name: x.tolist() for name, x in parts(plate, "origin along across toward").items()},
-        **parts(plate, "role operation layer seat unit half least"),
-        "tiles": None if tiles is None else [*tiles.size, *tiles.pitch, *tiles.stride],
+        "tiles": plate.tiles and asdict(plate.tiles),
         "levels": levels_of(plate),
         "room": room_of(plate) if levels_of(plate) else (0, 0),
     }
@@ -306,10 +303,8 @@ def neurons_data(line: Neurons) -> dict[str, Any]:
 
 def fan_data(fan: Fan) -> dict[str, Any]:
     return {
-        **parts(fan, "weights inputs stride operation before after"),
-        "biases": fan.biases if fan.biases != NONE else -1,
+        **parts(fan, "weights inputs biases stride operation before after radius is_direct"),
         **{name: x.tolist() for name, x in parts(fan, "begin foot").items()},
-        "direct": fan.is_direct,
         "reads": [fan.reads.start, fan.reads.stop],
         "top": None if fan.top is None else fan.top.tolist(),
         **{name: points(x) for name, x in parts(fan, "starts columns ends rows").items()},

@@ -61,6 +61,7 @@ FUNCTIONS = {
     "any": ("py.any", "found", "bool"),
     "bool": ("py.truth", "x", "bool"),
     "dict": ("py.dict", "given", "dict"),
+    "divmod": ("py.divmod", "a b", "list[int]"),
     "enumerate": ("py.enumerate", "found start", "list"),
     "float": ("py.float", "x", "float"),
     "int": ("py.int", "x", "int"),

@@ -58,6 +58,10 @@ SOURCES = {
     "story/branch_names.js": "story/branch_names.py",
     "story/past_words.js": "story/past_words.py",
     "story/camera.js": "scene/layout/camera.py",
+    "story/plates.js": "scene/layout/plates.py",
+    "story/projection.js": "scene/layout/projection.py",
+    "story/picking.js": "scene/visuals/picking.py",
+    "story/dragging.js": "stage/dragging.py",
     "story/ways.js": "scene/layout/ways.py",
     "story/wall_ways.js": "scene/layout/wall_ways.py",
     "story/legend.js": "scene/legend.py",
@@ -80,9 +84,16 @@ BY_HAND = {
         "texts.js",
         {name: Meaning("function", signature=each) for name, each in TEXTS.items()},
     ),
-    "scalarviz.scene.layout.plates": (
-        "layout.js",
-        {"SIDE": Meaning(type="float"), "reach_of": Meaning("function")},
+    "scalarviz.scene.layout.points": (
+        "projection.js",
+        {
+            "dot3": Meaning("function", signature=Signature(result="float")),
+            "minus3": Meaning("function", signature=Signature(result="tuple[float, ...]")),
+            "reach_of": Meaning("function"),
+            "row3": Meaning("function", signature=Signature(result="list[float]")),
+            "sphere_on": Meaning("function", signature=Signature(result="tuple")),
+            "square_on": Meaning("function", signature=Signature(result="tuple")),
+        },
     ),
     "scalarviz.scene.cube_faces": (
         "cube_faces.js",
@@ -106,7 +117,13 @@ BY_HAND = {
 }
 LIBRARIES = ("math", "re", "dataclasses", "functools", "contextvars")
 TYPES = ("__future__", "typing", "collections.abc")
-DATACLASSES = ("dataclass", "dataclass(frozen=True)", "dataclass(frozen=True, slots=True)")
+DATACLASSES = {
+    "dataclass",
+    "dataclass(frozen=True)",
+    "dataclass(frozen=True, eq=False)",
+    "dataclass(frozen=True, slots=True)",
+}
+ARRAYS = {"FloatArray", "Places", "slice"}  # types that JavaScript lacks
 # Methods of web/paper.js, which have what Python gives by name as an object.
 CANVAS = {
     "arrows": Signature(("start", "end", "color"), 3, fields=True),
@@ -272,7 +289,7 @@ class Translation:
             case ast.ClassDef():
                 made = constructor_of(node, self.classes[node.name])
                 self.top[node.name] = Meaning("class", signature=made)
-            case ast.AnnAssign():
+            case ast.AnnAssign() if not has_arrays(node.annotation):
                 self.x.bind(node.target, type_text(node.annotation))
             case ast.Assign(targets=[ast.Name(id=name)]) if is_type(node):
                 self.top[name] = Meaning("type")
@@ -320,6 +337,8 @@ class Translation:
                 ]
             case ast.ClassDef():
                 return ["", *comment(node), *self.class_lines(node)]
+            case ast.AnnAssign(annotation=kind) if has_arrays(kind):
+                return []
             case ast.Assign() | ast.AnnAssign():
                 names = {*names_bound(node)}
                 self.counts.update(names)
@@ -506,6 +525,8 @@ class Translation:
                     | ast.Assign(targets=[ast.Name(id="__repr__")])
                 ):
                     pass
+                case ast.FunctionDef(args=given, returns=kind) if has_arrays(given, kind):
+                    pass  # a page has it by hand
                 case ast.FunctionDef():
                     lines += ["", *comment(each), *self.method(each)]
                 case _:
@@ -536,6 +557,11 @@ class Translation:
             case name, [] if not name.startswith("__"):
                 return self.function(node, "", name, skips=True)
         raise Refused(node, f"the method {node.name} is not known")
+
+
+def has_arrays(*nodes: ast.AST | None) -> bool:
+    """Whether annotations have what JavaScript lacks, such as arrays of numpy."""
+    return bool(ARRAYS & {*names_in(*(each for each in nodes if each))})
 
 
 def indented(lines: Sequence[str]) -> list[str]:

@@ -396,7 +396,7 @@ def boxes_of_sum(
         return [], []
     fan, unit = found
     rows = fan.rows_of(unit) if len(fan.columns) <= MOST_CUBES else ()
-    ends = [box_of_sphere(see, point, fan.radius) for point in fan.ends_of(row, unit)]
+    ends = [box_of_sphere(see, np.array(each), fan.radius) for each in fan.ends_of(row, unit)]
     return ends, cube_boxes(see, frame_data, rows, 0.4)
 
 

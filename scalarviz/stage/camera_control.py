@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import final
 
 from scalarviz.scene.layout.camera import CAMERAS, EDGE, STEEPEST, Box, Camera
-from scalarviz.scene.layout.plates import Layout, reach_of
+from scalarviz.scene.layout.plates import Layout
+from scalarviz.scene.layout.points import reach_of
 
 SECONDS, QUICK = 0.7, 0.2  # duration of a move, and of one that makes room for a card
 FOLDS, UNFOLDS = 0.25, 0.35  # the two parts of a change of layout

@@ -108,7 +108,9 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         frame_data = FrameData(plan, CubeValues(nothing, nothing, "", "", nothing, nothing))
         spheres, wires = beads_of(frame_data, lights(plan, None, None), look)
         self._around[0].set_data(*spheres)
-        lines = [lines_in_space(fan, look) for fan in plan.fans if fan.size <= LINED]
+        lines = [
+            lines_in_space(fan, look) for fan in plan.fans if fan.units * len(fan.columns) <= LINED
+        ]
         self._around[1].set_data(*joined([wires, *lines], OF_WIRES))
 
     def _compute_bounds(self, axis: int, view: Any) -> tuple[float, float]:

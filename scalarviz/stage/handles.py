@@ -19,38 +19,14 @@ from scalarviz.scene.exhibits.images import Pad
 from scalarviz.scene.frame_data import FrameData, Guess
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.marks import box_around, corners_of, mark_of
+from scalarviz.stage.dragging import SMALLEST_HANDLE, input_at
+from scalarviz.stage.dragging import Handle as Handle
 from scalarviz.story.caption import Caption
 from scalarviz.story.guide import custom_answer
 from scalarviz.training.session.reading import facts_of
 from scalarviz.training.session.session import Session
 
-SMALLEST_HANDLE = 12.0  # pixels of a cube that can be dragged; elsewhere a drag turns the network
-VALUE_REACH = 100.0  # pixels of a drag, up or down, that add the scale of the values
 AROUND = 60.0  # pixels around a question from which its guess is dragged
-DRAG_DIGITS = 3  # of the values while it is dragged
-
-
-@dataclass(frozen=True)
-class Handle:
-    """A cube, or a guess about it, that is held by the mouse.
-
-    row      its bank index
-    value    that it had
-    top      the scale of the values
-    answers  outputs for the sample in use between two steps, or None
-    guesses  whether it is the guess
-    """
-
-    row: int
-    value: float
-    top: float
-    answers: FloatArray | None = None
-    guesses: bool = False
-
-    def value_at(self, up: float) -> float:
-        """Return the value after a drag by so many pixels upwards."""
-        value = self.value + up / VALUE_REACH * self.top
-        return float(f"{value:.{DRAG_DIGITS}g}") if up else self.value
 
 
 def handle_at(
@@ -78,9 +54,6 @@ def guess_at(
 
 # Custom inputs: how they are put in, and what is said of the answer.
 
-INPUT_REACH = (
-    150.0  # pixels of a drag, up or down, from the least to the greatest number of an input
-)
 STROKE, MOST_STROKES = 3.0, 200  # pixels between two points of a stroke, and most of them at once
 TINTED = "rgb", "grey"  # inputs that are parts of a colour, from 0 to 1
 
@@ -117,8 +90,7 @@ def sphere_grip(inputs: FloatArray, place: int, data: DataSet, start: float) -> 
 
     def inputs_at(x: float, y: float) -> FloatArray:
         found = inputs.copy()
-        moved = (start - y) / INPUT_REACH * (high - low)
-        found[place] = min(max(found[place] + moved, low), high)
+        found[place] = input_at(float(inputs[place]), low, high, start - y)
         return found
 
     return Grip(inputs_at, at_once=False)

@@ -20,10 +20,8 @@ declare module "../../scalarviz/pages/web/image_exhibit.js" {
   interface Pictures extends Fields<"data use across down probe value playing"> {}
 }
 declare module "../../scalarviz/pages/web/layout.js" {
-  interface Fan extends Fields<"weights biases inputs stride columns rows starts ends"> {}
-  interface Line extends Fields<"points values sums also shape side place names"> {}
-  interface Plate extends Fields<"origin along across toward rows columns first stride tiles"> {}
-  interface Plate extends Fields<"place high wide pitch strides seat half least unit"> {}
+  interface Neurons extends Fields<"place knownCorners"> {}
+  interface Plate extends Fields<"place known knownMiddles"> {}
 }
 declare module "../../scalarviz/pages/web/neuron_images.js" {
   interface NeuronMaps extends Fields<"survey known inputs"> {}
@@ -39,9 +37,6 @@ declare module "../../scalarviz/pages/web/paper.js" {
 declare module "../../scalarviz/pages/web/plane_exhibit.js" {
   interface PlaneMap extends Fields<"data use answers places coarse neuronMap"> {}
   interface PlaneMap extends Fields<"zero negative positive ground"> {}
-}
-declare module "../../scalarviz/pages/web/projection.js" {
-  interface Projection extends Fields<"camera box width height reach"> {}
 }
 declare module "../../scalarviz/pages/web/story/guide.js" {
   interface Tour extends Fields<"first latency leads seconds"> {}

@@ -23,7 +23,7 @@ from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box
 from scalarviz.stage.narration import blocks_of_weight
 from scalarviz.stage.network_layout import layout_of
-from scalarviz.stage.pointing import buffer_of, neuron_lines
+from scalarviz.stage.pointing import neuron_lines
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import Caption, Card
 from scalarviz.story.cards import neuron_card
@@ -189,7 +189,7 @@ def compared(session: sv.Session, folder: Path, steps: int = 2, skip: int = 0) -
     walk, asked = Walk(session), questions(session)
     every = [("caption", each) for each in asked]
     every += [("card", each) for each in asked if "row" in each]
-    every += [("card", {"neuron": [buffer_of(line), 0]}) for line in layout_of(session).neurons]
+    every += [("card", {"neuron": [line.buffer, 0]}) for line in layout_of(session).neurons]
     states: list[Any] = []
     wanted: list[Any] = []
     for state in walk.states(steps):

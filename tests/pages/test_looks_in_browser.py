@@ -131,9 +131,9 @@ def test_every_large_cube_has_its_number(opened: Opens, name: str, step: int) ->
     written = tab.written()
     for row, value in enumerate(tab.state["value"]):
         edge = tab.ask(f"""(({{ picture: {{ see, placed, frame }} }}) => {{
-            const {{ plate, row, column }} = placed.plateOf({row});
-            const half = plate.halfOf(frame.sizes[{row}], frame.sizeScaleAt({row}));
-            return 2 * half * see.one(plate.middle(row, column, half)).unit;
+            const [plate, ...place] = placed.plate_of({row});
+            const half = plate.halves(frame.sizes[{row}], frame.sizeScaleAt({row}));
+            return 2 * half * see.one(plate.middle(...place, half)).unit;
         }})(app)""")
         middle = tab.ask(f"Object.values(app.picture.placeOf({{row: {row}}}))")[:2]
         own = [at for words, *at in written if words in (short(value), short(value, 1))]

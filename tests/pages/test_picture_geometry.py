@@ -17,16 +17,15 @@ from scalarviz.scene.bead_arrays import behind
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.layout.camera import CAMERAS, Camera
-from scalarviz.scene.layout.division import Box, Division, Projection
-from scalarviz.scene.layout.plates import Layout, reach_of
+from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.pace import SUM, longest
 from scalarviz.stage.camera_control import CameraController
 from scalarviz.stage.network_layout import layout_of
-from scalarviz.stage.pointing import target_at
+from scalarviz.stage.pointing import next_target, target_at
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from tests.pages.node import floats, in_web
-from tests.pages.states import SEE, box_data, convolved, depthwise, made, state_of, told_data
+from tests.pages.states import SEE, box_data, convolved, made, state_of, told_data
 from tests.scene.measures import DARK, drawn_terms, projection, stage_of, trained
 from tests.sessions import advanced
 
@@ -42,49 +41,19 @@ SEEN = [
 @pytest.mark.parametrize("camera", SEEN)
 def test_points_are_seen_where_a_window_shows_them(camera: Camera) -> None:
     points = np.random.default_rng(1).normal(0.0, 6.0, (40, 3))
-    see = Projection(camera, BOX, *SIZE, 20.0)
-    seen = see(points)
-    x, y = 333.0, 222.0
-    body = f"""{SEE}
-    return {{...see.see(data.points.flat()), matrix: see.matrix, ray: see.ray({x}, {y})}};"""
+    seen = Projection(camera, BOX, *SIZE, 20.0)(points)
     found = in_web(
         "story/camera projection",
-        body,
+        f"{SEE} return see.see(data.points.flat());",
         box=box_data(BOX),
         camera=astuple(camera),
         size=SIZE,
         reach=20.0,
         points=points,
     )
-    np.testing.assert_allclose(floats(found["matrix"]).reshape(4, 4), see.matrix, atol=1e-12)
-    for name, expected in zip(("x", "y"), seen.xy.T, strict=True):
-        np.testing.assert_allclose(floats(found[name]), expected, rtol=1e-9)
-    np.testing.assert_allclose(floats(found["depth"]), seen.depth, rtol=1e-9)
-    np.testing.assert_allclose(floats(found["unit"]), seen.unit, rtol=1e-9)
-    start, way = (np.array(found["ray"][name]) for name in ("start", "way"))
-    on_ray = see(start + np.linspace(0.1, 0.9, 3)[:, np.newaxis] * way)
-    np.testing.assert_allclose(on_ray.xy, [[x, y]] * 3, rtol=1e-6)
-
-
-@pytest.mark.parametrize("camera", SEEN)
-def test_a_camera_moves_as_that_of_a_window(camera: Camera) -> None:
-    points = np.random.default_rng(2).normal(0.0, 6.0, (40, 3))
-    body = """
-    const camera = new Camera(...data.camera);
-    const reach = (way) => Math.max(...data.points.map((point) => dot3(point, way)));
-    return [
-      camera.orbited(-30, 200), camera.moved(0.2, -0.1), camera.zoomed(1.7, 0.1, 0.3),
-      camera.zoomed(1e9), camera.framing(reach, 1.6, 0.02), camera.blended(new Camera(), 0.3),
-    ];"""
-    found = in_web("story/camera projection", body, camera=astuple(camera), points=points)
-    framed = camera.framing(reach_of(points), 1.6, 0.02)
-    moves = [
-        *(camera.orbited(-30.0, 200.0), camera.moved(0.2, -0.1), camera.zoomed(1.7, 0.1, 0.3)),
-        *(camera.zoomed(1e9), framed, camera.blended(Camera(), 0.3)),
-    ]
-    for move, expected in zip(found, moves, strict=True):
-        for name, number in asdict(expected).items():
-            np.testing.assert_allclose(move[name], number, rtol=1e-9, atol=1e-9, err_msg=name)
+    expected = {"x": seen.xy[:, 0], "y": seen.xy[:, 1], "depth": seen.depth, "unit": seen.unit}
+    for name, numbers in expected.items():
+        np.testing.assert_allclose(floats(found[name]), numbers, rtol=1e-9)
 
 
 def test_wires_go_behind_everything_as_in_a_window() -> None:
@@ -95,85 +64,54 @@ def test_wires_go_behind_everything_as_in_a_window() -> None:
         np.testing.assert_allclose(found, behind(camera, points), rtol=1e-9)
 
 
-@pytest.mark.parametrize("shape", [(640.0, 300.0), (390.0, 500.0), (1280.0, 640.0)])
-@pytest.mark.parametrize("sizes", [(2, 4, 1), (12, 40, 3)])
-def test_the_whole_network_is_framed(shape: tuple[float, float], sizes: tuple[int, ...]) -> None:
-    layout = layout_of(made(*sizes))
-    division = replace(Division.of(*shape), inner=Box(16.0, 16.0, shape[0] - 32, shape[1] - 32))
-    eyes = CameraController(layout, cuts=True)
-    eyes.frame(shape, division.inner)
-    eyes.orbit(40.0, 25.0)
-    eyes.zoom(0.1, 100.0, 50.0)
-    eyes.move(30.0, -20.0)
+def test_the_whole_network_is_framed() -> None:
+    layout, inner = layout_of(made(2, 4, 1)), Box(16.0, 16.0, 358.0, 468.0)
     body = """
-    const layout = new Layout(unpackedAll(data.layout));
-    const boxOf = (box) => box && new Box(box.x, box.y, box.width, box.height);
-    const eyes = new CameraController(layout, "perspective", true);
-    eyes.frame(data.size, boxOf(data.inner));
-    const first = eyes.camera;
-    eyes.orbit(40, 25);
-    eyes.zoom(0.1, 100, 50);
-    eyes.move(30, -20);
-    const last = eyes.camera;
-    eyes.look("flat");
-    return {first, last, flat: eyes.camera, extent: layout.extent};"""
+    const eyes = new CameraController(new Layout(unpackedAll(data.layout)));
+    const { x, y, width, height } = data.inner;
+    eyes.frame(data.size, new Box(x, y, width, height));
+    return { camera: eyes.camera, extent: eyes.layout.extent };"""
     found = in_web(
         "arrays layout story/camera story/camera_control",
         body,
         layout=layout_data(layout),
-        size=shape,
-        inner=box_data(division.inner),
+        size=(390.0, 500.0),
+        inner=box_data(inner),
     )
-    whole = CameraController(layout, cuts=True)
-    whole.frame(shape, division.inner)
-    first, last = whole.camera, eyes.camera
-    eyes.look("flat")
-    for name, camera in (("first", first), ("last", last), ("flat", eyes.camera)):
-        for part, number in asdict(camera).items():
-            np.testing.assert_allclose(found[name][part], number, rtol=1e-5, atol=1e-5)
+    eyes = CameraController(layout)
+    eyes.frame((390.0, 500.0), inner)
+    for part, number in asdict(eyes.camera).items():
+        np.testing.assert_allclose(found["camera"][part], number, rtol=1e-5, atol=1e-5)
     extent = np.sort(np.reshape(found["extent"], (-1, 3)), axis=0)
     np.testing.assert_allclose(extent, np.sort(layout.extent, axis=0), rtol=1e-5, atol=1e-5)
 
 
-def plates_in_web(layout: Layout, count: int) -> Any:
-    body = """
-    const layout = new Layout(unpackedAll(data.layout));
-    return layout.plates.map((plate) => {
-      const {rows, columns, indices} = plate.cells();
-      const places = Array.from({length: data.count}, (_, i) => plate.placeOf(i));
-      const last = rows.length - 1;
-      const back = places.map((place) => place && plate.indexOf(...place));
-      const gap = plate.indexOf(plate.high, 0);
-      const cube = plate.cornersOf(rows[last], columns[last], 0.2);
-      return {rows, columns, indices, places, back, gap, cube, size: plate.size,
-              corners: plate.corners(0.3), middles: plate.middles()};
-    });"""
-    return in_web("arrays layout", body, layout=layout_data(layout), count=count)
-
-
 def test_every_cube_of_a_plate_is_in_its_cell() -> None:
-    session = convolved()
-    layout, count = layout_of(session), len(session.network.bank)
-    for plate, found in zip(layout.plates, plates_in_web(layout, count), strict=True):
+    layout = layout_of(convolved())
+    body = """
+    return new Layout(unpackedAll(data.layout)).plates.map((plate) => {
+      const { rows, columns, indices } = plate.cells();
+      const cube = plate.corners_of(rows.at(-1), columns.at(-1), 0.2);
+      const solids = { cube, corners: plate.corners(0.3), middles: plate.middles() };
+      return { rows, columns, indices, ...solids };
+    });"""
+    web = in_web("arrays layout", body, layout=layout_data(layout))
+    for plate, found in zip(layout.plates, web, strict=True):
         row, column, indices = plate.cells()
         assert (found["rows"], found["columns"]) == (row.tolist(), column.tolist())
-        assert found["indices"] == indices.tolist() and found["size"] == plate.size
-        places = [plate.place_of(i) for i in range(count)]
-        assert [place and tuple(place) for place in found["places"]] == places
-        assert [i for i in found["back"] if i is not None] == sorted(indices.tolist())
-        assert found["gap"] == plate.index_of(plate.grid.size[0], 0)
-        corner = plate.corners_of(int(row[-1]), int(column[-1]), 0.2)
-        np.testing.assert_allclose(np.reshape(found["cube"], (8, 3)), corner, atol=1e-9)
-        middles = plate.point(column + 0.5, row + 0.5)
-        np.testing.assert_allclose(np.reshape(found["middles"], (-1, 3)), middles, atol=1e-9)
+        assert found["indices"] == indices.tolist()
+        solids = {
+            "cube": plate.corners_of(int(row[-1]), int(column[-1]), 0.2),
+            "middles": plate.middle(row, column),
+        }
+        for name, points in solids.items():
+            np.testing.assert_allclose(np.reshape(found[name], (-1, 3)), points, atol=1e-9)
         ours, theirs = np.reshape(found["corners"], (8, 3)), plate.corners(0.3)
         assert {*map(tuple, ours.round(6))} == {*map(tuple, theirs.round(6))}
 
 
-@pytest.mark.some(1)
-@pytest.mark.parametrize("make", [lambda: made(3, 8, 3), convolved, depthwise])
-def test_the_same_things_are_under_the_pointer(make: Any) -> None:
-    session = advanced(make(), 1)
+def test_the_same_things_are_under_the_pointer_and_next_to_others() -> None:
+    session = advanced(convolved(), 1)
     stage = Stage(session, reduced_motion=True)
     stage.resize(*SIZE)
     seen = stage.frame_data()
@@ -181,6 +119,7 @@ def test_the_same_things_are_under_the_pointer(make: Any) -> None:
     see = Projection(stage.eyes.camera, division.inner, *SIZE, 30.0)
     places = np.random.default_rng(3).uniform((0.0, 0.0), SIZE, (2000, 2)).tolist()
     expected = [target_at(seen, see, x, y) for x, y in places]
+    expected.append(next_target(seen, see, see.box, expected[-1], "left"))
     body = f"""{SEE}
     const scene = unpackedAll(data.scene);
     const layout = new Layout(unpackedAll(data.layout));
@@ -188,7 +127,8 @@ def test_the_same_things_are_under_the_pointer(make: Any) -> None:
     const scales = new Scales();
     scales.take(state, ["value"], 0);
     const frame = frameOf(scene, layout, state, {{}}, scales, 0);
-    return data.places.map(([x, y]) => targetAt(frame, see, x, y));"""
+    const found = data.places.map(([x, y]) => targetAt(frame, see, x, y));
+    return [...found, nextTarget(layout, see, found.at(-1), wayOf("ArrowLeft"))];"""
     found = in_web(
         "arrays layout story/camera projection scales frame_data pointing",
         body,

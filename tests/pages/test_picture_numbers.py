@@ -56,7 +56,7 @@ def test_a_cube_is_as_large_as_in_a_window() -> None:
     plan = layout_of(made(2, 3, 1))
     numbers = np.array([0.0, 0.04, 0.8, 1.0, -33.0, 1e-7, 7e12, np.nan])
     body = """return new Layout(unpackedAll(data.layout)).plates.map((plate) =>
-      data.numbers.map((each) => plate.halfOf(each ?? NaN, 0.9)));"""
+      data.numbers.map((each) => plate.halves(each ?? NaN, 0.9)));"""
     given = [None if np.isnan(each) else each for each in numbers]
     found = in_web("arrays layout", body, layout=layout_data(plan), numbers=given)
     np.testing.assert_allclose(found, [plate.halves(numbers, 0.9) for plate in plan.plates])
@@ -136,7 +136,7 @@ def test_tiny_cubes_have_the_same_means(tiles: Tiles | None) -> None:
     palette = np.concatenate([theme.map(values), theme.map([np.nan])]).astype(np.float32)
     mip_levels.fill(table, plate, colors, colors, (0.6, 0.6), palette, 2)
     body = """
-    const plate = new Plate(data.plate, 0);
+    const plate = Object.assign(new Plate(), data.plate);
     const colors = unpacked(data.colors);
     const table = { bytes: new Uint8Array(data.size), width: data.width, top: 0 };
     const palette = new Palette(data.theme);
@@ -169,7 +169,7 @@ def test_a_plate_is_as_near_as_in_a_window() -> None:
     expected = nearness(plates, see.matrix.T, size)
     body = f"""{SEE}
     return data.plates.map((plate) => {{
-      return nearnessOf(new Plate(plate, 0), see, ...data.size, {{ oblique: 4 }});
+      return nearnessOf(Object.assign(new Plate(), plate), see, ...data.size, {{ oblique: 4 }});
     }});"""
     found = in_web(
         "layout story/camera projection cubes",

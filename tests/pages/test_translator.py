@@ -145,6 +145,16 @@ def test_a_field_of_a_class_that_pages_make_by_hand_may_be_named_as_a_method() -
     assert "return given.upper;" in script("def f(given: Given): return given.upper")
 
 
+def test_what_has_arrays_is_left_to_a_page() -> None:
+    made = script(
+        "FAR: FloatArray = zeros(3)\n"
+        "class A:\n"
+        "    def far(self) -> FloatArray: return FAR\n"
+        "    def near(self, by: float) -> float: return by\n"
+    )
+    assert "near(by)" in made and "far" not in made.lower()
+
+
 def test_one_folder_is_named_to_which_modules_can_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     wrong = {"name one folder": [], "cannot be written": [str(tmp_path / "file")]}
@@ -173,7 +183,8 @@ LEAVES = {
 CONSTRUCTS = {
     "arithmetic": r"""
         INT: INT + INT; INT - INT; i * 3; -INT; INT // INT; INT % INT; abs(INT); INT ** 2;
-            max(INT, INT); min(INT, INT, INT); INT + BOOL
+            max(INT, INT); min(INT, INT, INT); INT + BOOL; divmod(INT, INT)[0];
+            divmod(i, 7)[1]
         FLOAT: FLOAT + FLOAT; FLOAT - INT; FLOAT * FLOAT; FLOAT / FLOAT; INT / INT;
             FLOAT % FLOAT; FLOAT // FLOAT; -FLOAT; abs(FLOAT); max(FLOAT, FLOAT);
             min(FLOAT, FLOAT); 10.0 ** i; x - (y - FLOAT); x / (y * FLOAT)

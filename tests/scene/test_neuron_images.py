@@ -9,7 +9,8 @@ from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import Buffers, CubeValues, FrameData
 from scalarviz.scene.layout.camera import CAMERAS, Camera
 from scalarviz.scene.layout.division import Division
-from scalarviz.scene.layout.plates import DOWN, NEAR, Layout, reach_of
+from scalarviz.scene.layout.plates import DOWN, NEAR, Layout
+from scalarviz.scene.layout.points import reach_of
 from scalarviz.scene.layout.trays import trays_layout
 from scalarviz.scene.neuron_images import heat_of
 from scalarviz.scene.picture import Picture

@@ -20,7 +20,8 @@ from scalarviz.scene.frame_data import Buffers, CubeValues, FrameData, PictureWo
 from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.camera import CAMERAS, Camera
 from scalarviz.scene.layout.division import Box, Division
-from scalarviz.scene.layout.plates import HALF, Layout, reach_of
+from scalarviz.scene.layout.plates import HALF, Layout
+from scalarviz.scene.layout.points import reach_of
 from scalarviz.scene.overlay import OnTop, draw_band, draw_chips, draw_head
 from scalarviz.scene.picture import Picture
 from scalarviz.scene.strip import draw_strip

@@ -18,7 +18,7 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.inspector import boxes_of_sum, inputs_of, tooltip_box
 from scalarviz.scene.layout.division import Division
 from scalarviz.scene.marks import box_of
-from scalarviz.stage.pointing import DIRECTIONS, PointerTarget, next_target, places_of
+from scalarviz.stage.pointing import DIRECTIONS, PointerTarget, next_target, parts_seen
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import Caption
 from tests.stage.conftest import SIZE, words
@@ -288,15 +288,15 @@ def test_arrows_reach_every_cube_and_every_sphere(
     frame_data = stage.frame_data()
     see = stage.picture().see(frame_data, stage.eyes.camera, *size)
     box = frame_data.division(*size).view
-    targets, _ = places_of(frame_data, see, box)
-    assert len(targets) == 59 + 14
+    parts, _ = parts_seen(frame_data.layout, see, box)
+    assert len(parts) == 59 + 14
     reached, waiting = set(), [next_target(frame_data, see, box, PointerTarget())]
     while waiting:
         now = waiting.pop()
         if now not in reached:
             reached.add(now)
             waiting += [next_target(frame_data, see, box, now, way) for way in DIRECTIONS]
-    assert reached == set(targets)
+    assert {each.part for each in reached} == {*parts}
 
 
 def test_what_is_pointed_at_is_pinned_unpinned_and_left(

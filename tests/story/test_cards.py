@@ -19,7 +19,6 @@ from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES, OptimizerR
 from scalarviz.scene.frame_data import History
 from scalarviz.stage.live_values import LiveValues
 from scalarviz.stage.narration import moment_of, node_card
-from scalarviz.stage.pointing import buffer_of
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import Card, CardLine, CardTable
 from scalarviz.story.cards import neuron_card, numbers_of, read_answers
@@ -427,7 +426,7 @@ def test_neurons_of_all_kinds_of_layers_have_a_card() -> None:
     facts, state = moment_of(stage.reading, stage.plan, 0)
     for line in stage.plan.neurons:
         for place in range(len(line.points)):
-            neuron = buffer_of(line), place
+            neuron = line.buffer, place
             known, card = numbers_of(facts, state, neuron), neuron_card(facts, state, neuron)
             assert known is not None and card is not None
             kinds |= {operation.kind for operation in known.writers}
@@ -468,7 +467,7 @@ def test_a_step_is_shown_with_any_neuron_pinned_and_hovered(
     stage = Stage(session)
     for line in stage.plan.neurons:
         for place in {0, len(line.points) - 1}:
-            stage.pin((buffer_of(line), place))
+            stage.pin((line.buffer, place))
             stage.hover_neuron = stage.pinned_neuron
             for i in range(len(session.operations)):
                 session.advance(1, "operation")

@@ -68,7 +68,7 @@ export function takeExact({ known, read }, { rows, value, grad }) {
 export class BankReader {
   constructor({ count, layouts }) {
     this.count = count;
-    this.plates = layouts[0].plates.map((each, i) => new Plate(each, i));
+    this.plates = layouts[0].plates.map((each) => Object.assign(new Plate(), each));
     this.places = new Map(); // by side of a tile, the place of the code of each weight
   }
 

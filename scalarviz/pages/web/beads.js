@@ -3,7 +3,7 @@
 
 import { colorOf } from "./palette.js";
 import { paintedLine } from "./neuron_images.js";
-import { along3, length3, minus3, row3 } from "./projection.js";
+import { along3, minus3, row3 } from "./projection.js";
 import { BACK, OF_CUBES } from "./story/pace.js";
 import { GlCopies, GlProgram, copyNames } from "./gl.js";
 
@@ -18,9 +18,9 @@ export const POOL_ROWS = Float32Array.of(0, 0, 0, -1, -1, -1); // of the ground
 export function groundRows({ layout, scene, sizes, sizeScaleAt }) {
   const found = [];
   for (const fan of layout.fans) {
-    const seat = layout.plateOf(fan.weights)?.plate.seat;
+    const seat = layout.plate_of(fan.weights)?.[0].seat;
     if (!seat) continue;
-    const [first, last] = [row3(fan.columns, 0), row3(fan.columns, fan.all - 1)];
+    const [first, last] = [row3(fan.columns, 0), row3(fan.columns, fan.columns.length / 3 - 1)];
     const wide = along3(along3(fan.begin, 0.5, minus3(last, first)), 1.1 * seat, [1, 0, 0]);
     const middle = along3(along3(first, 0.5, minus3(last, first)), seat, [0, -1, 0]);
     for (let i = 0; i < fan.units; i++)
@@ -30,7 +30,7 @@ export function groundRows({ layout, scene, sizes, sizeScaleAt }) {
     if (!plate.seat || plate.size > WIRES.shadows) continue;
     const { rows, columns, indices } = plate.cells();
     for (let i = 0; i < plate.size; i++) {
-      const half = plate.halfOf(sizes[indices[i]], sizeScaleAt(indices[i]));
+      const half = plate.halves(sizes[indices[i]], sizeScaleAt(indices[i]));
       if (half <= scene.shader.hollow * plate.half) continue;
       found.push(...plate.middle(rows[i], columns[i], half), half, half, half);
     }
@@ -79,7 +79,7 @@ export function wireRows({ layout, moment }, lit, palette, camera, scale) {
 export function behind({ target, distance, slope, toward }, point) {
   if (!slope) return along3(point, -WIRES.far, toward);
   const way = minus3(point, along3(target, distance, toward));
-  return along3(point, WIRES.far / length3(way), way);
+  return along3(point, WIRES.far / Math.hypot(...way), way);
 }
 
 // A square or a strip for each sphere and wire, drawn as one.
@@ -117,7 +117,7 @@ export class BeadQuads {
   /** Draw rows of numbers, as the fields say, in a picture of so many device pixels. */
   draw(rows, see, width, height, ratio, colors = {}) {
     const { gl } = this;
-    if (!rows.length || !see.inverse) return;
+    if (!rows.length) return;
     this.copies.set(rows);
     this.program.use({ ...see.uniforms, u_viewport: [width, height], u_ratio: ratio, ...colors });
     gl.enable(gl.DEPTH_TEST);

@@ -30,7 +30,7 @@ export function drawTold(view, taken, cards = []) {
   const [minus, , plus] = palette.ends;
   const [back, boxes] = [BACK.has(frame.moment.kind), []];
   const lanes = summed ? lanesOf(view, summed) : [];
-  const hasCard = is_upright && frame.layout.fanInto(told.subject)?.fan.direct; // see tray_card.js
+  const hasCard = is_upright && frame.layout.fan_into(told.subject)?.[0].is_direct; // see tray_card.js
   const isTold = is_upright && !hasCard;
   const squares = isTold ? squaresOf(view) : null;
   const place = squares ? telling.BEFORE : telling.PLACE;
@@ -70,7 +70,7 @@ export function drawTold(view, taken, cards = []) {
 function squaresOf({ paper, palette, frame }) {
   const { maps, told, layout, scene } = frame;
   const { largest, others } = told.summed;
-  const line = layout.lineOf(told.neurons[0]);
+  const [line] = layout.line_of(told.neurons[0]) ?? [];
   const whole = line?.square && maps?.isPlane ? maps.values[line.values]?.[0] : null;
   if (!whole || others !== null) return null;
   const one = new Float32Array(whole.length).fill(1);
@@ -111,9 +111,9 @@ function imageOfParts(numbers, top, side, { heat }) {
 
 /** A neuron as it is seen; null if it is not in the picture. */
 function ballOf(see, layout, neuron) {
-  const line = layout.lineOf(neuron);
-  if (!line || neuron[1] >= line.count) return null;
-  const { x, y, unit, depth } = see.one(line.point(neuron[1]));
+  const [line, place] = layout.line_of(neuron) ?? [];
+  if (!line) return null;
+  const { x, y, unit, depth } = see.one(line.point(place));
   const radius = (line.isImages ? 0.5 * line.side : line.radius) * unit;
   return Number.isFinite(x + y) ? new Ball(x, y, radius, depth, unit) : null;
 }
@@ -139,5 +139,7 @@ function lanesOf(view, summed) {
 
 /** The colour of a channel; null for other neurons. */
 function channelOf({ frame, palette }, neuron) {
-  return neuron && frame.layout.lineOf(neuron)?.is_color ? palette.channels[neuron[1] % 3] : null;
+  return neuron && frame.layout.line_of(neuron)?.[0].is_color
+    ? palette.channels[neuron[1] % 3]
+    : null;
 }

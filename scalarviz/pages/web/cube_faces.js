@@ -72,7 +72,7 @@ function facesSeen(see, frame, first, scale) {
     const shares = axes.map((axis) => Math.abs(dot3(axis, see.camera.toward)));
     const order = [0, 1, 2].sort((a, b) => shares[b] - shares[a]);
     for (const [down, column, row] of cellsOf(see, plate, first, scale)) {
-      const half = plate.halfOf(frame.sizes[row], frame.sizeScaleAt(row));
+      const half = plate.halves(frame.sizes[row], frame.sizeScaleAt(row));
       const middle = plate.middle(down, column, half);
       const face = faceOf(see, plate, eye, axes, middle, half);
       const old = frame.before && frame.part >= MOVED ? frame.before[row] : null;

@@ -87,7 +87,7 @@ export class Cubes {
 
   /** Draw all cubes, as seen by a projection, with their lights. */
   draw(see, lights, width, height) {
-    if (!this.layout.plates.length || !see.inverse || !this.given) return;
+    if (!this.layout.plates.length || !this.given) return;
     const { gl, scene } = this;
     const { shader } = scene;
     const near = this.layout.plates.map((plate) => nearnessOf(plate, see, width, height, shader));
@@ -148,8 +148,8 @@ export class Cubes {
         ...pair(plate.stride), ...this.scalesOf(plate),
         lights.plates[i], plate.role === "bias" && !this.written ? 1 : 0, this.levels[i], lights.outside[i],
         0, this.tops[i], columns, rows,
-        plate.wide, plate.high, plate.pitch[1], plate.pitch[0],
-        plate.strides[1], plate.strides[0], ...plate.cell,
+        ...plate.grid.size.toReversed(), ...plate.grid.pitch.toReversed(),
+        ...plate.grid.stride.toReversed(), ...plate.cell,
         ...(lights.focus?.cells[i] ?? EVERYWHERE),
       ];
       if (!plate.seat || plate.size > FEW) return [row];
@@ -340,7 +340,7 @@ function blockMeans(plate, colors, sizes, scales, rows, columns, side) {
       let cover = 0;
       for (let row = top; row < bottom; row++) {
         for (let column = left; column < right; column++) {
-          const at = tiles ? plate.indexOf(row, column) : first + row * stride + column;
+          const at = tiles ? plate.index_of(row, column) : first + row * stride + column;
           if (at < 0) continue;
           const number = colors[at] * colorScale;
           const part = Math.abs(sizes[at] * sizeScale);

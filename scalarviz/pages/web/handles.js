@@ -2,6 +2,7 @@
 // as faces/controller/pointer.py.
 
 import { answersFor } from "./exhibit.js";
+import { Handle, SMALLEST_HANDLE, input_at } from "./story/dragging.js";
 import { both, said } from "./story/formats.js";
 import { cardOf } from "./cards.js";
 import { numberAt } from "./arrays.js";
@@ -10,9 +11,6 @@ import { isSameThing } from "./pointing.js";
 import { text } from "./texts.js";
 import { made, setShown, setWords } from "./dom.js";
 import { madeButton } from "./events.js";
-
-const SMALLEST_HELD = 12; // pixels of a cube that can be dragged; elsewhere a drag turns the network
-const HELD_REACH = 100; // pixels of a drag that add the scale of the values
 
 /** Return what `followPointers` calls for the cubes and inputs of an app: hold, drag and drop. */
 export function draggingIn(app) {
@@ -29,11 +27,10 @@ export function draggingIn(app) {
     if (isFinger && !isSameThing(found, app.pinned)) return null;
     const input = app.own.handleOf(found, app.state);
     if (input) return input;
-    if (!(found?.row >= 0) || 2 * app.picture.placeOf(found).half < SMALLEST_HELD) return null;
+    if (!(found?.row >= 0) || 2 * app.picture.placeOf(found).half < SMALLEST_HANDLE) return null;
     const value = numberAt(app.state, found.row);
-    return Number.isFinite(value)
-      ? { ...found, value, top: app.picture.frame.scale, answers: answersIn(app) }
-      : null;
+    if (!Number.isFinite(value)) return null;
+    return new Handle(found.row, value, app.picture.frame.scale, answersIn(app));
   }
 
   function drag(handle, up) {
@@ -43,13 +40,13 @@ export function draggingIn(app) {
     else {
       app.point({ row: handle.row }); // wherever the pointer is
       app.hold(true);
-      player.askLatest("edit", { row: handle.row, value: draggedTo(handle, up) });
+      player.askLatest("edit", { row: handle.row, value: handle.value_at(up) });
     }
   }
 
   async function drop(handle, up) {
     if (handle.inputs || handle.guess) return;
-    const value = draggedTo(handle, up);
+    const value = handle.value_at(up);
     await player.ask("edit", { row: handle.row, value }); // after those that wait
     app.hold(false);
     tellChange(app, handle.row, handle.value, value, handle.answers);
@@ -82,15 +79,9 @@ function answersIn({ state, spec, player }) {
   return state.operation || player.playing ? null : answersFor(state, spec.page.exhibit);
 }
 
-/** Return the value of a cube after a drag by so many pixels upwards. */
-function draggedTo({ value, top }, up) {
-  return up ? Number((value + (up / HELD_REACH) * top).toPrecision(3)) : value;
-}
-
 // A custom input: the network answers to it until the samples are asked for again.
 
 const MOST_DRAGGED = 64; // inputs whose spheres can be dragged
-const OWN_REACH = 120; // pixels of a drag over the whole range of an input
 
 /**
  * A chip that says that an input of the user's own is shown; `ask` sends it, or null, away.
@@ -148,15 +139,11 @@ export class OwnInput {
 
   /** Change the input of a handle by a drag of some pixels up. */
   drag({ input, value, inputs }, up) {
-    const [low, high] = this.ranges(input, value);
-    this.change(inputs, input, value + (up / OWN_REACH) * (high - low));
+    this.change(inputs, input, input_at(value, ...this.ranges(input, value), up));
   }
 
   change(inputs, place, value) {
-    const [low, high] = this.ranges(place, value);
-    const changed = Array.from(inputs);
-    changed[place] = Math.min(high, Math.max(low, value));
-    this.set(changed);
+    this.set(Array.from(inputs).with(place, value));
   }
 
   placeIn(neuron, state) {

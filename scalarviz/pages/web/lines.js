@@ -3,6 +3,7 @@
 import { colorOf, mixedColor } from "./palette.js";
 import { numbers_on_cubes } from "./story/cube_numbers.js";
 import { pointed_rows, told_rows } from "./story/focus.js";
+import { cubeOf } from "./layout.js";
 import { along3, row3 } from "./projection.js";
 import { is_free } from "./story/annotations.js";
 import {
@@ -48,17 +49,20 @@ export function fansSeen({ frame, see, scale }) {
 
 /** The trays of a layer as they are seen. */
 function seenFan(fan, layout, see, scale) {
-  const most = fan.direct ? MOST_DIRECT : MOST;
-  if (fan.top || fan.units * fan.all > most) return null;
+  const most = fan.is_direct ? MOST_DIRECT : MOST;
+  if (fan.top || fan.units * (fan.columns.length / 3) > most) return null;
   const [before, after] = [layout.neurons[fan.before], layout.neurons[fan.after]];
-  const at = (unit, column) => along3(fan.cube(column, unit), 1, fan.foot);
+  const at = (unit, column) => along3(cubeOf(fan, column, unit), 1, fan.foot);
   const seen = (point) => {
     const { x, y } = see.one(point);
     return [x, y];
   };
   const edges = Array.from({ length: fan.units }, (_, unit) => {
     const first = seen(along3(at(unit, 0), -1, fan.begin));
-    return [first, ...Array.from({ length: fan.all }, (__, column) => seen(at(unit, column)))];
+    return [
+      first,
+      ...Array.from({ length: fan.columns.length / 3 }, (__, column) => seen(at(unit, column))),
+    ];
   });
   if (!edges.flat(2).every(Number.isFinite)) return null;
   const origin = along3(at(0, 0), -1, fan.begin);
@@ -86,34 +90,34 @@ function carried(fan, frame) {
   const { layout, values, weights } = frame;
   const [before, after] = [layout.neurons[fan.before], layout.neurons[fan.after]];
   const known = values[before.values] ?? values[before.sums] ?? [];
-  const each = Math.floor(fan.inputs / Math.max(1, fan.count));
+  const each = Math.floor(fan.inputs / Math.max(1, fan.inputs_count));
   const [start, stop] = fan.reads;
-  const read = Math.floor((stop - start) / Math.max(1, fan.count));
+  const read = Math.floor((stop - start) / Math.max(1, fan.inputs_count));
   const sum = (length, of) => Array.from({ length }, (_, i) => of(i)).reduce((a, b) => a + b, 0);
   const said = (column, i) => known[start + column * read + i] || 0;
-  const columns = Array.from({ length: fan.count }, (_, column) => column);
+  const columns = Array.from({ length: fan.inputs_count }, (_, column) => column);
   const term = (unit, column) => {
-    const first = fan.rowOf(unit, column);
+    const first = fan.row_of(unit, column);
     if (each === 1 && read === 1) return weights[first] * known[start + column] || 0;
     const weight = (i) => weights[first + i] || 0;
     if (each === read) return sum(each, (i) => weight(i) * said(column, i));
     const mean = sum(read, (i) => Math.abs(said(column, i))) / read;
     return Math.sqrt(sum(each, (i) => weight(i) ** 2)) * mean;
   };
-  const all = fan.biases >= 0 ? [...columns, fan.count] : columns;
-  const plate = layout.plateOf(fan.weights)?.plate;
+  const all = fan.biases >= 0 ? [...columns, fan.inputs_count] : columns;
+  const [plate] = layout.plate_of(fan.weights) ?? [];
   const half = (unit, column) => {
-    const row = fan.rowOf(unit, column);
-    return plate.halfOf(frame.sizes[row], frame.sizeScaleAt(row));
+    const row = fan.row_of(unit, column);
+    return plate.halves(frame.sizes[row], frame.sizeScaleAt(row));
   };
   const rows = Array.from({ length: fan.units }, (_, unit) => unit);
-  const bias = (unit) => weights[fan.biasOf(unit)] || 0;
+  const bias = (unit) => weights[fan.bias_of(unit)] || 0;
   return {
     values: columns.map((column) => sum(read, (i) => said(column, i)) / read),
     terms: rows.map((i) =>
-      (fan.direct ? columns : all).map((j) => (j < fan.count ? term(i, j) : bias(i))),
+      (fan.is_direct ? columns : all).map((j) => (j < fan.inputs_count ? term(i, j) : bias(i))),
     ),
-    halves: fan.direct ? [] : rows.map((unit) => all.map((column) => half(unit, column))),
+    halves: fan.is_direct ? [] : rows.map((unit) => all.map((column) => half(unit, column))),
     summed: [after.sums, after.values].some((name) => name && values[name]),
   };
 }
@@ -136,14 +140,14 @@ export function drawLines(view, fans) {
     if (!seen) return;
     const numbers = carried(fan, frame);
     const far = see.one(row3(fan.ends, 0)).depth;
-    const depthOf = (unit, column) => [see.one(fan.cube(column, unit)).depth, far];
+    const depthOf = (unit, column) => [see.one(cubeOf(fan, column, unit)).depth, far];
     const { values, terms, halves, summed } = numbers;
-    const strokes = fan.direct
+    const strokes = fan.is_direct
       ? direct_strokes(seen, strongest(terms))
       : strokes_of(seen, values, terms, halves, summed);
     for (const stroke of strokes) {
       const { kind, unit, column } = stroke;
-      const row = unit < 0 || column < 0 ? -1 : fan.rowOf(unit, column);
+      const row = unit < 0 || column < 0 ? -1 : fan.row_of(unit, column);
       const [isProduct, isIn] = [kind === "product", kind === "in"];
       const depth = isProduct ? depthOf(unit, column) : BEHIND;
       const part = !lit.focus || lit.focus.rows.has(row) ? 1 : lit.level;
@@ -178,13 +182,13 @@ function hueOf({ kind, column, value }, fan, palette) {
 
 /** Draw light on the lines through the cubes that the caption of gradients is about. */
 function explain(paint, { fan, seen, halves, depthOf, written }, told, { moment, part, ...frame }) {
-  if (!moment || !told.size || fan.direct) return;
+  if (!moment || !told.size || fan.is_direct) return;
   const { palette } = paint;
   const linked = (frame.told?.chain ?? []).slice(1).map((each) => each.row);
   for (const row of new Set([...told, ...linked.filter((each) => each >= 0)])) {
-    const unit = fan.unitOf(row);
-    if (unit < 0) continue;
-    const column = fan.unitBefore(row);
+    const unit = fan.unit_of(row);
+    if (unit === null) continue;
+    const column = fan.unit_before(row);
     const half = halves[unit][column];
     const isBack = WAYS_BACK.has(moment.kind) || !told.has(row);
     const lit = lit_parts(seen, unit, column, half, isBack, told.has(row) ? part : 1, told.size);

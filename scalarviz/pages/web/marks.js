@@ -41,10 +41,9 @@ export function cubeBox({ see, frame }, row, half) {
 
 /** The box around a sphere, or around the image of a pixel. */
 export function neuronBox({ see, frame }, neuron) {
-  const line = neuron && frame.layout.lineOf(neuron);
+  const [line, place] = (neuron && frame.layout.line_of(neuron)) ?? [];
   if (!line) return null;
-  const [, place] = neuron;
-  if (line.isImages && place < line.count) {
+  if (line.isImages) {
     const image = Math.floor(place / (line.shape[1] * line.shape[2]));
     const { x, y } = see.see(line.corners().subarray(9 * image, 9 * image + 9));
     return boxAround([...x, x[1] + x[2] - x[0]], [...y, y[1] + y[2] - y[0]]);
@@ -88,12 +87,12 @@ function holdCube({ paper, see, frame, palette }, row) {
  * half  half the side of the box, in a cell of at least 1; null: that of the cube and a margin
  */
 function cornersOfCube(frame, row, half, margin = 0) {
-  const found = frame.layout.plateOf(row);
+  const found = frame.layout.plate_of(row);
   if (!found) return null;
-  const { plate } = found;
+  const [plate, at, column] = found;
   const own =
-    half === null ? plate.halfOf(frame.sizes[row], frame.sizeScaleAt(row)) : half * plate.unit;
-  return plate.cornersOf(found.row, found.column, own, margin * plate.unit);
+    half === null ? plate.halves(frame.sizes[row], frame.sizeScaleAt(row)) : half * plate.unit;
+  return plate.corners_of(at, column, own, margin * plate.unit);
 }
 
 // What moves cubes: what each gradient asks of one, and the old size beside the new one at the step.
@@ -128,7 +127,7 @@ function pushedRows(frame) {
   const { caption } = frame.words;
   if (!caption || moment?.kind !== "weight gradient") return [];
   const told = [...rows_walked(frame), ...caption.rows, ...caption.pieces.map(({ row }) => row)];
-  const stands = (row) => row >= 0 && layout.plateOf(row);
+  const stands = (row) => row >= 0 && layout.plate_of(row);
   const first = told.find(stands);
   if (first === undefined) return [];
   const fan = layout.fan_of(first);
@@ -147,11 +146,11 @@ export function shareOf(push, top, scaleOfCubes) {
 export function drawGhosts({ frame, see, paper, palette }) {
   const { before, sizes, cubes, layout, scene } = frame;
   for (const row of before ? cubes.moved[0] : []) {
-    const found = layout.plateOf(row);
+    const found = layout.plate_of(row);
     if (!found) continue;
-    const { plate } = found;
-    const [old, now] = [before, sizes].map((all) => plate.halfOf(all[row], frame.sizeScaleAt(row)));
-    const { x, y, unit } = see.see(plate.cornersOf(found.row, found.column, old, 0));
+    const [plate, at, column] = found;
+    const [old, now] = [before, sizes].map((all) => plate.halves(all[row], frame.sizeScaleAt(row)));
+    const { x, y, unit } = see.see(plate.corners_of(at, column, old, 0));
     if (2 * Math.abs(now - old) * unit[0] >= scene.ghost)
       draw_before(
         paper,

@@ -245,7 +245,7 @@ export class Picture {
   /** Let squares have the cubes of the way that carries most, but not while it plays. */
   followThread(state) {
     const { fans, thread } = this.placed;
-    if (!fans[0]?.direct || (state.playing && thread.length)) return;
+    if (!fans[0]?.is_direct || (state.playing && thread.length)) return;
     const found = threadOf(this.frame);
     if (!found.length || JSON.stringify(found) === JSON.stringify(thread)) return;
     this.thread = found;
@@ -257,7 +257,7 @@ export class Picture {
   layThread() {
     const { layouts, cube } = this.scene;
     const given = layouts[this.layouts.indexOf(this.laid)];
-    const isPlain = !this.laid.fans[0]?.direct || !this.thread.length;
+    const isPlain = !this.laid.fans[0]?.is_direct || !this.thread.length;
     this.placed = isPlain ? this.laid : new Layout(withThread(given, this.laid, this.thread, cube));
     this.cubes.setLayout(this.placed);
   }
@@ -359,14 +359,15 @@ export class Picture {
   /** Where a cube {row} or neuron {neuron} is seen: its middle and half its size, in pixels. */
   placeOf({ row = -1, neuron = null }) {
     const { placed, see } = this;
-    const cube = row >= 0 && placed?.plateOf(row);
-    const line = neuron && placed?.lineOf(neuron);
+    const cube = row >= 0 && placed?.plate_of(row);
+    const [line] = (neuron && placed?.line_of(neuron)) ?? [];
     if (!see || !(cube || line)) return null;
     const { sizes, sizeScaleAt } = this.frame;
-    const own = cube && cube.plate.halfOf(sizes[row], sizeScaleAt(row));
-    const point = cube ? cube.plate.middle(cube.row, cube.column, own) : line.point(neuron[1]);
+    const [plate, ...at] = cube || [];
+    const own = cube && plate.halves(sizes[row], sizeScaleAt(row));
+    const point = cube ? plate.middle(...at, own) : line.point(neuron[1]);
     const { x, y, unit } = see.one(point);
-    return { x, y, half: unit * (cube ? cube.plate.half : line.radius) };
+    return { x, y, half: unit * (cube ? plate.half : line.radius) };
   }
 
   /** Show the whole network from its own side again. */

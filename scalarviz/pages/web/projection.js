@@ -1,17 +1,13 @@
-// The projection of points into the picture, as scene/layout/division.py; with vectors of three numbers
-// and matrices of 4 x 4.
+// The projection of points into the picture, of flat arrays of them; scene/layout/projection.py and
+// points.py have arrays of numpy.
+
+import { Projection as PlainProjection } from "./story/projection.js";
 
 /** A camera whose view fills a box of a picture of a width and height in logical pixels. */
-export class Projection {
-  constructor(camera, box, width, height, reach = 1e4) {
-    Object.assign(this, { camera, box, width, height, reach });
-    const fit = identity4();
-    fit[0] = box.width / width;
-    fit[5] = box.height / height;
-    fit[3] = (2 * box.x + box.width) / width - 1;
-    fit[7] = 1 - (2 * box.y + box.height) / height;
-    this.matrix = product4(fit, camera.matrix(box.width / box.height, reach).flat());
-    this.inverse = inverse4(this.matrix); // null in a picture without any size
+export class Projection extends PlainProjection {
+  constructor(...given) {
+    super(...given);
+    this.matrix = Float64Array.from(this.rows.flat());
   }
 
   /** Places of a flat array of points: x, y, depth, and pixels per cell there; NaN behind the eye. */
@@ -37,25 +33,46 @@ export class Projection {
     return { x: x[0], y: y[0], depth: depth[0], unit: unit[0] };
   }
 
-  /** The nearest point seen at a logical pixel, and the way from it to the farthest one. */
-  ray(x, y) {
-    const m = this.inverse;
-    const [right, up] = [(2 * x) / this.width - 1, 1 - (2 * y) / this.height];
-    const [start, end] = [-1, 1].map((z) => {
-      const place = (i) => m[i] * right + m[i + 1] * up + m[i + 2] * z + m[i + 3];
-      const [a, b, c, w] = [0, 4, 8, 12].map(place);
-      return [a / w, b / w, c / w];
-    });
-    return { start, way: minus3(end, start) };
-  }
-
-  /** The matrix and its inverse for shaders. */
+  /** The matrix and its inverse for shaders; browsers have columns of matrices. */
   get uniforms() {
-    return { u_transform: this.matrix, u_inverse: this.inverse };
+    const inverse = DOMMatrix.fromFloat64Array(this.matrix).inverse();
+    return { u_transform: this.matrix, u_inverse: inverse.toFloat64Array() };
   }
 }
 
-// Vectors of three numbers, and matrices of 4 x 4 numbers, one row after the other.
+/** The place of the first sphere of a row on a ray, and its distance in rays. */
+export function sphere_on(points, radius, start, way) {
+  const size = dot3(way, way);
+  let [best, least] = [0, Infinity];
+  for (let place = 0; place < points.length / 3; place++) {
+    const apart = minus3(row3(points, place), start);
+    const along = dot3(apart, way);
+    const within = along ** 2 - size * (dot3(apart, apart) - radius ** 2);
+    const at = (along - Math.sqrt(within)) / size;
+    if (at > 0 && at < least) [best, least] = [place, at];
+  }
+  return [best, least];
+}
+
+/** The place of the square of a row that is seen at a pixel, and its distance in rays. */
+export function square_on(see, points, radius, [across, down], start, way) {
+  const { x, y, unit } = see.see(points);
+  const far = (i) => Math.max(Math.abs(x[i] - across), Math.abs(y[i] - down));
+  const place = unit.findIndex((each, i) => far(i) <= radius * each);
+  const at = dot3(minus3(row3(points, place), start), way) / dot3(way, way);
+  return [place, place < 0 ? Infinity : at];
+}
+
+/** Return what says how far points of a flat array reach along a vector. */
+export function reach_of(points) {
+  return (way) => {
+    let most = -Infinity;
+    for (let i = 0; i < points.length / 3; i++) most = Math.max(most, dot3(row3(points, i), way));
+    return most;
+  };
+}
+
+// Vectors of three numbers.
 
 /** The inner product of two vectors. */
 export function dot3(a, b) {
@@ -65,11 +82,6 @@ export function dot3(a, b) {
 /** The vector orthogonal to two others. */
 export function cross3(a, b) {
   return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
-}
-
-/** The length of a vector. */
-export function length3(a) {
-  return Math.sqrt(dot3(a, a));
 }
 
 /** a + part * b. */
@@ -85,36 +97,4 @@ export function minus3(a, b) {
 /** The vector at a place of a flat array of vectors. */
 export function row3(points, i) {
   return [points[3 * i], points[3 * i + 1], points[3 * i + 2]];
-}
-
-/** The product of two matrices. */
-function product4(a, b) {
-  const sum = (row, column) =>
-    [0, 4, 8, 12].reduce((all, k, i) => all + a[row + i] * b[k + column], 0);
-  return Float64Array.from({ length: 16 }, (_, at) => sum(at & 12, at & 3));
-}
-
-/** The inverse of a matrix, by elimination; null for a flat one. */
-function inverse4(m) {
-  const unit = identity4();
-  const rows = [0, 4, 8, 12].map((i) => [...m.slice(i, i + 4), ...unit.slice(i, i + 4)]);
-  for (let column = 0; column < 4; column++) {
-    const sizes = rows.slice(column).map((row) => Math.abs(row[column]));
-    const most = Math.max(...sizes);
-    if (!(most > 0 && most < Infinity)) return null;
-    const best = column + sizes.indexOf(most);
-    [rows[best], rows[column]] = [rows[column], rows[best]];
-    const own = rows[column].map((each) => each / rows[column][column]);
-    rows.forEach((row, i) => {
-      rows[i] = i === column ? own : row.map((each, j) => each - row[column] * own[j]);
-    });
-  }
-  return Float64Array.from(rows.flatMap((row) => row.slice(4)));
-}
-
-/** The matrix that changes nothing. */
-function identity4() {
-  const found = new Float64Array(16);
-  for (let i = 0; i < 4; i++) found[5 * i] = 1;
-  return found;
 }

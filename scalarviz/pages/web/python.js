@@ -337,6 +337,8 @@ export function floordiv(a, b) {
   return quotient - Math.floor(quotient) > 0.5 ? Math.ceil(quotient) : Math.floor(quotient) + 0;
 }
 
+export const divmod = (a, b) => [floordiv(a, b), mod(a, b)];
+
 /** Return a ** b; a power of ten is that of its text, others may differ in the last digit. */
 export function pow(a, b) {
   if (Number(a) === 0 && b < 0) throw new ZeroDivisionError("a negative power of zero");

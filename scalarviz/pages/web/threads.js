@@ -8,12 +8,12 @@ export function saidTo(fan, { layout, values }) {
   const line = layout.neurons[fan.before];
   const known = values[line.values] ?? values[line.sums] ?? [];
   const [start, stop] = fan.reads;
-  if (known.length < stop) return Array(fan.count).fill(0);
-  const each = (stop - start) / Math.max(1, fan.count);
+  if (known.length < stop) return Array(fan.inputs_count).fill(0);
+  const each = (stop - start) / Math.max(1, fan.inputs_count);
   const numbers = (column) =>
     Array.from({ length: each }, (_, i) => known[start + column * each + i] || 0);
   const sum = (column) => numbers(column).reduce((a, b) => a + b, 0);
-  return Array.from({ length: fan.count }, (_, column) => sum(column) / each);
+  return Array.from({ length: fan.inputs_count }, (_, column) => sum(column) / each);
 }
 
 /** The way that carries most, from the last layer back, as {number, unit, column}: of a fan, of a
@@ -45,7 +45,7 @@ function strongestOf(fan, units, said, weights) {
   let found = { unit: units[0], column: 0, size: -1 };
   for (const unit of units) {
     said.forEach((value, column) => {
-      const first = fan.rowOf(unit, column);
+      const first = fan.row_of(unit, column);
       let own = 0;
       for (let i = first; i < first + each; i++) own = Math.max(own, Math.abs(weights[i]) || 0);
       const size = own * Math.abs(value);
@@ -67,7 +67,7 @@ export function withThread(given, layout, thread, cube) {
     const part = (x - first) / (last - first);
     const y = start[1] + (end[1] - start[1]) * part * part * (3 - 2 * part);
     const origin = along3([x, y, 0], 1, cube.origin);
-    return { ...cube, first: fan.rowOf(unit, column), operation: fan.operation, origin };
+    return { ...cube, first: fan.row_of(unit, column), operation: fan.operation, origin };
   });
   return { ...given, plates, thread };
 }

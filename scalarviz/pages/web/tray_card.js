@@ -31,8 +31,8 @@ export function drawTray(view, corner) {
   const found = trayOf(frame);
   if (!found) return [];
   const [fan, unit] = found;
-  const columns = Array.from({ length: fan.count }, (_, column) => column);
-  const weight = (column) => frame.weights[fan.rowOf(unit, column)] || 0;
+  const columns = Array.from({ length: fan.inputs_count }, (_, column) => column);
+  const weight = (column) => frame.weights[fan.row_of(unit, column)] || 0;
   columns.sort((a, b) => Math.abs(weight(b)) - Math.abs(weight(a)));
   const [shown, [wide, high]] = [columns.slice(0, TRAY.pairs), TRAY.pair];
   const rows = Math.ceil(shown.length / TRAY.columns);
@@ -45,13 +45,13 @@ export function drawTray(view, corner) {
   const look = { radius: 10 * scale, outline: palette.rim };
   paper.box(box.x, box.y, box.width, box.height, palette.panel.slice(0, 7), look);
   const size = TRAY.letters * Math.max(1, scale);
-  const [left, count] = [box.x + TRAY.pad * scale, fan.count];
+  const [left, count] = [box.x + TRAY.pad * scale, fan.inputs_count];
   const title = paper.fit(text("tray.title", { count }), box.right - left, { size, bold: true });
   paper.text(left, box.y + 26 * scale, title, { size, bold: true, color: palette.ink });
   const pairs = shown.map((column, i) => {
     const [x, y] = [left + (i % TRAY.columns) * wide * scale, Math.floor(i / TRAY.columns) * high];
     const top = box.y + (TRAY.title + y) * scale;
-    const row = fan.rowOf(unit, column);
+    const row = fan.row_of(unit, column);
     const own = new Box(x, top, 0.95 * wide * scale, TRAY.square * scale);
     const part = Math.min(1, Math.max(-1, weight(column) / frame.sizeScaleAt(row)));
     drawInput(view, fan, column, own);
@@ -76,7 +76,7 @@ function trayOf(frame) {
   const spoken = frame.is_upright ? told.neurons : [];
   const neurons = [...chosen_neurons(frame), ...spoken].map((each) => layout.fan_into(each));
   const rows = chosen_rows(frame).map((row) => layout.fan_of(row));
-  return [...neurons, ...rows].find((each) => each?.[0].direct) ?? null;
+  return [...neurons, ...rows].find((each) => each?.[0].is_direct) ?? null;
 }
 
 /** Draw the square of an input, or its number as a color where there are no maps. */

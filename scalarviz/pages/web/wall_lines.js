@@ -2,6 +2,7 @@
 
 import { LinePaint, rings } from "./lines.js";
 import { pointed_rows, told_rows } from "./story/focus.js";
+import { cubeOf } from "./layout.js";
 import { along3, row3 } from "./projection.js";
 import { saidTo, threadOf } from "./threads.js";
 import { BEHIND } from "./story/ways.js";
@@ -15,11 +16,11 @@ export function wallsSeen({ frame, see, scale }) {
 }
 
 /** Above a column of a wall. */
-const gateOf = (fan, column, see) => see.one(along3(fan.cube(column, 0), 1, fan.top));
+const gateOf = (fan, column, see) => see.one(along3(cubeOf(fan, column, 0), 1, fan.top));
 
 /** A wall as it is seen; null if a part is behind the eye. */
 function seenWall(fan, layout, see, scale) {
-  const gates = Array.from({ length: fan.count }, (_, column) => {
+  const gates = Array.from({ length: fan.inputs_count }, (_, column) => {
     const { x, y } = gateOf(fan, column, see);
     return [x, y];
   });
@@ -32,9 +33,9 @@ function seenWall(fan, layout, see, scale) {
 export function drawWalls({ paper, see, frame, palette }, walls) {
   if (!walls.length) return;
   const paint = new LinePaint(paper, palette);
-  const inWalls = (row) => walls.some(([fan]) => fan.unitOf(row) >= 0);
+  const inWalls = (row) => walls.some(([fan]) => fan.unit_of(row) !== null);
   const lit = [...pointed_rows(frame), ...told_rows(frame)].filter(inWalls);
-  const rowOf = ({ number, unit, column }) => frame.layout.fans[number].rowOf(unit, column);
+  const rowOf = ({ number, unit, column }) => frame.layout.fans[number].row_of(unit, column);
   const rows = lit.length ? lit : threadOf(frame).map(rowOf);
   for (const [fan, wall] of walls) {
     const values = saidTo(fan, frame);
@@ -42,9 +43,9 @@ export function drawWalls({ paper, see, frame, palette }, walls) {
     const draw = (stroke, depth) =>
       paint.add(stroke, stroke.value >= 0 ? palette.positive : palette.negative, depth, false);
     for (const stroke of hairlines(wall, values)) draw(stroke, BEHIND);
-    for (const row of rows.filter((each) => fan.unitOf(each) >= 0).slice(0, MOST_LIT)) {
-      const [unit, column] = [fan.unitOf(row), fan.unitBefore(row)];
-      const cube = see.one(along3(fan.cube(column, unit), 1, before));
+    for (const row of rows.filter((each) => fan.unit_of(each) !== null).slice(0, MOST_LIT)) {
+      const [unit, column] = [fan.unit_of(row), fan.unit_before(row)];
+      const cube = see.one(along3(cubeOf(fan, column, unit), 1, before));
       const end = see.one(row3(fan.ends, unit));
       const ends = [cube, end].map(({ x, y }) => [x, y]);
       const way = lit_way(wall, column, values[column] ?? 1, frame.colors[row], ...ends);

@@ -1,17 +1,15 @@
-"""Division of a picture into scene, panels and panes, and the projection of points into it."""
+"""Division of a picture into scene, panels and panes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TypeVar
 
-import numpy as np
-
-from scalarviz.base.checks import FloatArray
 from scalarviz.scene.layout.camera import Box as Box
-from scalarviz.scene.layout.camera import Camera
+from scalarviz.scene.layout.projection import ProjectedPoints as ProjectedPoints
+from scalarviz.scene.layout.projection import Projection as Projection
 
 MARGIN, SMALL_MARGIN = 16.0, 10.0  # in a picture of SMALL width or more, and in others
 WIDTH, HEIGHT = 1280.0, 800.0  # of a picture whose letters have their own size; larger ones grow
@@ -33,7 +31,6 @@ PANE_SHARE = 0.25
 PANE_LEAST = 64.0  # width in pixels below which a pane has no exhibit; height, if it is below
 UPRIGHT = 1.25  # width by height, of scene or pane, below which the exhibit is below the network
 PANE_CARD = 560.0  # width in pixels below which a pane has no card
-T = TypeVar("T")
 Found = TypeVar("Found")
 NOWHERE = Box(0.0, 0.0, 0.0, 0.0)
 
@@ -225,70 +222,6 @@ def taken(box: Box, width: float, margin: float, least: float = LEAST) -> tuple[
 def what_at(places: Sequence[tuple[Box, Found]], x: float, y: float) -> Found | None:
     """Return what stands at a pixel, of boxes with what each stands for: the first one; or None."""
     return next((what for box, what in places if box.has(x, y)), None)
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectedPoints:
-    """Projected points: (n, 2) logical pixels, depths, and pixels per cell at each point."""
-
-    xy: FloatArray
-    depth: FloatArray
-    unit: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class Projection:
-    """A camera whose view fills a box of a picture; the surroundings of the box are seen, too.
-
-    A picture has the same one while layout, camera and size are the same: it keeps what depends on
-    these alone.
-    """
-
-    camera: Camera
-    box: Box
-    width: float
-    height: float
-    reach: float = 1e4
-    _known: dict[Hashable, tuple[object, Any]] = field(default_factory=dict, init=False)
-
-    @cached_property
-    def matrix(self) -> FloatArray:
-        """The matrix from space to clip coordinates of the whole picture."""
-        box = self.box
-        fit = np.eye(4)
-        fit[0, 0], fit[1, 1] = box.width / self.width, box.height / self.height
-        fit[0, 3] = (2.0 * box.x + box.width) / self.width - 1.0
-        fit[1, 3] = 1.0 - (2.0 * box.y + box.height) / self.height
-        return np.asarray(fit @ self.camera.matrix(box.width / box.height, self.reach))
-
-    @cached_property
-    def toward(self) -> FloatArray:
-        """Unit vector from the target to the eye."""
-        return np.array(self.camera.toward)
-
-    def __call__(self, points: FloatArray) -> ProjectedPoints:
-        """Project (n, 3) points; those behind the eye become NaN."""
-        clip = np.asarray(points).reshape(-1, 3) @ self.matrix.T[:3] + self.matrix.T[3]
-        w = clip[:, 3]
-        w[w <= 1e-3] = np.nan
-        xy = (clip[:, :2] / w[:, np.newaxis] * [0.5, -0.5] + 0.5) * [self.width, self.height]
-        return ProjectedPoints(xy, clip[:, 2] / w, self.box.height / self.camera.height / w)
-
-    def of(self, points: FloatArray) -> ProjectedPoints:
-        """Return `self(points)`, worked out once, of points that never change."""
-        return self.once(id(points), points, self)
-
-    def once(self, key: Hashable, given: T, make: Callable[[T], Found]) -> Found:
-        """Return `make(given)`, worked out once for a key; what is given never changes."""
-        known = self._known
-        if key not in known:
-            known[key] = given, make(given)
-        found: Found = known[key][1]
-        return found
-
-    def across(self, x: float, y: float) -> tuple[float, float]:
-        """Return a pixel position as -1 .. 1 to the right and up."""
-        return 2.0 * x / self.width - 1.0, 1.0 - 2.0 * y / self.height
 
 
 # Panes: the boxes of a picture of several networks, and of the table below them.

@@ -1,27 +1,34 @@
-"""Geometry of the scene as arrays: plates of cubes, rows of neurons, wires and labels.
+"""Geometry of the scene: plates of cubes, rows of neurons, wires and labels.
 
 A plate is a grid of cubes, one for each number of the bank, `columns` to a row, each in the middle
 of a cell. A plate may be divided into tiles of one size with empty cells between
 them: for a convolution, one for each kernel and input channel. Between plates are rows of neurons
 and fans: what comes into the cubes of a layer, and what runs on to the neurons behind them.
+
+Pages have it in JavaScript, see docs/TRANSLATOR.md; methods over arrays stand in web/layout.js.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.program import NONE, Places, Shape
-from scalarviz.scene.layout.camera import Camera, Reach
+from scalarviz.core.program import Places, Shape
+from scalarviz.scene.layout.camera import Camera
+from scalarviz.scene.layout.points import row3
+from scalarviz.story.facts import NONE, Neuron
 
-RIGHT, UP, NEAR = np.eye(3)
-DOWN = -UP
-T = TypeVar("T")
+RIGHT: FloatArray = np.array([1.0, 0.0, 0.0])
+UP: FloatArray = np.array([0.0, 1.0, 0.0])
+NEAR: FloatArray = np.array([0.0, 0.0, 1.0])
+DOWN: FloatArray = -UP
+Found = TypeVar("Found")
 Step = tuple[int, int, int]  # of a thread: fan, unit behind it, and column
 SIDE = 1.5  # of a color that neurons are tied to, in cells
 RGB = "R", "G", "B"  # names of the channels of a color
@@ -75,14 +82,15 @@ class Plate:
     layer: int = NONE
     tiles: Tiles | None = None
     seat: float = 0.0
-    _corners: dict[float, FloatArray] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+
+    @cached_property
+    def _corners(self) -> dict[float, FloatArray]:
+        return {}
 
     @cached_property
     def cell(self) -> tuple[float, float]:
         """Width and height of a cell in space."""
-        return float(np.linalg.norm(self.along)), float(np.linalg.norm(self.across))
+        return math.hypot(*self.along), math.hypot(*self.across)
 
     @property
     def axes(self) -> FloatArray:
@@ -120,7 +128,7 @@ class Plate:
     def grid(self) -> Tiles:
         """Its tiles; a plate in one piece is one tile."""
         whole = self.rows, self.columns
-        return self.tiles or Tiles(whole, whole)
+        return Tiles(whole, whole) if self.tiles is None else self.tiles
 
     @cached_property
     def count(self) -> tuple[int, int]:
@@ -193,11 +201,11 @@ class Plate:
     def index_of(self, row: int, column: int) -> int:
         """Return the bank index of the cube in a cell; NONE for an empty cell."""
         grid = self.grid
-        i, row = divmod(row, grid.pitch[0])
-        k, column = divmod(column, grid.pitch[1])
-        if row >= grid.size[0] or column >= grid.size[1]:
+        i, down = divmod(row, grid.pitch[0])
+        k, right = divmod(column, grid.pitch[1])
+        if down >= grid.size[0] or right >= grid.size[1]:
             return NONE
-        return self.first + i * grid.stride[0] + k * grid.stride[1] + row * self.stride + column
+        return self.first + i * grid.stride[0] + k * grid.stride[1] + down * self.stride + right
 
     def corners_of(self, row: int, column: int, half: float, margin: float = 0.0) -> FloatArray:
         """Return the corners of a cube with this half side, and a margin, in space, (8, 3)."""
@@ -251,9 +259,28 @@ class Neurons:
         return (*self.names,) == RGB
 
     @property
+    def buffer(self) -> str:
+        """The buffer by which its neurons are named."""
+        return self.values or self.sums
+
+    @property
     def buffers(self) -> tuple[str, ...]:
         """All buffers that are drawn here."""
         return tuple(name for name in (self.sums, self.values, *self.also) if name)
+
+    @property
+    def count(self) -> int:
+        """Number of its neurons."""
+        return int(self.points.shape[0])
+
+    @property
+    def stops(self) -> list[int]:
+        """The places to go to by keys: of an image, its middle."""
+        if not self.shape:
+            return [*range(self.count)]
+        channels, height, width = self.shape
+        middle = height // 2 * width + width // 2
+        return [channel * height * width + middle for channel in range(channels)]
 
     def corners(self) -> FloatArray:
         """Return (channels, 3, 3): upper left, upper right and lower left corner of each image."""
@@ -312,12 +339,12 @@ class Fan:
     columns: FloatArray
     ends: FloatArray
     rows: FloatArray
-    operation: int = NONE
-    before: int = NONE
-    after: int = NONE
-    begin: FloatArray = field(default_factory=partial(np.zeros, 3))
-    foot: FloatArray = field(default_factory=partial(np.zeros, 3))
-    reads: slice = field(default_factory=partial(slice, 0, 0))
+    operation: int
+    before: int
+    after: int
+    begin: FloatArray
+    foot: FloatArray
+    reads: slice
     radius: float = 0.5
     stride: int = 0
     is_direct: bool = False
@@ -328,34 +355,29 @@ class Fan:
         """Number of units behind it."""
         return int(self.ends.shape[0])
 
-    @property
+    @cached_property
     def inputs_count(self) -> int:
         """Number of units before it."""
-        return len(self.columns) - (self.biases != NONE)
-
-    @property
-    def size(self) -> int:
-        """Number of its sums' weights and biases."""
-        return len(self.ends) * len(self.columns)
-
-    @property
-    def has_column(self) -> bool:
-        """Whether biases stand in the bank by themselves, one after the other."""
-        return self.biases != NONE and self.stride == self.inputs
+        return int(self.columns.shape[0]) - (self.biases != NONE)
 
     @cached_property
     def pixels(self) -> int:
         """Number of weights between two units: more than 1 in a kernel."""
         return max(1, self.inputs // max(1, self.inputs_count))
 
+    def is_apart(self, index: int) -> bool:
+        """Whether a bank index is one of biases that stand in the bank by themselves."""
+        is_any = self.biases != NONE and self.stride == self.inputs
+        return is_any and self.biases <= index < self.biases + self.units
+
     def bias_of(self, unit: int) -> int:
         """Return the bank index of a bias."""
-        return self.biases + unit * (1 if self.has_column else self.stride)
+        return self.biases + unit * (1 if self.stride == self.inputs else self.stride)
 
     @cached_property
     def all_rows(self) -> Places:
         """Bank indices by unit behind: its weights, and last its bias if it has one."""
-        units = np.arange(len(self.ends))[:, np.newaxis]
+        units = np.arange(self.units)[:, np.newaxis]
         rows = self.weights + units * self.stride + np.arange(self.inputs)
         if self.biases == NONE:
             return rows
@@ -364,34 +386,32 @@ class Fan:
     @cached_property
     def first_rows(self) -> Places:
         """Bank indices of its cubes by unit behind and column, of kernels the first ones."""
-        pixels = max(1, self.inputs // max(1, self.inputs_count))
         rows = self.all_rows
-        return np.column_stack([rows[:, : self.inputs : pixels], rows[:, self.inputs :]])
+        return np.column_stack([rows[:, : self.inputs : self.pixels], rows[:, self.inputs :]])
 
-    def ends_of(self, index: int, unit: int) -> list[FloatArray]:
+    def ends_of(self, index: int, unit: int) -> list[list[float]]:
         """Return the places of the units that a bank index joins; of a bias, that of its sum."""
         column = self.unit_before(index)
-        return [*self.starts[column : column + 1], self.ends[unit]]
+        before = [row3(self.starts, column)] if column < self.inputs_count else []
+        return [*before, row3(self.ends, unit)]
 
     def row_of(self, unit: int, column: int) -> int:
         """Return the bank index of a cube, of a kernel the first one."""
-        return int(self.first_rows[unit, column])
+        if column >= self.inputs_count:
+            return self.bias_of(unit)
+        return self.weights + unit * self.stride + column * self.pixels
 
     def unit_of(self, index: int) -> int | None:
         """Return the unit whose sum a bank index belongs to; None if it is not of this layer."""
-        count = len(self.ends)
-        if self.weights <= index < self.weights + count * self.stride:
+        if self.weights <= index < self.weights + self.units * self.stride:
             return (index - self.weights) // self.stride
-        if self.has_column and self.biases <= index < self.biases + count:
-            return index - self.biases
-        return None
+        return index - self.biases if self.is_apart(index) else None
 
     def unit_before(self, index: int) -> int:
         """Return the unit that a bank index multiplies; of a bias, the number of units."""
-        columns = self.inputs_count
-        if self.has_column and self.biases <= index < self.biases + len(self.ends):
-            return columns
-        return (index - self.weights) % self.stride // max(1, self.inputs // max(1, columns))
+        if self.is_apart(index):
+            return self.inputs_count
+        return (index - self.weights) % self.stride // self.pixels
 
     def rows_of(self, unit: int) -> range:
         """Return the bank indices of the weights of a sum."""
@@ -456,11 +476,6 @@ class Sign:
         return np.asarray(self.middle + ends + self.radius * np.sign(ends))
 
 
-def reach_of(points: FloatArray) -> Reach:
-    """Return what says how far points, (n, 3), reach along a vector."""
-    return lambda way: float((points @ way).max(initial=-np.inf))
-
-
 @dataclass(frozen=True, eq=False)
 class Layout:
     """Everything placed in the scene.
@@ -481,7 +496,10 @@ class Layout:
     written: Sequence[WrittenWords] = ()
     signs: Sequence[Sign] = ()
     thread: tuple[Step, ...] = ()
-    _known: dict[object, Any] = field(default_factory=dict, init=False, repr=False)
+
+    @cached_property
+    def _known(self) -> dict[object, Any]:
+        return {}
 
     @cached_property
     def extent(self) -> FloatArray:
@@ -513,22 +531,22 @@ class Layout:
         units = ((fan, fan.unit_of(index)) for fan in self.fans)
         return next(((fan, unit) for fan, unit in units if unit is not None), None)
 
-    def line_of(self, neuron: tuple[str, int]) -> tuple[Neurons, int] | None:
+    def line_of(self, neuron: Neuron) -> tuple[Neurons, int] | None:
         """Return the row of a neuron (buffer, place), and which one it is; None without."""
         name, place = neuron
-        found = (line for line in self.neurons if name in line.buffers)
-        return next(((line, place) for line in found if place < len(line.points)), None)
+        found = [line for line in self.neurons if name in line.buffers and place < line.count]
+        return (found[0], place) if found else None
 
-    def fan_into(self, neuron: tuple[str, int]) -> tuple[Fan, int] | None:
+    def fan_into(self, neuron: Neuron) -> tuple[Fan, int] | None:
         """Return the fan of lines that end at a neuron (buffer, place), and its unit there."""
         return self._fan_at(neuron, lambda fan: fan.ends)
 
-    def fan_from(self, neuron: tuple[str, int]) -> tuple[Fan, int] | None:
+    def fan_from(self, neuron: Neuron) -> tuple[Fan, int] | None:
         """Return the fan of lines that begin at a neuron (buffer, place), and its column there."""
         return self._fan_at(neuron, lambda fan: fan.starts)
 
     def _fan_at(
-        self, neuron: tuple[str, int], places: Callable[[Fan], FloatArray]
+        self, neuron: Neuron, places: Callable[[Fan], FloatArray]
     ) -> tuple[Fan, int] | None:
         """Return the first fan that has a place at a neuron, and the number of the place."""
         found = self.line_of(neuron)
@@ -540,19 +558,19 @@ class Layout:
                     return fan, int(near[0])
         return None
 
-    def once(self, key: object, make: Callable[[Layout], T]) -> T:
+    def once(self, key: object, make: Callable[[Layout], Found]) -> Found:
         """Return what depends on the layout and a key alone; it is worked out once."""
         if key not in self._known:
             self._known[key] = make(self)
-        found: T = self._known[key]
+        found: Found = self._known[key]
         return found
 
     def plate_number(self, index: int) -> int:
         """Return the number of the plate of a bank index."""
         return self.once(
             ("number", index),
-            lambda layout: next(
-                i for i, each in enumerate(layout.plates) if each.place_of(index) is not None
+            lambda _: next(
+                i for i, each in enumerate(self.plates) if each.place_of(index) is not None
             ),
         )
 

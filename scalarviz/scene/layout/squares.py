@@ -99,7 +99,7 @@ def fan_of(program: Program, station: Station, neurons: Sequence[Neurons], place
     about = station.place, place, place + 1
     return Fan(
         *(operation.weights, count, operation.biases, before.points, *nowhere, *about),
-        reads=slice(0, count),
+        *(np.zeros(3), np.zeros(3), slice(0, count)),
         radius=behind.radius,
         stride=count,
         is_direct=True,

@@ -1,90 +1,139 @@
-"""Picking: which cube is under a pixel, by the ray walk of the shader, in float64."""
+"""Picking: which cube or neuron is under a pixel, by the ray walk of the shader, or next by keys.
+
+Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
-from scalarviz.base.checks import FloatArray
-from scalarviz.core.program import NONE
-from scalarviz.scene.layout.plates import Plate
-from scalarviz.scene.visuals.shaders import STEPS
+from scalarviz.scene.layout.camera import Box
+from scalarviz.scene.layout.plates import Layout, Neurons, Plate
+from scalarviz.scene.layout.points import Vector, dot3, minus3, row3, sphere_on, square_on
+from scalarviz.scene.layout.projection import Projection
+from scalarviz.story.facts import NONE, Neuron
 
 Half = Callable[[Plate, int], float]  # (plate, bank index) -> half the side of the cube
 
 
-def ray_at(matrix: FloatArray, x: float, y: float) -> tuple[FloatArray, FloatArray]:
-    """Return the nearest point seen at (x, y), and the way from it to the farthest one.
+def seen_at(
+    layout: Layout, see: Projection, x: float, y: float, half: Half
+) -> tuple[int, Neuron | None]:
+    """Return the bank index of the cube that is seen at a logical pixel, or NONE, or the neuron.
 
-    matrix   (4, 4), from space to clip coordinates
-    x, y     the place in the picture, -1 to 1 to the right and up
+    half  half(plate, index) returns half the side of a cube
     """
-    inverse = np.linalg.inv(matrix)
-    behind = inverse @ [x, y, 1.0, 1.0]
-    before = inverse @ [x, y, -1.0, 1.0]
-    far, near = behind[:3] / behind[3], before[:3] / before[3]
-    return near, far - near
+    start, ray = see.ray(x, y)
+    row, far = NONE, math.inf
+    for plate in layout.plates:
+        index, at = walk(plate, start, ray, half)
+        if at < far:
+            row, far = index, at
+    neuron: Neuron | None = None
+    for line in layout.neurons:
+        if line.shape:
+            place, at = pixel_on(line, start, ray)
+        elif line.square:
+            place, at = square_on(see, line.points, line.radius, (x, y), start, ray)
+        else:
+            place, at = sphere_on(line.points, line.radius, start, ray)
+        if at < far:
+            row, neuron, far = NONE, (line.buffer, place), at
+    return row, neuron
 
 
-def pick(plates: Sequence[Plate], matrix: FloatArray, x: float, y: float, half: Half) -> int:
-    """Return the bank index of the cube seen at (x, y), or NONE; see `nearest`.
-
-    matrix   (4, 4), from space to clip coordinates
-    x, y     the place in the picture, -1 to 1 to the right and up
-    """
-    return nearest(plates, *ray_at(matrix, x, y), half)[0]
-
-
-def nearest(
-    plates: Sequence[Plate], start: FloatArray, ray: FloatArray, half: Half
-) -> tuple[int, float]:
-    """Return the bank index of the first cube on a ray, or NONE, and its distance in rays.
-
-    plates      the plates to search
-    start, ray  where the ray begins, and its way
-    half        half(plate, index) returns half the side of a cube
-    """
-    best, least = NONE, np.inf
-    for plate in plates:
-        found, at = walk(plate, start, ray, half)
-        if found != NONE and at < least:
-            best, least = found, at
-    return best, float(least)
-
-
-def walk(plate: Plate, start: FloatArray, ray: FloatArray, half: Half) -> tuple[int, float]:
+def walk(plate: Plate, start: Vector, ray: Vector, half: Half) -> tuple[int, float]:
     """Return the bank index of the first cube of a plate on a ray, and its distance; else NONE."""
     width, height = plate.cell
-    most, lifted = plate.half, plate.lowered(plate.half)
-    axes = np.stack([plate.along / width**2, plate.across / height**2, plate.toward])
-    place, step = axes @ (start - plate.origin), axes @ ray
-    step = np.where(np.abs(step) < 1e-12, 1e-12, step)
-    low = (np.array([0.0, 0.0, lifted - most]) - place) / step
-    high = (np.array([plate.columns, plate.rows, lifted + most]) - place) / step
-    enter = max(float(np.minimum(low, high).max()), 0.0)
-    leave = float(np.maximum(low, high).min())
+    grid, lifted = (plate.columns, plate.rows), plate.lowered(plate.half)
+    apart = minus3(start, plate.origin)
+    axes = [(plate.along, width * width), (plate.across, height * height), (plate.toward, 1.0)]
+    place = [dot3(axis, apart) / size for axis, size in axes]
+    steps = [dot3(axis, ray) / size for axis, size in axes]
+    step = [each if abs(each) >= 1e-12 else 1e-12 for each in steps]
+    middle = [0.5 * plate.columns, 0.5 * plate.rows, lifted]
+    enter, leave = passed(middle, [*middle[:2], plate.half], place, step)
+    enter = max(enter, 0.0)
     if enter > leave:
-        return NONE, np.inf
-    grid = np.array([plate.columns, plate.rows])
-    cell = np.floor(np.clip((place + step * enter)[:2], 0.0, grid - 1e-9))
-    forward = step[:2] > 0.0
-    next_at = (cell + forward - place[:2]) / step[:2]
-    for _ in range(4 * STEPS):
-        index = plate.index_of(int(cell[1]), int(cell[0]))
-        if index != NONE:  # NONE: a gap between tiles
-            own = half(plate, index)
-            side, low_by = own / np.array([width, height, 1.0]), plate.lowered(own)
-            middle = np.array([cell[0] + 0.5, cell[1] + 0.5 + low_by / height, low_by]) - place
-            a, b = (middle - side) / step, (middle + side) / step
-            first, last = float(np.minimum(a, b).max()), float(np.maximum(a, b).min())
-            if first <= last and first >= enter - 1e-9:
-                return index, first
-        axis = int(next_at[1] <= next_at[0])
-        if next_at[axis] >= leave:
-            break
-        cell[axis] += 1.0 if forward[axis] else -1.0
-        next_at[axis] += abs(1.0 / step[axis])
-        if not 0.0 <= cell[axis] < grid[axis]:
-            break
-    return NONE, np.inf
+        return NONE, math.inf
+    ends = [(i - place[axis]) / step[axis] for axis in (0, 1) for i in range(1, grid[axis])]
+    cuts = [enter, *sorted([at for at in ends if enter < at < leave]), leave]
+    for i in range(len(cuts) - 1):  # one cell after the other
+        at = 0.5 * (cuts[i] + cuts[i + 1])
+        cell = [math.floor(place[axis] + step[axis] * at) for axis in (0, 1)]
+        column, row = [min(max(cell[axis], 0), grid[axis] - 1) for axis in (0, 1)]
+        index = plate.index_of(row, column)
+        if index == NONE:  # a gap between tiles
+            continue
+        side = half(plate, index)
+        down: float = plate.lowered(side)
+        middle = [column + 0.5, row + 0.5 + down / height, down]
+        sides = [side / width, side / height, side]
+        first, last = passed(middle, sides, place, step)
+        if first <= last and first >= enter - 1e-9:
+            return index, first
+    return NONE, math.inf
+
+
+def passed(
+    middle: list[float], sides: list[float], place: list[float], step: list[float]
+) -> tuple[float, float]:
+    """Return where a ray comes into a box, by its middle and half its sides, and leaves it."""
+    ends = [
+        ((x - side - at) / by, (x + side - at) / by)
+        for x, side, at, by in zip(middle, sides, place, step, strict=True)
+    ]
+    return max([min(pair) for pair in ends]), min([max(pair) for pair in ends])
+
+
+def pixel_on(line: Neurons, start: Vector, ray: Vector) -> tuple[int, float]:
+    """Return the place of the first pixel of the images of a line on a ray, and its distance.
+
+    Images stand side by side, upright: their rows go from far to near.
+    """
+    channels, height, width = line.shape
+    best, least = 0, math.inf
+    for channel in range(channels) if abs(ray[0]) > 1e-12 else ():
+        first = channel * height * width
+        x, y, z = row3(line.points, first)
+        at: float = (x - start[0]) / ray[0]
+        across = (start[2] + at * ray[2] - z) / line.side + 0.5
+        down = (y - start[1] - at * ray[1]) / line.side + 0.5
+        if 0.0 <= across < width and 0.0 <= down < height and 0.0 < at < least:
+            best, least = first + int(down) * width + int(across), at
+    return best, least
+
+
+# Walking over cubes and neurons by the keyboard, in the directions of the picture.
+
+DIRECTIONS = {"left": (-1.0, 0.0), "right": (1.0, 0.0), "up": (0.0, -1.0), "down": (0.0, 1.0)}
+AHEAD, ASIDE = 0.5, 2.0  # least pixels ahead; how many of them one aside counts
+
+
+def next_place(
+    places: Sequence[tuple[float, float]],
+    here: int | None,
+    box: Box,
+    way: tuple[float, float] | None,
+) -> int | None:
+    """Return the number of the nearest place in a direction; None without.
+
+    places  where cubes and neurons are seen
+    here    the number of the one to begin at; None: in the middle of a box, to all sides
+    way     of DIRECTIONS; None: to all sides
+    """
+    middle = box.x + 0.5 * box.width, box.y + 0.5 * box.height
+    x, y = middle if here is None else places[here]
+    costs = [cost_of(a - x, b - y, None if here is None else way) for a, b in places]
+    least = min(costs, default=math.inf)
+    return costs.index(least) if least < math.inf else None
+
+
+def cost_of(right: float, down: float, way: tuple[float, float] | None) -> float:
+    """Return how far a place is for those who go in a direction; infinite if it is elsewhere."""
+    if way is None:
+        return math.hypot(right, down)
+    ahead = right * way[0] + down * way[1]
+    aside = abs(right * way[1] + down * way[0])
+    return ahead + ASIDE * aside if ahead > AHEAD and aside <= ahead else math.inf

@@ -24,7 +24,7 @@ from scalarviz.scene.frame_data import (
 )
 from scalarviz.scene.layout.camera import CAMERAS, STEEPEST, Camera
 from scalarviz.scene.layout.division import UPRIGHT, Box, Division, Panes, Projection
-from scalarviz.scene.layout.plates import reach_of
+from scalarviz.scene.layout.points import reach_of
 from scalarviz.scene.layout.trays import trays_layout
 from scalarviz.stage.camera_control import CameraController
 from scalarviz.stage.render import along_path
@@ -137,9 +137,16 @@ def test_a_projection_puts_its_box_into_the_picture() -> None:
     found = see([(3.0, 4.0, 0.0), (13.0, 9.0, 0.0), (-7.0, -1.0, 0.0)])
     np.testing.assert_allclose(found.xy, [(200, 100), (300, 50), (100, 150)], atol=1e-9)
     np.testing.assert_allclose(found.unit, 10.0)
-    right, up = see.across(200.0, 100.0)
-    at = np.linalg.inv(see.matrix) @ [right, up, 0.0, 1.0]
-    np.testing.assert_allclose(at[:2] / at[3], (3.0, 4.0), atol=1e-9)
+
+
+@pytest.mark.parametrize("fov", [0.0, 28.0])
+def test_a_ray_goes_through_all_that_is_seen_at_its_pixel(fov: float) -> None:
+    camera = Camera((1.0, 2.0, -3.0), 47.0, -15.0, 14.0, fov)
+    see = Projection(camera, Box(100.0, 50.0, 200.0, 100.0), 640.0, 480.0, 20.0)
+    start, way = see.ray(233.0, 122.0)
+    found = see(np.array(start) + np.outer([0.1, 0.5, 2.0], way))
+    np.testing.assert_allclose(found.xy, 3 * [(233.0, 122.0)])
+    assert (np.diff(found.depth) > 0.0).all()
 
 
 def test_what_is_nearer_has_more_pixels_and_what_is_behind_the_eye_none() -> None:

@@ -24,10 +24,9 @@ from scalarviz.scene.layout.plates import (
 )
 from scalarviz.scene.layout.trays import ANGLE, SEAT, SPREAD, trays_layout
 from scalarviz.scene.visuals.mip_levels import fill, levels_of, room_of, strength_of
-from scalarviz.scene.visuals.picking import pick
 from tests.scene.test_neuron_images import laid_out as laid_out_maps
 from tests.sessions import deep_networks, networks, picture_networks
-from tests.studio import Studio, at, between, framed, shade
+from tests.studio import Studio, at, between, framed, picked, shade
 
 PROGRAMS = st.one_of(
     deep_networks(), picture_networks(), networks(learning=True).map(lambda made: made[0].program)
@@ -503,7 +502,7 @@ def test_what_is_picked_is_what_is_seen(studio: Studio, azimuth: float) -> None:
         x, y = int(rng.integers(320)), int(rng.integers(240))
         around = seen[max(y - 1, 0) : y + 2, max(x - 1, 0) : x + 2]
         if len(np.unique(around)) == 1:  # not at an edge
-            found = pick([plate], see.matrix, *see.across(x + 0.5, y + 0.5), lambda *_: HALF)
+            found = picked([plate], see, x + 0.5, y + 0.5, lambda *_: HALF)
             assert found == (NONE if seen[y, x] == 0xFFFFFF else seen[y, x])
             met += found != NONE
     assert met > 20

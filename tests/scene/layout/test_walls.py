@@ -15,7 +15,6 @@ from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.layout.plates import NEAR, UP, Layout
 from scalarviz.scene.layout.trays import BIAS
 from scalarviz.scene.layout.walls import ROW, walls
-from scalarviz.scene.visuals.picking import pick
 from scalarviz.stage.network_layout import has_walls, shows_every_weight
 
 TEXTURE = [
@@ -122,16 +121,6 @@ def test_rows_of_few_outputs_are_spread_at_the_top() -> None:
     high = 64 * ROW
     assert_allclose(np.diff(last[:, 1]), -high / 16)
     assert 0.35 * high < last[0, 1] < 0.5 * high
-
-
-def test_cubes_are_picked_where_they_are_seen() -> None:
-    layout = of(PROGRAMS["texture"])
-    see = seen(layout, 1.75)
-    plate = max(layout.plates, key=lambda each: each.size)
-    x, y = see(plate.point(20.5, 30.5)).xy[0]
-    place = 2.0 * x / see.width - 1.0, 1.0 - 2.0 * y / see.height
-    found = pick(layout.plates, see.matrix, *place, lambda plate, index: 0.4)
-    assert found == plate.index_of(30, 20)
 
 
 def test_long_rows_without_a_place_are_walls_by_themselves() -> None:

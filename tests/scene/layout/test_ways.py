@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
@@ -18,13 +17,11 @@ from scalarviz.scene.layout.ways import (
     MOST_STRONG,
     RIBBON,
     Stroke,
-    head_of,
     strokes_of,
 )
 from scalarviz.scene.lights import lights
 from scalarviz.scene.lines import Carried, KnownFan, LinePaint, carried, draw_lines, known_fan
 from scalarviz.stage.stage import Stage
-from tests.pages.node import in_web
 from tests.scene.measures import hull, projection, stage_of, trained
 
 NEAR = 2.0  # pixels from the end of a line to its object
@@ -197,29 +194,3 @@ def test_what_carries_nothing_is_quiet_or_not_there(name: str) -> None:
             assert each.kind == "in" and each.value == 0.0 and not known.seen.is_busy
             assert known.seen.tubes or each.width == 1.4
         assert bool(of_kind("in", nothing)) != known.seen.is_busy
-
-
-@pytest.mark.parametrize(
-    ("name", "turned"), [*((each, (0.0, 0.0)) for each in SCENES), ("rgb", (60.0, 25.0))]
-)
-def test_a_page_has_the_same_lines(name: str, turned: tuple[float, float]) -> None:
-    for _, known, numbers in layers(stage_at(name, (1280, 800), turned)):
-        fresh = replace(known.seen, lines={})
-        strokes = lines_of(KnownFan(fresh, known.rows, known.depths), numbers)
-        found = in_web(
-            "story/ways",
-            """
-            const fan = new SeenFan(...data.fan);
-            return strokes_of(fan, ...data.numbers).map((each) => ({
-              ...each, head: ["in", "product"].includes(each.kind) ? head_of(fan, each) : [],
-            }));""",
-            fan=[getattr(fresh, each) for each in FIELDS],
-            numbers=astuple(numbers),
-        )
-        assert len(found) == len(strokes)
-        for ours, theirs in zip(strokes, found, strict=True):
-            head = head_of(fresh, ours) if ours.kind in ("in", "product") else []
-            assert np.shape(theirs.pop("head")) == np.shape(head)
-            np.testing.assert_allclose(theirs.pop("points"), ours.points, rtol=1e-9, atol=1e-9)
-            assert theirs.pop("kind") == ours.kind
-            assert theirs == pytest.approx({key: getattr(ours, key) for key in theirs})

@@ -9,9 +9,9 @@ import pytest
 import scalarviz as sv
 from scalarviz.scene.canvas.palette import THEMES, contrast, faded, rgb
 from scalarviz.scene.layout.camera import CAMERAS, Camera
-from scalarviz.scene.layout.plates import DOWN, HALF, NEAR, RIGHT, UP, Plate, reach_of
+from scalarviz.scene.layout.plates import DOWN, HALF, NEAR, RIGHT, UP, Plate
+from scalarviz.scene.layout.points import reach_of
 from scalarviz.scene.visuals import opengl
-from scalarviz.scene.visuals.picking import pick
 from tests.studio import (
     BLACK,
     Studio,
@@ -19,6 +19,7 @@ from tests.studio import (
     brightness,
     facing,
     framed,
+    picked,
     place,
     plate,
     project,
@@ -199,7 +200,7 @@ def test_cubes_stay_cubes_in_cells_that_are_not_square(
         for at_x, at_y in rng.uniform(box.min(axis=0), box.max(axis=0), (8, 2)):
             around = seen[int(at_y) - 1 : int(at_y) + 2, int(at_x) - 1 : int(at_x) + 2]
             if len(np.unique(around)) == 1:
-                assert pick([each], see.matrix, *see.across(at_x, at_y), half_of) == around[1, 1]
+                assert picked([each], see, at_x, at_y, half_of) == around[1, 1]
 
 
 # Where numbers come from.

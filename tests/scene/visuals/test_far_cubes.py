@@ -272,16 +272,12 @@ def test_all_kernels_of_means_are_compiled_in_advance(monkeypatch: pytest.Monkey
 
 def cells_a_pixel(see, each: Plate) -> tuple[float, float]:
     """At least and at most, along the longer side of a pixel: asked pixel by pixel."""
-    inverse = np.linalg.inv(see.matrix)
     y, x = np.mgrid[0 : see.height : 4, 0 : see.width : 4] + 0.5
 
     def place(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Where on the plate a pixel's ray goes through its middle; ahead of the eye only."""
-        right, up = see.across(x, y)
-        ends = np.stack([right, up, 0.0 * x, 0.0 * x + 1.0], axis=-1) @ inverse.T
-        near = np.stack([right, up, 0.0 * x - 1.0, 0.0 * x + 1.0], axis=-1) @ inverse.T
-        a, b = near[..., :3] / near[..., 3:], ends[..., :3] / ends[..., 3:]
-        ray, start = b - a, a - each.origin
+        start, ray = (np.stack(ends, axis=-1) for ends in see.ray(x, y))
+        start = start - each.origin
         part = -(start @ each.toward) / (ray @ each.toward)
         point = start + part[..., None] * ray
         found = np.stack([point @ each.along, point @ each.across], axis=-1)

@@ -14,10 +14,9 @@ from scalarviz.scene.bead_arrays import behind
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.layout.plates import DOWN, HALF, NEAR, RIGHT, UP, Plate
-from scalarviz.scene.visuals.picking import pick
 from scalarviz.scene.visuals.shaders import POOL
 from scalarviz.scene.visuals.spheres import GroundsVisual, SpheresVisual, WiresVisual
-from tests.studio import WHITE, Studio, framed, plate, project
+from tests.studio import WHITE, Studio, framed, picked, plate, project
 
 WIDTH, HEIGHT = 320, 240
 GREY, RED = (0.5, 0.5, 0.5), (1.0, 0.0, 0.0)
@@ -106,14 +105,11 @@ def test_spheres_that_cross_are_cut_where_their_surfaces_meet(studio: Studio, fo
 
 def first_hits(see: Projection, centers: np.ndarray, radius: float) -> dict[tuple[int, int], int]:
     """Which of two spheres a ray meets first, by pixel; pixels near their outlines are left out."""
-    inverse = np.linalg.inv(see.matrix)
     found = {}
     for y in range(2, HEIGHT, 4):
         for x in range(2, WIDTH, 4):
-            at = 2.0 * (x + 0.5) / WIDTH - 1.0, 1.0 - 2.0 * (y + 0.5) / HEIGHT
-            ends = [inverse @ [*at, depth, 1.0] for depth in (-1.0, 1.0)]
-            start, end = (each[:3] / each[3] for each in ends)
-            ray = (end - start) / np.linalg.norm(end - start)
+            start, ray = map(np.array, see.ray(x + 0.5, y + 0.5))
+            ray = ray / np.linalg.norm(ray)
             hits = []
             for center in centers:
                 along = float((center - start) @ ray)
@@ -320,12 +316,11 @@ class Eye:
     def __init__(self, plates: list[Plate], see: Projection, sizes: np.ndarray, ratio: float):
         self.plates, self.see, self.ratio = plates, see, ratio
         self.sizes = sizes.astype(np.float64)
-        self.matrix = see.matrix
 
     def __call__(self, x: float, y: float) -> int:
-        place = self.see.across(x / self.ratio, y / self.ratio)
-        return pick(
-            self.plates, self.matrix, *place, lambda plate, i: plate.halves(self.sizes[i], 1.0)
+        place = x / self.ratio, y / self.ratio
+        return picked(
+            self.plates, self.see, *place, lambda plate, i: float(plate.halves(self.sizes[i], 1.0))
         )
 
     def around(self, x: float, y: float) -> set[int]:
