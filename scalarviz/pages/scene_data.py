@@ -17,20 +17,10 @@ from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.program import NONE, Moment, Program
 from scalarviz.pages.bundle import packed
 from scalarviz.pages.exhibit_data import places_data
-from scalarviz.scene import labels, neuron_images
+from scalarviz.scene import neuron_images
 from scalarviz.scene.canvas.palette import HALO, NOT_A_NUMBER, NUMBER, THEMES, Theme
-from scalarviz.scene.cube_numbers import NUMBERS
 from scalarviz.scene.frame_data import BEYOND, FAINT, PERCENTILE
-from scalarviz.scene.layout.plates import (
-    ENDS,
-    HALF,
-    LEAST,
-    SIDE,
-    Fan,
-    Layout,
-    Neurons,
-    Plate,
-)
+from scalarviz.scene.layout.plates import HALF, LEAST, Fan, Layout, Neurons, Plate
 from scalarviz.scene.layout.threads import turned_cube
 from scalarviz.scene.lights import lit_buffers
 from scalarviz.scene.marks import LEAST_GHOST
@@ -86,7 +76,6 @@ def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
             "oblique": shaders.OBLIQUE,
         },
         "maps": maps_data(session),
-        "numbers": NUMBERS,
         "pace": {  # seconds of its operations
             "longest": [longest(program, moment) for moment in program.moments],
             "slow": [pauses(program, again=again) for again in (False, True)],
@@ -277,10 +266,7 @@ def layout_data(layout: Layout) -> dict[str, Any]:
             for sign in layout.signs
         ],
         "written": [
-            {
-                **parts(each, "words least"),
-                "ends": (each.middle + ENDS * each.half).ravel().tolist(),
-            }
+            {**parts(each, "words least"), "ends": np.ravel(each.ends).tolist()}
             for each in layout.written
         ],
         "views": {name: astuple(camera) for name, camera in layout.views.items()},
@@ -311,14 +297,7 @@ def neurons_data(line: Neurons) -> dict[str, Any]:
         "also": [*line.also],
         "points": points(line.points),
         "way": points(line.way),
-        "tied": None
-        if line.tied is None
-        else {  # where its color stands, and the sizes of what is drawn there
-            "place": line.tied.tolist(),
-            "side": SIDE,
-            "largest": labels.COLOR_SIDE,
-            "letters": labels.COLOR_LETTERS,
-        },
+        "tied": None if line.tied is None else line.tied.tolist(),
     }
 
 

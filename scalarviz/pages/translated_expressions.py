@@ -425,8 +425,9 @@ class Expressions:
         kind = bare(self.type_of(node.value))
         is_field = any(node.attr in x.types for x in self.classes.values()) or kind[:5] == "Match"
         is_method = node.attr in KNOWN or any(node.attr in x.methods for x in self.classes.values())
+        is_apart = kind[:1].isupper() and kind not in self.classes  # pages make it by hand
         why = f"`.{node.attr}` may be a method: call it, or annotate `{ast.unparse(node.value)}`"
-        check(is_field or not is_method, node, why)
+        check(is_field or is_apart or not is_method, node, why)
         return f"{self.write(node.value, ATOM)}.{'input' if kind[:5] == 'Match' else node.attr}"
 
     # ---- operators ----

@@ -71,6 +71,9 @@ SOURCES = {
     "story/telling.js": "scene/telling.py",
     "story/loss_chart.js": "scene/loss_chart.py",
     "story/metric_functions.js": "core/formulas/metric_functions.py",
+    "story/focus.js": "scene/focus.py",
+    "story/cube_numbers.js": "scene/cube_numbers.py",
+    "story/labels.js": "scene/labels.py",
 }
 # What modules for pages have that are written by hand, by the module of Python.
 TEXTS = {
@@ -119,11 +122,23 @@ BY_HAND = {
             "square_on": Meaning("function", signature=Signature(result="tuple")),
         },
     ),
-    "scalarviz.scene.neurons": (
-        "neurons.js",
+    "scalarviz.scene.cube_faces": (
+        "cube_faces.js",
+        {"CubeFaces": Meaning("class", signature=Signature())},
+    ),
+    "scalarviz.scene.lights": (
+        "lights.js",
+        {"masks_at": Meaning("function"), "places_of": Meaning("function")},
+    ),
+    "scalarviz.scene.lines": ("lines.js", {"draw_tubes": Meaning("function")}),
+    "scalarviz.scene.silhouettes": (
+        "silhouettes.js",
         {
-            "covers": Meaning("function", signature=Signature(result="bool")),
-            "sides": Meaning("function", signature=Signature(result="tuple[float, ...]")),
+            "balls_of": Meaning("function", signature=Signature(result="list[Ball]")),
+            "is_on": Meaning("function", signature=Signature(result="bool")),
+            "polygons_seen": Meaning("function"),
+            "share_under": Meaning("function", signature=Signature(result="float")),
+            "spheres_in_sight": Meaning("function"),
         },
     ),
 }
@@ -138,6 +153,7 @@ DATACLASSES = {
 ARRAYS = {"FloatArray", "Places", "slice"}  # types that JavaScript lacks
 # Methods of web/paper.js, which have what Python gives by name as an object.
 CANVAS = {
+    "arrows": Signature(("start", "end", "color"), 3, fields=True),
     "box": Signature(("x", "y", "width", "height", "fill"), 5, fields=True),
     "clip": Signature(("x", "y", "width", "height"), 4),
     "discs": Signature(("xy", "radius", "fill"), 3, fields=True),
@@ -146,6 +162,7 @@ CANVAS = {
     "measure": Signature(("words",), 1, fields=True, result="float"),
     "segments": Signature(("start", "end", "color"), 3, fields=True),
     "text": Signature(("x", "y", "words"), 3, fields=True, result="float"),
+    "texts": Signature(("xy", "words"), 2, fields=True),
     "widest": Signature(("texts",), 1, fields=True, result="float"),
 }
 FACTORIES = {

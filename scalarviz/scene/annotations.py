@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import changed, old_and_new, rounded, short
@@ -208,6 +208,8 @@ def write_end(
 
 LETTERS = 14  # of a line of a name
 FEW = 3.0  # least room for two lines, in sizes of letters
+SPOKEN = 0.7  # brightness from which on a neuron has words
+EDGE = 9.0  # pixels by which names may leave the box of the network
 
 
 def name_lines(name: str) -> str:
@@ -223,43 +225,51 @@ def write_names(
     canvas: Canvas2D,
     theme: Theme,
     line: Neurons,
-    given: Sequence[str],
+    places: Sequence[int],
     balls: Sequence[Ball],
-    edges: Sequence[float],
-    silent: Sequence[bool],
+    bright: Sequence[float],
+    box: Box,
+    *,
+    is_first: bool,
 ) -> None:
-    """Write the given names of neurons of a line: below squares and one that is alone, else beside.
+    """Write names of neurons of a line: below squares and one that is alone, else beside.
 
-    Channels of a color have theirs above them. Those beside are left, if they fit there, not
-    further left than the first of `edges`: cubes stand at the right. All end at the second.
+    places    of the neurons that are seen, as `balls`; `bright` is the brightness of each
+    box       of the network
+    is_first  whether cubes stand at the right: names are left, if there is room in the box
 
-    Long names are in two lines if there is room for two. `silent` neurons have no words.
+    Channels of a color have theirs above them. Long names are in two lines if there is room for
+    two.
     """
     size, margin, spaces = 12.0 * canvas.scale, 6.0 * canvas.scale, len(balls) - 1
-    if not len(given) or spaces < 0:
+    count = len(line.names)
+    given = [line.names[place] for place in places if place < count]
+    if not given:
         return
+    low = box.x - EDGE * canvas.scale if is_first else math.inf
+    most = box.right + EDGE * canvas.scale
     first, last = balls[0], balls[spaces]
     apart = math.hypot(last.x - first.x, last.y - first.y) / spaces if spaces else math.inf
     if apart < size:
         return
-    names = list(given) if apart < FEW * size else [name_lines(name) for name in given]
+    names = given if apart < FEW * size else [name_lines(name) for name in given]
     wide: float = max([canvas.measure(name, size=size, bold=True) for name in names])
     least: float = min([ball.radius for ball in balls])
     start: float = min([ball.x - ball.radius for ball in balls])
     has_room = apart > 2.0 * least + 1.3 * size and wide < 4.0 * least
-    below, left = not spaces or (line.square and has_room), start - margin - wide >= edges[0]
+    below, left = not spaces or (line.square and has_room), start - margin - wide >= low
     for i, name in enumerate(names):
         ball, color, anchor = balls[i], theme.ink, "center"
-        x = min(ball.x, edges[1] - 0.5 * wide) if below else ball.x
+        x = min(ball.x, most - 0.5 * wide) if below else ball.x
         y, far = ball.y + ball.radius + 1.15 * size, ball.radius + margin
-        if silent[i] or (
+        if bright[i] < SPOKEN or (
             line.is_color and apart < ball.radius + max(ball.radius + size, 1.8 * size)
         ):
             continue  # the rings have the colors
         if line.is_color:
             y, color = ball.y - ball.radius - 0.55 * size, theme.channels[i]
         elif not below:
-            x, anchor = (x - far, "right") if left else (min(x + far, edges[1] - wide), "left")
+            x, anchor = (x - far, "right") if left else (min(x + far, most - wide), "left")
             y = ball.y + (0.36 - (0.675 if "\n" in name else 0.0)) * size
         canvas.text(
             x,
@@ -359,6 +369,15 @@ LEAST_LETTERS, LARGEST_LETTERS = 12.0, 16.0
 LINE = 1.1  # from a line to the next, in sizes of letters
 LEAST_TENTH = 0.1  # least number that has one digit less where two have no room
 ASIDE = 0.25  # how far a number moves at most to be on its cube, relative to the width of its face
+ON_CUBES: dict[str, float] = {
+    "share": 1.35,  # largest width of a number, in cells: small cubes are narrower than theirs
+    "shortest": 1.9,  # width of a number such as "-.1", in sizes of letters
+    "most": 400,  # numbers in a picture, and cubes of a sum
+    "searched": 100_000,  # cubes of a wall: larger ones are not searched for cubes in sight
+    "before": 0.875,  # from the middle of a cell to where its number stands: before cubes beside it
+    "apart": 2.0,  # pixels between two numbers
+    "seen": 0.45,  # how far from its middle a number must be seen, relative to its width
+}
 
 
 def numbers_in(
@@ -377,6 +396,72 @@ def numbers_in(
     wide = [canvas.measure(each, size=size, bold=True) for each in words]
     aside = [max(0.0, 0.5 * each - LEFT * radius) for each in wide]
     return (words, size, aside) if room >= LITTLE else ([], 0.0, [])
+
+
+def write_numbers_in(
+    canvas: Canvas2D,
+    balls: Sequence[Ball],
+    fronts: Sequence[float],
+    numbers: Sequence[float],
+    bright: Sequence[float],
+    hatch: Sequence[float],
+    fills: Sequence[Any],
+    inks: tuple[Color, Color],
+) -> None:
+    """Write numbers in the neurons of a line that are seen, and hatch those that are saturated.
+
+    fronts   depths just before them; `bright` is their brightness
+    numbers  of the first ones
+    hatch    how far each is saturated, 0 to 1, and `fills`, their colors; nothing: none is
+    inks     of letters and of their halos
+    """
+    least: float = min([ball.radius for ball in balls])
+    words, size, aside = numbers_in(canvas, numbers, least)
+    hatched = [i for i, part in enumerate(hatch) if part > 0.0]
+    if hatched:
+        canvas.discs(
+            [(balls[i].x, balls[i].y) for i in hatched],
+            [0.92 * balls[i].radius for i in hatched],
+            [fills[i] for i in hatched],
+            depth=[fronts[i] for i in hatched],
+            hatch=[0.75 * hatch[i] for i in hatched],
+        )
+    said = [i for i in range(len(words)) if bright[i] >= SPOKEN]
+    for i in said:
+        if i in hatched:  # numbers stand on plain ground
+            wide = canvas.measure(words[i], size=size, bold=True) + 6.0
+            canvas.box(
+                balls[i].x + aside[i] - 0.5 * wide,
+                balls[i].y - 0.6 * size,
+                wide,
+                1.2 * size,
+                fills[i],
+                radius=0.5 * size,
+                depth=fronts[i],
+            )
+    if said:
+        canvas.texts(
+            [(balls[i].x + aside[i], balls[i].y + 0.36 * size) for i in said],
+            [words[i] for i in said],
+            size=size,
+            bold=True,
+            color=inks[0],
+            anchor="center",
+            depth=[fronts[i] for i in said],
+            outline=inks[1],
+        )
+
+
+def draw_way(canvas: Canvas2D, balls: Sequence[Ball], color: Color) -> None:
+    """Draw the line of a skip connection, which ends in an arrow."""
+    if not math.isfinite(sum([ball.x + ball.y for ball in balls])):
+        return
+    points, depths = [(ball.x, ball.y) for ball in balls], [ball.depth for ball in balls]
+    units, count = sorted([ball.unit for ball in balls]), len(balls)
+    middle: float = 0.5 * (units[(count - 1) // 2] + units[count // 2])
+    width = min(3.0, max(1.4, 0.12 * middle))
+    canvas.line(points, color, width=width, depth=depths)
+    canvas.arrows(points[-2], points[-1], color, width=width, head=5.0 * width, depth=depths[-1])
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.past_numbers import LossPlane, OverTime
-from scalarviz.core.program import NONE, Moment
+from scalarviz.core.program import Moment
 from scalarviz.scene.curve_points import nothing
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.layout.division import Box, Division
@@ -22,6 +22,9 @@ from scalarviz.scene.loss_chart import Curve as Curve
 from scalarviz.scene.loss_chart import Measured as Measured
 from scalarviz.story.caption import Caption, Card, Cell, Piece, is_explained
 from scalarviz.story.facts import Neuron
+
+if TYPE_CHECKING:
+    from scalarviz.scene.focus import Focus
 
 PERCENTILE = 0.94  # share of the numbers of a map that are below its strong colors
 BEYOND = 1.1  # how far beyond these the strongest color is
@@ -265,20 +268,6 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Focus:
-    """What stays bright while all else falls back.
-
-    rows     bank indices
-    cells    (plates, 4): first column and row, last column and row; none where the last are before
-    neurons  a mask for each line, in which the sphere "1" comes last
-    """
-
-    rows: frozenset[int]
-    cells: FloatArray
-    neurons: list[Mask]
-
-
-@dataclass(frozen=True)
 class FrameData:
     """Everything that one picture shows.
 
@@ -365,20 +354,6 @@ class FrameData:
         """
         caption = self.words.caption if self.moment is not None and self.guess is None else None
         return caption if caption is not None and is_explained(caption) else None
-
-    @property
-    def chosen_rows(self) -> list[int]:
-        """Bank indices of the weights that are hovered and pinned; that which is guessed alone."""
-        if self.guess is not None:
-            return [self.guess.row]
-        cards = [each for each in (self.hover, self.pinned) if each is not None]
-        return [card.row for card in cards if card.row != NONE]
-
-    @property
-    def chosen_neurons(self) -> list[Neuron]:
-        """The neurons that are hovered and pinned; none while one guesses."""
-        named = (self.hover_neuron, self.pinned_neuron) if self.guess is None else ()
-        return [each for each in named if each is not None]
 
     @property
     def is_upright(self) -> bool:

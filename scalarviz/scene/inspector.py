@@ -14,7 +14,7 @@ from scalarviz.scene.charts import draw_history
 from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.frame_data import FrameData, History
-from scalarviz.scene.labels import tied_color
+from scalarviz.scene.labels import tied_box
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.marks import (
     box_of,
@@ -22,7 +22,7 @@ from scalarviz.scene.marks import (
     box_of_sphere,
     cube_boxes,
 )
-from scalarviz.scene.neurons import spheres_seen
+from scalarviz.scene.silhouettes import spheres_seen
 from scalarviz.story.caption import Card, CardLine, CardTable
 
 # The card, set in the height that is free.
@@ -336,7 +336,7 @@ def tooltip_box(
     groups: list[tuple[float, Iterable[Box | None]]] = [
         (RESULT, [division.card, division.exhibit, *inputs_of(see, frame_data, scale)]),
         (ENDS, messages),
-        (ENDS, [each.box for each in numbers_on_cubes(canvas, see, frame_data, scale)[0].values()]),
+        (ENDS, [each.box for each in numbers_on_cubes(canvas, see, frame_data).values()]),
         (ENDS, [box and box.inside(-1.0) for box in ends]),
         (FAN, cubes),
         (SPHERE, spheres_of(see, frame_data, scale)),
@@ -402,10 +402,10 @@ def boxes_of_sum(
 
 def inputs_of(see: Projection, frame_data: FrameData, scale: float) -> list[Box | None]:
     """Return the boxes of IN: the color that goes in, and the first neurons."""
-    tied, line = tied_color(see, frame_data, scale), frame_data.layout.neurons[:1]
+    tied, line = tied_box(see, frame_data.layout, scale), frame_data.layout.neurons[:1]
     first = [(each.values, i) for each in line for i in range(min(len(each.points), MOST_INPUTS))]
     own = [box_of_neuron(see, frame_data.layout, each) for each in first]
-    return own if tied is None else [tied.box, *own]
+    return own if tied is None else [tied, *own]
 
 
 def cubes_of(see: Projection, frame_data: FrameData) -> list[Box]:

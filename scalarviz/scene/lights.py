@@ -1,20 +1,26 @@
-"""Lights: brightness of plates and neurons during an operation, and the sum in focus.
+"""Lights: brightness of plates and neurons during an operation.
 
 Brightness shows what is active; hue stays reserved for the sign of numbers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import NONE, Moment, Operation, Program
-from scalarviz.scene.frame_data import Focus, FrameData, Mask
-from scalarviz.scene.layout.plates import Fan, Layout, Neurons, Plate
+from scalarviz.scene.layout.plates import Layout, Neurons
 from scalarviz.scene.pace import LIT, OF_CUBES, SAME_PLACE, WAYS_BACK
 from scalarviz.scene.visuals.shaders import DIM as DIM
+from scalarviz.story.facts import Neuron
+
+if TYPE_CHECKING:
+    from scalarviz.scene.focus import Focus
+    from scalarviz.scene.frame_data import Mask
 
 DIM_SMALL, SMALL = 0.7, 2000  # for more than SMALL cubes: small cubes would look too dark
 
@@ -117,102 +123,19 @@ def gradient_path(program: Program, operation: Operation) -> list[str]:
     return [each.name for each in (*operation.sources, *(reader.target for reader in readers))]
 
 
-# Focus: the one sum that is looked at or spoken of, while all else falls back.
-
-# By kind of operation whose sentence is about a sum: whether all of that is in focus.
-SPOKEN = {"forward": True, "weight gradient": True, "input gradient": False}
-FEW_ROWS = 64  # rows of a plate that are looked up one by one
+# Neurons at places in space.
 
 
-def focus_of(frame_data: FrameData) -> Focus | None:
-    """Return what is in focus: guessed, else under the mouse, pinned or spoken of; None for all."""
-    rows = rows_in_focus(frame_data)
-    layout = frame_data.layout
-    found = [(row, layout.fan_of(row)) for row in rows]
-    fans = [(row, *known) for row, known in found if known is not None]
-    if fans:
-        ends = [place for row, fan, unit in fans for place in fan.ends_of(row, unit)]
-        lit = np.unique(ends, axis=0)
-    elif frame_data.walked is not None:  # it takes part without weights
-        name, place = frame_data.walked
-        lit = np.array([x.points[place] for x in layout.neurons if name in x.buffers]).reshape(
-            -1, 3
-        )
-    else:
-        return None
-    rows = [] if frame_data.is_upright else rows  # they stand upright
-    return Focus(
-        frozenset(rows),
-        np.array([cells_of(plate, rows) for plate in layout.plates]).reshape(-1, 4),
-        [are_at(line, lit) for line in layout.neurons],
-    )
+def places_of(layout: Layout, neuron: Neuron) -> list[FloatArray]:
+    """Return where a neuron stands: a buffer may be shown by several lines."""
+    name, place = neuron
+    return [line.points[place] for line in layout.neurons if name in line.buffers]
 
 
-def rows_in_focus(frame_data: FrameData) -> list[int]:
-    """Return the bank indices of a cube, a sum or a column, in order."""
-    layout = frame_data.layout
-    if frame_data.guess is not None:
-        return [frame_data.guess.row]
-    looked = (
-        (frame_data.hover, frame_data.hover_neuron),
-        (frame_data.pinned, frame_data.pinned_neuron),
-    )
-    for card, neuron in looked:
-        if card is not None and layout.fan_of(card.row):
-            return [card.row]
-        found = neuron and layout.fan_into(neuron)
-        if found:
-            return rows_of_sum(*found)
-        leaving = layout.fan_from(neuron) if neuron else None
-        if leaving:
-            return rows_of_column(*leaving)
-    caption, moment = frame_data.words.caption, frame_data.moment
-    if moment is not None and moment.kind == "step":
-        return [*frame_data.cubes.moved[0]]
-    if caption is None or moment is None or moment.kind not in SPOKEN:
-        return []
-    told = rows_explained(frame_data)
-    whole = layout.fan_of(told[0]) if told and SPOKEN[moment.kind] else None
-    linked = [each.row for each in caption.chain[1:] if each.row != NONE]
-    return (told if whole is None else rows_of_sum(*whole)) + linked
-
-
-def rows_explained(frame_data: FrameData) -> list[int]:
-    """Return the bank indices that an operation has come to by neurons, else of its caption."""
-    caption, walked = frame_data.words.caption, rows_walked(frame_data)
-    if walked or caption is None or frame_data.moment is None:
-        return walked
-    return sorted({*(piece.row for piece in caption.pieces), *caption.rows} - {NONE})
-
-
-def rows_walked(frame_data: FrameData) -> list[int]:
-    """Return the bank indices of the neuron that weight gradients have come to; else none."""
-    walked, moment = frame_data.walked, frame_data.moment
-    if walked is None or moment is None or moment.kind != "weight gradient":
-        return []
-    fan = frame_data.layout.fan_into(walked)
-    return [] if fan is None else rows_of_sum(*fan)
-
-
-def rows_of_sum(fan: Fan, unit: int) -> list[int]:
-    return [*fan.rows_of(unit), *([fan.bias_of(unit)] if fan.biases != NONE else [])]
-
-
-def rows_of_column(fan: Fan, column: int) -> list[int]:
-    """Return the bank indices that multiply one unit."""
-    each = max(1, fan.inputs // max(1, fan.inputs_count))
-    found: list[int] = fan.all_rows[:, column * each : (column + 1) * each].ravel().tolist()
-    return found
-
-
-def cells_of(plate: Plate, rows: list[int]) -> list[float]:
-    """Return the smallest rectangle of cells with these bank indices, see `Focus`."""
-    own = [row for row in rows if plate.first <= row < plate.indices.stop]
-    own = own if len(own) <= FEW_ROWS else [own[0], own[-1]]
-    places = np.array([place for row in own if (place := plate.place_of(row)) is not None])
-    if not len(places):
-        return [0.0, 0.0, -1.0, -1.0]
-    return [*places.min(axis=0)[::-1].tolist(), *places.max(axis=0)[::-1].tolist()]
+def masks_at(layout: Layout, places: Sequence[FloatArray]) -> list[Mask]:
+    """Return which neurons of each line are at these places or in an image there."""
+    lit = np.unique(places, axis=0)
+    return [are_at(line, lit) for line in layout.neurons]
 
 
 def are_at(line: Neurons, places: FloatArray) -> Mask:

@@ -17,12 +17,12 @@ from scalarviz.scene.annotations import Number, is_free
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme, rgb
 from scalarviz.scene.cube_numbers import numbers_on_cubes
+from scalarviz.scene.focus import pointed_rows, told_rows
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.layout.plates import RIGHT, UP, Fan, Layout, Neurons
 from scalarviz.scene.layout.ways import (
     BEHIND,
-    LED,
     LIT,
     MOST,
     MOST_DIRECT,
@@ -33,13 +33,14 @@ from scalarviz.scene.layout.ways import (
     Point,
     SeenFan,
     Stroke,
+    curve,
     direct_strokes,
     head_of,
     lit_parts,
     strokes_of,
     thread_strokes,
 )
-from scalarviz.scene.lights import Lights, rows_explained, rows_of_column, rows_of_sum
+from scalarviz.scene.lights import Lights
 from scalarviz.scene.pace import BACK, WAYS_BACK
 
 LARGEST: float = np.finfo(np.float64).max  # in place of infinity
@@ -182,7 +183,7 @@ def draw_lines(
     told, pointed = told_rows(frame_data), pointed_rows(frame_data)
     thread, moment = frame_data.layout.thread, frame_data.moment
     goes_back = moment is not None and moment.kind in BACK
-    written = [*numbers_on_cubes(canvas, see, frame_data, scale)[0].values()]
+    written = [*numbers_on_cubes(canvas, see, frame_data).values()]
     for number, (fan, known) in enumerate(zip(frame_data.layout.fans, fans, strict=True)):
         if known is None:
             continue
@@ -226,29 +227,10 @@ def draw_lines(
     return above
 
 
-def pointed_rows(frame_data: FrameData) -> frozenset[int]:
-    """Return the bank indices whose lines are pointed at: that of a cube, all of a neuron."""
-    layout = frame_data.layout
-    found = {row for row in frame_data.chosen_rows if layout.fan_of(row) is not None}
-    for neuron in frame_data.chosen_neurons:
-        into, leaving = layout.fan_into(neuron), layout.fan_from(neuron)
-        found |= set() if into is None else set(rows_of_sum(*into))
-        found |= set() if leaving is None else set(rows_of_column(*leaving))
-    return frozenset(found)
-
-
-def told_rows(frame_data: FrameData) -> frozenset[int]:
-    """Return the bank indices of the cubes that the caption of gradients is about."""
-    moment = frame_data.moment
-    return frozenset(
-        rows_explained(frame_data) if moment is not None and moment.kind in LED else ()
-    )
-
-
 def explain(
     paint: LinePaint,
     fan: tuple[Fan, KnownFan, Carried],
-    told: frozenset[int],
+    told: set[int],
     frame_data: FrameData,
     written: Sequence[Number],
 ) -> None:
@@ -353,3 +335,20 @@ def colors_of(theme: Theme) -> tuple[FloatArray, FloatArray]:
     """Return the colors of lines, see `LinePaint`, and that of the ground."""
     signs = theme.wire, theme.map.positive, theme.map.negative
     return rgb((*signs, *theme.channels, theme.lit, theme.accent)), rgb((theme.ground,))[0]
+
+
+def draw_tubes(
+    canvas: Canvas2D,
+    theme: Theme,
+    starts: Sequence[Point],
+    ends: Sequence[Point],
+    amounts: Sequence[float],
+) -> None:
+    """Draw what the channels of a color carry, from start to end, as wide as the known amounts."""
+    paint, scale = LinePaint(canvas, theme), canvas.scale
+    known = chain(amounts, repeat(0.0))
+    for i, (start, end, amount) in enumerate(zip(starts, ends, known, strict=False)):
+        width = scale * (2.8 + 5.0 * min(1.0, max(0.0, amount)))
+        tube = Stroke("in", curve(start, end), 0, i, amount, width, 1.5 * scale, 1.0)
+        paint.add([(tube, CHANNEL + i % 3, BEHIND, True)])
+    paint.draw()

@@ -12,10 +12,10 @@ from scalarviz.scene.annotations import bracket, draw_before, draw_push, draw_qu
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.cube_numbers import numbers_on_cubes
+from scalarviz.scene.focus import chosen_neurons, chosen_rows, rows_of_sum, rows_walked
 from scalarviz.scene.frame_data import CubeValues, FrameData, Guess
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import Layout
-from scalarviz.scene.lights import rows_of_sum, rows_walked
 from scalarviz.story.facts import Neuron
 
 LEAST_FROZEN = 8.0  # least pixels of a frozen cube at which it is marked
@@ -35,15 +35,15 @@ def draw_chosen(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
     """Draw brackets around what is spoken of, hovered, pinned, and pointed at in the caption."""
     caption = frame_data.words.caption if frame_data.guess is None else None
     pointed = frame_data.pointed
-    rows: list[int] = [*frame_data.beside, *frame_data.chosen_rows]
-    neurons: list[Neuron | None] = [*frame_data.chosen_neurons]
+    rows: list[int] = [*frame_data.beside, *chosen_rows(frame_data)]
+    neurons: list[Neuron | None] = [*chosen_neurons(frame_data)]
     if frame_data.moment is not None and caption is not None:
         rows, neurons = [*rows, *caption.rows[:SPOKEN]], [*neurons, *caption.neurons[:SPOKEN]]
     if pointed is not None:
         rows, neurons = [*rows, pointed.row], [*neurons, pointed.neuron]
     boxes = [box_of_neuron(see, frame_data.layout, each) for each in {*neurons} - {None} if each]
     chosen = {*rows} - {NONE}
-    written = numbers_on_cubes(canvas, see, frame_data, canvas.scale)[0] if chosen else {}
+    written = numbers_on_cubes(canvas, see, frame_data) if chosen else {}
     for row in chosen:
         number = written[row].box if row in written else None
         boxes += [box.around(number) for box in cube_boxes(see, frame_data, [row], None)]

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.scene.annotations import Ball, numbers_in, write_names
+from scalarviz.scene.annotations import Ball, draw_way, write_names, write_numbers_in
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import HALO, NUMBER, Theme, faded, rgb
 from scalarviz.scene.frame_data import FrameData
-from scalarviz.scene.layout.division import ProjectedPoints, Projection
-from scalarviz.scene.layout.plates import Layout, Neurons
+from scalarviz.scene.layout.division import Projection
+from scalarviz.scene.layout.plates import Neurons
 from scalarviz.scene.neuron_images import (
     crosses,
     draw_pictures,
@@ -22,9 +19,7 @@ from scalarviz.scene.neuron_images import (
     left_out,
     painted_line,
 )
-
-SPOKEN = 0.7  # brightness from which on a neuron has words
-EDGE = 9.0  # pixels by which names may leave the box of the network at its left
+from scalarviz.scene.silhouettes import balls_of
 
 
 def draw_neurons(
@@ -34,7 +29,6 @@ def draw_neurons(
     bright: FloatArray | float,
     frame_data: FrameData,
     theme: Theme,
-    scale: float,
 ) -> None:
     """Write names and numbers of a line of neurons, or draw images.
 
@@ -42,121 +36,45 @@ def draw_neurons(
 
     Neurons that dropout drops are crossed out, saturated ones are hatched.
     """
-    own = bright + np.zeros((len(line.points), 1))
+    own, ground = bright + np.zeros((len(line.points), 1)), rgb((theme.ground,))[0]
     brightest = float(np.maximum.reduce(own, None, initial=0.0))
-    draw_way(canvas, see, line, brightest, theme)
+    if line.way is not None:
+        color = faded(rgb((theme.quiet,)), brightest, ground)[0]
+        draw_way(canvas, balls_of(see, line.way, 0.0), color)
     if line.shape:
         draw_pictures(canvas, see, line, brightest, frame_data, theme)
         return
-    good, xy, radius, front = see.once(
+    good, places, balls, front = see.once(
         ("neurons", id(line)), line, lambda line: seen_neurons(see, line)
     )
-    if not len(xy):
+    if not places:
         return
-    values = frame_data.buffers.values
-    numbers = held(line, frame_data)
-    seen = see.of(line.points)
+    buffers, numbers, seen = frame_data.buffers, held(line, frame_data), see.of(line.points)
     has_map = line.square and draw_squares(canvas, seen, line, numbers, own, frame_data, theme)
-    if frame_data.buffers.left_out:
-        crosses(canvas, xy, 0.8 * radius, front, left_out(line, frame_data)[good], theme)
-    if len(numbers) and not has_map:  # hovering a map shows its number
-        saturated = frame_data.buffers.saturated.get(line.values, NONE_FLAT)
-        hatched = np.zeros(0, np.intp)
-        if line.values in values and saturated.any():
-            fills = faded(painted_line(line, frame_data, theme), bright, rgb((theme.ground,))[0])
+    if buffers.left_out:
+        dropped = left_out(line, frame_data)[good]
+        crosses(canvas, seen.xy[good], 0.8 * line.radius * seen.unit[good], front, dropped, theme)
+    lit, known = own[good, 0].tolist(), numbers[good[: len(numbers)]].tolist()
+    if known and not has_map:  # hovering a map shows its number
+        hatch = fills = np.zeros(0)
+        saturated = buffers.saturated.get(line.values, hatch)
+        if line.values in buffers.values and saturated.any():
+            fills = faded(painted_line(line, frame_data, theme), bright, ground)[good]
             hatch = np.append(saturated, np.zeros(len(good) - len(saturated)))[good]
-            hatched = np.flatnonzero(hatch > 0.0)
-            look = {"depth": front[hatched], "hatch": 0.75 * hatch[hatched]}
-            canvas.discs(xy[hatched], 0.92 * radius[hatched], fills[good][hatched], **look)
-        places = np.flatnonzero(good[: len(numbers)])
-        least = float(np.minimum.reduce(radius))
-        words, size, aside = numbers_in(canvas, numbers[places].tolist(), least)
-        said = [i for i in range(len(words)) if own[places[i], 0] >= SPOKEN]
-        for i in [i for i in hatched.tolist() if i in said]:  # numbers stand on plain ground
-            wide, (x, y) = canvas.measure(words[i], size=size, bold=True) + 6.0, xy[i].tolist()
-            place = x + aside[i] - 0.5 * wide, y - 0.6 * size, wide, 1.2 * size
-            color, front_of_it = fills[places[i]], float(front[i])
-            canvas.box(*place, color, radius=0.5 * size, depth=front_of_it)
-        if said:
-            canvas.texts(
-                xy[said] + [(aside[i], 0.36 * size) for i in said],
-                [words[i] for i in said],
-                size=size,
-                bold=True,
-                color=NUMBER,
-                anchor="center",
-                depth=front[said],
-                outline=HALO,
-            )
-    low = see.box.x - EDGE * scale if line is frame_data.layout.neurons[0] else math.inf
-    edges = low, see.box.right + EDGE * scale
-    silent = (own[good, 0] < SPOKEN).tolist()
-    if line.names:
-        draw_names(canvas, seen, line, good, theme, edges, silent)
+        look = hatch.tolist(), fills.tolist(), (NUMBER, HALO)
+        write_numbers_in(canvas, balls, front.tolist(), known, lit, *look)
+    is_first = line is frame_data.layout.neurons[0]
+    write_names(canvas, theme, line, places, balls, lit, see.box, is_first=is_first)
 
 
-NONE_FLAT = np.zeros(0)
+def seen_neurons(
+    see: Projection, line: Neurons
+) -> tuple[FloatArray, list[int], list[Ball], FloatArray]:
+    """Return a mask of the neurons that are seen, their places, and how they are seen.
 
-
-def seen_neurons(see: Projection, line: Neurons) -> tuple[FloatArray, ...]:
-    """Return which neurons are seen; place and radius of each, and the depth of its number.
-
-    Numbers stand just before the fronts of spheres.
+    The last are depths of their numbers, which stand just before the fronts of spheres.
     """
-    seen = see.of(line.points)
-    good = np.logical_and.reduce(np.isfinite(seen.xy), 1)
+    good = np.logical_and.reduce(np.isfinite(see.of(line.points).xy), 1)
+    places, every = np.flatnonzero(good).tolist(), balls_of(see, line.points, line.radius)
     front = see(line.points + 1.02 * line.radius * see.toward).depth[good]
-    return good, seen.xy[good], line.radius * seen.unit[good], front
-
-
-def balls_of(
-    seen: ProjectedPoints, radius: FloatArray | float, chosen: FloatArray | slice = slice(None)
-) -> list[Ball]:
-    """Return neurons as they are seen, in plain numbers.
-
-    radius  in cells; `chosen`, which of them
-    """
-    rows = np.column_stack([seen.xy, radius * seen.unit, seen.depth, seen.unit])
-    return [Ball(*row) for row in rows[chosen].tolist()]
-
-
-def spheres_seen(see: Projection, layout: Layout) -> tuple[FloatArray, FloatArray]:
-    """Return x, y and radius of all spheres and squares as seen, (n, 3), and their depths."""
-    points, radius = layout.once("spheres", spheres_of)
-    seen = see.of(points)
-    return np.concatenate([seen.xy, (radius * seen.unit)[:, np.newaxis]], axis=1), seen.depth
-
-
-def spheres_of(layout: Layout) -> tuple[FloatArray, FloatArray]:
-    """Return the centers of all spheres and squares, (n, 3), and their radii."""
-    lines = [line for line in layout.neurons if not line.shape]
-    points = np.concatenate([np.zeros((0, 3)), *(line.points for line in lines)])
-    return points, np.repeat([line.radius for line in lines], [len(line.points) for line in lines])
-
-
-def draw_names(
-    canvas: Canvas2D,
-    seen: ProjectedPoints,
-    line: Neurons,
-    good: FloatArray,
-    theme: Theme,
-    edges: Sequence[float],
-    silent: Sequence[bool],
-) -> None:
-    """Write the names of the neurons that are seen, see `write_names`."""
-    shown = np.flatnonzero(good)[: len(line.names)].tolist()
-    names, balls = [line.names[place] for place in shown], balls_of(seen, line.radius, good)
-    write_names(canvas, theme, line, names, balls, edges, silent)
-
-
-def draw_way(canvas: Canvas2D, see: Projection, line: Neurons, bright: float, theme: Theme) -> None:
-    """Draw the line of a skip connection, which ends in an arrow."""
-    if line.way is None:
-        return
-    seen = see(line.way)
-    if np.isfinite(seen.xy).all():
-        color = faded(rgb((theme.quiet,)), bright, rgb((theme.ground,))[0])[0]
-        width = min(3.0, max(1.4, 0.12 * float(np.median(seen.unit))))
-        canvas.line(seen.xy, color, width=width, depth=seen.depth)
-        start, end = seen.xy[-2:]
-        canvas.arrows(start, end, color, width=width, head=5.0 * width, depth=seen.depth[-1])
+    return good, places, [every[place] for place in places], front

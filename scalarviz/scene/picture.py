@@ -35,7 +35,7 @@ from scalarviz.scene.annotations import SMALLEST_BALL, around_ball
 from scalarviz.scene.bead_arrays import beads_of, grounds_of
 from scalarviz.scene.callout import draw_told
 from scalarviz.scene.canvas.canvas2d import Canvas2D
-from scalarviz.scene.canvas.palette import THEMES, Theme, rgb
+from scalarviz.scene.canvas.palette import HALO, NUMBER, THEMES, Theme, rgb
 from scalarviz.scene.canvas.renderer import STATE, Renderer, set_state
 from scalarviz.scene.caption_band import CARD_PAD, PieceBox, draw_caption, draw_opened
 from scalarviz.scene.cube_numbers import draw_numbers
@@ -206,18 +206,39 @@ def draw_scenery(
 
     Return what other words must not cover.
     """
-    draw_tied(canvas, see, frame_data, theme, scale)
-    for i, line in enumerate(frame_data.layout.neurons):
+    layout = frame_data.layout
+    draw_tied(canvas, theme, see, layout, frame_data.buffers.values)
+    for i, line in enumerate(layout.neurons):
         bright = lit.neurons_of(i, len(line.points))
-        draw_neurons(canvas, see, line, bright, frame_data, theme, scale)
+        draw_neurons(canvas, see, line, bright, frame_data, theme)
     if above is not None:
         above.canvas = canvas
         above.draw()
-    draw_numbers(canvas, see, frame_data, scale, lit)
-    taken = draw_labels(canvas, see, frame_data, theme, scale)
-    place_written(canvas, see, frame_data.layout, taken, theme, scale)
-    place_signs(canvas, see, frame_data, taken, theme, scale)
+    draw_numbers(canvas, see, frame_data, lit, (NUMBER, HALO))
+    taken = write_ends(canvas, see, frame_data, theme)
+    place_written(canvas, theme, see, layout, taken)
+    place_signs(
+        canvas, theme, see, layout, taken, frame_data.cubes.pushes, frame_data.buffers.flows
+    )
     return taken
+
+
+def write_ends(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> Obstacles:
+    """Write which line is the input and which the output; return what words must not cover."""
+    division = frame_data.division(see.width, see.height)
+    has_result = frame_data.exhibit is not None and division.exhibit.width > 0.0
+    return draw_labels(canvas, theme, see, frame_data.layout, division.margin, has_result)
+
+
+def draw_results(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, division: Division, theme: Theme
+) -> None:
+    """Draw the lines from the outputs to the result, unless it is below the network."""
+    exhibit, known = frame_data.exhibit, frame_data.buffers
+    if exhibit is not None and division.exhibit.width:
+        doors = exhibit.doors(division.exhibit, division.scale)
+        if doors[0][0] >= division.inner.right:
+            draw_doors(canvas, theme, see, frame_data.layout, doors, known.values, known.answers)
 
 
 def draw_seam(canvas: Canvas2D, frame_data: FrameData, box: Box, theme: Theme) -> None:
@@ -353,7 +374,9 @@ class Picture:
             draw_guess(part, see, frame_data, theme, scale)
             return taken.boxes
 
-        doors = partial(draw_doors, see=see, frame_data=frame_data, division=division, theme=theme)
+        doors = partial(
+            draw_results, see=see, frame_data=frame_data, division=division, theme=theme
+        )
         canvas.by_turns("doors", (see, key), doors)  # below all numbers
         with canvas.clip(*division.view.place):
             above = canvas.by_turns("lines", (see, key), lines)
@@ -461,7 +484,7 @@ class Picture:
             cubes.scales(shown.color_scales, shown.size_scales)
             cubes.numbers(shown.colors, shown.sizes)
             self._shown = shown
-        cells = {} if lit.focus is None else {"focus": lit.focus.cells}
+        cells = {} if lit.focus is None else {"focus": np.reshape(lit.focus.cells, (-1, 4))}
         cubes.lights(lit.plates, lit.outside, letters=not frame_data.look.numbers, **cells)
 
     def _node(self, frame_data: FrameData) -> Any:

@@ -11,6 +11,7 @@ from scalarviz.core.program import NONE, Places
 from scalarviz.scene.annotations import bracket
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
+from scalarviz.scene.focus import chosen_neurons, chosen_rows
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import Fan
@@ -81,7 +82,7 @@ def draw_tray(
     cubes: list[Cube] = []
     places: list[tuple[Box, int]] = []
     corners = []
-    chosen = frame_data.chosen_rows
+    chosen = chosen_rows(frame_data)
     for number, column in enumerate(order.tolist()):
         down, right = divmod(number, COLUMNS)
         u, v = left + right * PAIR[0] * scale, y + (TITLE + down * PAIR[1]) * scale
@@ -108,9 +109,9 @@ def draw_tray(
 def tray_of(frame_data: FrameData) -> tuple[Fan, int] | None:
     """Return sums and unit that are hovered, pinned or explained, whose cubes stand nowhere."""
     layout, told = frame_data.layout, frame_data.told if frame_data.is_upright else None
-    neurons = *frame_data.chosen_neurons, *(told.neurons if told else ())
+    neurons = *chosen_neurons(frame_data), *(told.neurons if told else ())
     found = [layout.fan_into(each) for each in neurons]
-    found += [layout.fan_of(row) for row in frame_data.chosen_rows]
+    found += [layout.fan_of(row) for row in chosen_rows(frame_data)]
     return next((each for each in found if each is not None and each[0].is_direct), None)
 
 

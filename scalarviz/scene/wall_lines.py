@@ -6,13 +6,14 @@ import numpy as np
 
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
+from scalarviz.scene.focus import pointed_rows, told_rows
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.layout.plates import RIGHT, Fan, Layout
 from scalarviz.scene.layout.threads import said_to, thread_of
 from scalarviz.scene.layout.wall_ways import MOST_LIT, SeenWall, hairlines, lit_way
 from scalarviz.scene.layout.ways import BEHIND
-from scalarviz.scene.lines import LinePaint, pointed_rows, rings, told_rows
+from scalarviz.scene.lines import LinePaint, rings
 
 
 def walls_seen(layout: Layout, see: Projection, scale: float) -> list[tuple[Fan, SeenWall]]:

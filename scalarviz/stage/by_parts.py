@@ -16,9 +16,9 @@ import numpy as np
 from scalarviz.base.checks import FloatArray, require
 from scalarviz.base.texts import text
 from scalarviz.core.program import NONE, Buffer, Moment, Operation, Program
+from scalarviz.scene.focus import rows_of_sum
 from scalarviz.scene.frame_data import Buffers
 from scalarviz.scene.layout.plates import Layout
-from scalarviz.scene.lights import rows_of_sum
 from scalarviz.scene.pace import NeuronPart
 from scalarviz.story.caption import Caption, Piece
 from scalarviz.story.formats import agreeing, exact_sum, said, written_alike

@@ -22,9 +22,9 @@ from scalarviz.core.weight import Weight
 from scalarviz.scene.canvas.canvas2d import TURN
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.exhibits.plots import Plane
+from scalarviz.scene.focus import Focus, focus_of
 from scalarviz.scene.frame_data import (
     CubeValues,
-    Focus,
     FrameData,
     Guess,
     NeuronMaps,
@@ -35,7 +35,6 @@ from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Division, Projection, what_at
 from scalarviz.scene.layout.plates import Step
 from scalarviz.scene.layout.threads import thread_of, with_thread
-from scalarviz.scene.lights import focus_of
 from scalarviz.scene.look import Look
 from scalarviz.scene.loss_chart import Chart
 from scalarviz.scene.marks import corners_of

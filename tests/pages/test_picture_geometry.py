@@ -13,10 +13,8 @@ from scalarviz.base.texts import texts
 from scalarviz.base.texts.decimals import typeset
 from scalarviz.faces.scene_file import find, load
 from scalarviz.pages.scene_data import colors_of, layout_data, scene_data
-from scalarviz.scene.annotations import Ball, name_lines, write_names
 from scalarviz.scene.bead_arrays import behind
 from scalarviz.scene.canvas.canvas2d import Canvas2D
-from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.layout.camera import CAMERAS, Camera
 from scalarviz.scene.layout.division import Box, Projection
@@ -29,7 +27,7 @@ from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from tests.pages.node import floats, in_web
 from tests.pages.states import SEE, box_data, convolved, made, state_of, told_data
-from tests.scene.measures import DARK, Words, drawn_terms, projection, stage_of, trained
+from tests.scene.measures import DARK, drawn_terms, projection, stage_of, trained
 from tests.sessions import advanced
 
 SIZE = 1280.0, 640.0
@@ -172,31 +170,30 @@ def test_numbers_stand_on_the_same_faces_as_in_a_window(name: str, turn: Any) ->
     stage.take(numbers=True)
     data, see = stage.frame_data(), projection(stage)
     see = replace(see, camera=see.camera.orbited(*turn))
-    expected = numbers_on_cubes(Even(see.width, see.height), see, data, 1.0)[0]
-    cubes, pinned = data.cubes, -1 if data.pinned is None else data.pinned.row
+    expected = numbers_on_cubes(Even(see.width, see.height), see, data)
+    cubes, pinned = data.cubes, None if data.pinned is None else {"row": data.pinned.row}
     stage.pin(None)
     body = f"""{SEE}
     const layout = new Layout(unpackedAll(data.layout));
-    const scene = unpackedAll(data.scene);
-    const none = {{ hoverNeuron: null, pinnedNeuron: null, moment: null, before: null }};
-    const all = {{ hoverRow: -1, beside: [], pieces: [], look: {{ numbers: true }}, ...none }};
-    const frame = {{ ...all, ...data.frame, layout, scene, part: 1 }};
+    const none = {{ hover: null, hover_neuron: null, pinned_neuron: null, moment: null }};
+    const all = {{ guess: null, told: null, walked: null, before: null, beside: [], ...none }};
+    const about = {{ cubes: {{ moved: [[], 1] }}, words: {{ caption: null }}, part: 1 }};
+    const frame = {{ ...all, ...about, look: {{ numbers: true }}, ...data.frame, layout }};
     frame.sizeScaleAt = () => data.frame.sizeScale;
     frame.numberAt = (row) => data.frame.colors[row];
     const paper = {{ scale: 1, measure: (words, {{ size }}) => 0.62 * size * words.length }};
-    const found = numbersOnCubes({{ paper, see, frame, scale: 1 }});
+    const found = numbers_on_cubes(paper, see, frame);
     const fields = ({{ words, x, y, size, depth }}) => [words, x, y, size, depth];
     return [...found].map(([row, each]) => [row, ...fields(each)]);"""
     frame = {
         "colors": cubes.colors.tolist(),
         "sizes": cubes.sizes.tolist(),
         "sizeScale": float(cubes.size_scales[0]),
-        "pinnedRow": pinned,
+        "pinned": pinned,
     }
     found = in_web(
-        "arrays layout story/camera projection cube_numbers",
+        "arrays layout story/camera projection story/cube_numbers",
         body,
-        scene=scene_data(stage.show, [1.75]),
         layout=layout_data(data.layout),
         frame=frame,
         box=box_data(see.box),
@@ -210,38 +207,6 @@ def test_numbers_stand_on_the_same_faces_as_in_a_window(name: str, turn: Any) ->
     ]
     places = [[each.x, each.y, each.size, each.depth] for each in expected.values()]
     np.testing.assert_allclose([each[2:] for each in found], places, atol=1e-4)
-
-
-NAMES = ["x", "petal length", "a very long name indeed", "incomprehensibilities", "a b c d", ""]
-
-
-def test_names_have_the_same_two_lines() -> None:
-    body = "return data.names.map((name) => name_lines(name));"
-    assert in_web("story/annotations", body, names=NAMES) == [*map(name_lines, NAMES)]
-
-
-@pytest.mark.parametrize(("apart", "lines"), [(15.0, 1), (45.0, 2)])
-def test_names_of_a_column_have_two_lines_only_if_they_do_not_meet(
-    apart: float, lines: int
-) -> None:
-    names = ["scaler__temperature", "encoder__district_A", "encoder__district_B"]
-    body = """
-    const said = [];
-    const paper = {
-      scale: 1,
-      measure: (words, { size }) => 0.62 * size * words.length,
-      text: (x, y, words) => said.push(words),
-    };
-    const balls = data.y.map((y) => new Ball(200, y, 5, 1, 1));
-    write_names(paper, {}, {}, data.names, balls, [0, 1e9], [false, false, false]);
-    return said;"""
-    y = [0.0, apart, 2.0 * apart]
-    found = in_web("story/annotations", body, names=names, y=y)
-    canvas, line = Words(400.0, 400.0), Neurons(np.zeros((3, 3)), "", "", names)
-    balls = [Ball(200.0, each, 5.0, 1.0, 1.0) for each in y]
-    write_names(canvas, THEMES["dark"], line, names, balls, (0.0, 1e9), 3 * [False])
-    assert [words for words, _ in canvas.found] == found
-    assert [len(words.split("\n")) for words in found] == 3 * [lines]
 
 
 WORDS = {

@@ -25,9 +25,10 @@ from scalarviz.scene.callout import draw_told
 from scalarviz.scene.canvas import fonts
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.focus import focus_of
 from scalarviz.scene.frame_data import FrameData, NeuronMaps
 from scalarviz.scene.layout.division import Box, Division
-from scalarviz.scene.lights import focus_of, lights
+from scalarviz.scene.lights import lights
 from scalarviz.scene.look import Look
 from scalarviz.scene.marks import draw_ghosts, draw_marks, draw_pushes
 from scalarviz.scene.picture import draw_scenery

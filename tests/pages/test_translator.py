@@ -142,6 +142,10 @@ def test_what_is_not_known_is_refused_with_its_line(source: str, why: str) -> No
     assert why in str(caught.value)
 
 
+def test_a_field_of_a_class_that_pages_make_by_hand_may_be_named_as_a_method() -> None:
+    assert "return given.upper;" in script("def f(given: Given): return given.upper")
+
+
 def test_what_has_arrays_is_left_to_a_page() -> None:
     made = script(
         "FAR: FloatArray = zeros(3)\n"

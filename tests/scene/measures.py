@@ -22,10 +22,12 @@ from scalarviz.scene.callout import draw_told
 from scalarviz.scene.canvas.canvas2d import ARROW, AXIS, BOX, CLIP, EXTRA, HALF, KIND, MIDDLE
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import FrameData
-from scalarviz.scene.labels import Obstacles, draw_labels, inside, points_in
+from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.lights import lights
 from scalarviz.scene.look import Look
+from scalarviz.scene.picture import write_ends
+from scalarviz.scene.silhouettes import inside, points_in
 from scalarviz.scene.telling import BAR_HIGH
 from scalarviz.stage.stage import Stage
 from tests.sessions import advanced
@@ -236,7 +238,7 @@ def drawn_terms(
     """The notes of a canvas, the box of the bars or None, and what it was to keep clear of."""
     frame_data, see = given or stage.frame_data(), projection(stage)
     size = see.width, see.height
-    taken = draw_labels(Notes(*size), see, frame_data, DARK, 1.0)
+    taken = write_ends(Notes(*size), see, frame_data, DARK)
     notes = Notes(*size)
     boxes = draw_told(notes, see, replace(frame_data, part=part), taken, DARK)
     has_bars = any(high == BAR_HIGH and rim for _, _, _, high, _, rim in notes.noted)

@@ -13,10 +13,9 @@ from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.callout import draw_told
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.caption_band import draw_opened
-from scalarviz.scene.labels import draw_labels
 from scalarviz.scene.layout.division import Box
 from scalarviz.scene.pace import ARRIVES, BACK, moved, pauses, seam
-from scalarviz.scene.picture import draw_seam
+from scalarviz.scene.picture import draw_seam, write_ends
 from scalarviz.scene.telling import ADDED, BAR_HIGH, printed
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
@@ -50,7 +49,7 @@ def test_what_is_told_covers_no_sphere(name: str, size: tuple[int, int]) -> None
     found = 0
     for stage in stages(name, size):
         frame_data, see, canvas = stage.frame_data(), projection(stage), Words(*size)
-        taken = draw_labels(canvas, see, frame_data, DARK, 1.0)
+        taken = write_ends(canvas, see, frame_data, DARK)
         caption = frame_data.words.caption
         if caption is None or caption.chain:  # over what is out of focus, which has no words
             continue

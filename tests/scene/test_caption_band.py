@@ -21,10 +21,10 @@ from scalarviz.scene.caption_band import (
     rows_that_fit,
     width_of,
 )
-from scalarviz.scene.labels import draw_labels
 from scalarviz.scene.layout.division import Box
 from scalarviz.scene.lines import pointed_rows
 from scalarviz.scene.marks import box_of_neuron, cube_boxes, draw_chosen
+from scalarviz.scene.picture import write_ends
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import Caption, Piece, plain_lines
 from tests.scene.measures import DARK, flat_of, projection, stage_of, trained
@@ -208,7 +208,7 @@ def test_what_is_named_is_marked_where_it_is_named(name: str, size: tuple[int, i
             if subject is None:  # a weight whose cube stands nowhere
                 assert name == "texture" and ("grad" in moment or moment == "step")
                 continue
-            taken = draw_labels(Canvas2D(*size), see, frame_data, DARK, 1.0)
+            taken = write_ends(Canvas2D(*size), see, frame_data, DARK)
             view = frame_data.division(*size).inner
             for box in draw_told(canvas, see, frame_data, taken, DARK):
                 caption = frame_data.words.caption  # a card of outputs is beside one of these

@@ -14,22 +14,19 @@ from scalarviz import data
 from scalarviz.base.texts import text, texts
 from scalarviz.faces.scene_file import find, load
 from scalarviz.pages.scene_data import layout_data
+from scalarviz.scene.annotations import Ball, write_names
 from scalarviz.scene.canvas import canvas2d
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
-from scalarviz.scene.frame_data import CubeValues, FrameData
-from scalarviz.scene.labels import (
-    Tied,
-    draw_doors,
-    draw_labels,
-    draw_tied,
-    tied_color,
-)
+from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.labels import draw_labels, draw_tied, place_written, tied_box
 from scalarviz.scene.layout.division import Box, Division
-from scalarviz.scene.legend import ends_of, mark_rows, news_of
+from scalarviz.scene.layout.plates import Neurons
+from scalarviz.scene.legend import ends_of, mark_rows
 from scalarviz.scene.lights import lights
 from scalarviz.scene.overlay import draw_head, draw_marks_key, extra_marks
-from scalarviz.scene.picture import draw_scenery
+from scalarviz.scene.picture import draw_results, draw_scenery, write_ends
+from scalarviz.scene.silhouettes import is_on
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from tests.pages.node import in_web
@@ -37,6 +34,7 @@ from tests.pages.states import SEE, box_data
 from tests.scene.measures import (
     DARK,
     NOTHING,
+    Notes,
     Words,
     look,
     projection,
@@ -106,9 +104,9 @@ def colours(*hidden: int) -> sv.Session:
     return advanced(sv.Session(net, data.Rgb(), "mse", batch=64, engine="python"), 3)
 
 
-def tied(stage: Stage) -> Tied | None:
+def tied(stage: Stage) -> Box | None:
     frame_data, see = stage.frame_data(), projection(stage)
-    return tied_color(see, frame_data, frame_data.division(*stage._extent).scale)
+    return tied_box(see, frame_data.layout, frame_data.division(*stage._extent).scale)
 
 
 @pytest.mark.some(3)
@@ -120,27 +118,26 @@ def test_the_color_that_goes_in_is_near_its_neurons_and_covers_nothing(
     stage = stage_of(colours(*hidden), size)
     seen, see, found = look(stage), projection(stage), tied(stage)
     division = stage.frame_data().division(*size)
-    _, y, _, side = found.place
-    assert side <= 64.0 * division.scale
-    color = found.box.x, y - side / 2, found.box.right, y + side / 2
+    assert found.width <= 64.0 * division.scale
+    color = found.x, found.bottom - found.width, found.right, found.bottom
     left, top, right, bottom = map(round, color)
     assert (seen.picture[top:bottom, left:right] == -1).all(), "something is below the color"
     assert division.scene.x <= left < right <= division.exhibit.x
-    assert found.box.y >= division.scene.y
-    spheres, reach = see(found.line.points), found.line.radius
+    assert found.y >= division.scene.y
+    line = stage.plan.neurons[0]
+    spheres, reach = see(line.points), line.radius
     aside = np.maximum(np.maximum(color[0] - spheres.xy[:, 0], spheres.xy[:, 0] - right), 0.0)
     apart = np.maximum(np.maximum(color[1] - spheres.xy[:, 1], spheres.xy[:, 1] - bottom), 0.0)
     assert 0.0 < (np.hypot(aside, apart) - reach * spheres.unit).min() <= 120.0 * division.scale
 
 
 def test_it_is_that_of_the_sample_and_is_called_in() -> None:
-    stage = stage_of(colours(8), (1280, 800))
-    frame_data, found = stage.frame_data(), tied(stage)
-    assert found is not None and found.color is not None
-    assert np.allclose(found.color, frame_data.buffers.values["inputs"])
-    canvas = Canvas2D(1280, 800)
-    draw_tied(canvas, projection(stage), frame_data, THEMES["dark"], 1.0)
-    assert canvas.words == ["IN"]
+    stage, canvas = stage_of(colours(8), (1280, 800)), Notes(1280, 800)
+    frame_data, values = stage.frame_data(), stage.frame_data().buffers.values
+    draw_tied(canvas, DARK, projection(stage), frame_data.layout, values)
+    [(*_, fill, _)] = canvas.noted
+    assert np.allclose(fill, values["inputs"])
+    assert [words for *_, words in canvas.said] == ["IN"]
 
 
 def test_only_colors_have_it() -> None:
@@ -148,32 +145,39 @@ def test_only_colors_have_it() -> None:
     assert tied(stage_of(s, (1280, 800))) is None
 
 
-@pytest.mark.parametrize("size", TIED_SIZES[:3])
-def test_a_page_has_it_at_the_same_place(size: tuple[int, int]) -> None:
-    stage = stage_of(colours(8), size)
-    see, frame_data = projection(stage), stage.frame_data()
+@pytest.mark.parametrize("name", ["rgb", "digits", "expression"])
+def test_on_a_page_words_stand_at_the_same_places_and_cover_as_much(name: str) -> None:
+    stage = stage_of(trained(name), (1280, 800))
+    see, layout = projection(stage), stage.frame_data().layout
+    corners = np.random.default_rng(1).uniform((0.0, 0.0), (1200.0, 700.0), (40, 2))
+    boxes = [Box(*corner, 80.0, 30.0) for corner in corners.tolist()]
+    taken = draw_labels(Notes(1280, 800), DARK, see, layout, 16.0, False)
+    place_written(Notes(1280, 800), DARK, see, layout, taken)
     body = f"""{SEE}
+    setTexts(data.texts);
     const layout = new Layout(unpackedAll(data.layout));
-    const found = tiedColor({{frame: {{layout, ...data.frame}}, see, scale: data.scale}});
-    const {{side, color}} = found;
-    const place = ["x", "y", "width", "height"].map((name) => found.box[name]);
-    return [...place, found.x, found.y, side, ...color];"""
-    other = in_web(
-        "story/camera projection layout arrays labels",
+    const boxes = data.boxes.map((each) => new Box(...each));
+    const measure = (words, {{ size }}) => 0.6 * size * words.length;
+    const paper = {{ scale: 1, measure, text: () => {{}} }};
+    const taken = draw_labels(paper, {{}}, see, layout, 16, false);
+    place_written(paper, {{}}, see, layout, taken);
+    const covered = boxes.map((box) => [taken.covered(box), is_on(box, taken.spheres)]);
+    return {{ covered, taken: taken.boxes.map((box) => box.place) }};"""
+    found = in_web(
+        "story/camera projection layout arrays texts silhouettes story/labels",
         body,
-        layout=layout_data(frame_data.layout),
+        layout=layout_data(layout),
         camera=astuple(see.camera),
         box=box_data(see.box),
-        size=size,
+        size=(1280, 800),
         reach=see.reach,
-        scale=frame_data.division(*size).scale,
-        frame={"values": frame_data.buffers.values},
+        texts=texts(),
+        boxes=[box.place for box in boxes],
     )
-    own = tied(stage)
-    assert own is not None and own.color is not None
-    x, y, _, side = own.place
-    expected = [*own.box.place, x, y, side, *own.color]
-    np.testing.assert_allclose(other, expected, rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(found["taken"], [each.place for each in taken.boxes], atol=1e-3)
+    covered = [(taken.covered(box), is_on(box, taken.spheres)) for box in boxes]
+    np.testing.assert_allclose(found["covered"], covered, atol=0.01)
+    assert 0.0 < np.mean([share for share, _ in covered]) < 1.0
 
 
 @pytest.mark.parametrize("name", ["rgb", "circle", "digits"])
@@ -184,7 +188,7 @@ def test_lines_lead_from_the_outputs_to_the_doors_of_the_result(name: str) -> No
     line = frame_data.layout.neurons[-1]
     doors = frame_data.exhibit.doors(frame_data.division(1280, 800).exhibit, 1.0)
     assert len(doors) == (3 if name == "rgb" else 1)
-    draw_doors(canvas, see, frame_data, frame_data.division(1280, 800), THEMES["dark"])
+    draw_results(canvas, see, frame_data, frame_data.division(1280, 800), THEMES["dark"])
     rows, seen = canvas._quads.rows(1.0), see(line.points)
     rims = seen.xy + np.array([line.radius * seen.unit.max(), 0.0])
     answers = frame_data.buffers.answers
@@ -195,10 +199,22 @@ def test_lines_lead_from_the_outputs_to_the_doors_of_the_result(name: str) -> No
     assert "OUT" not in drawn_words(stage)  # the result has that word
 
 
+@pytest.mark.parametrize(("apart", "lines"), [(15.0, 1), (45.0, 2)])
+def test_names_of_a_column_have_two_lines_only_if_they_do_not_meet(
+    apart: float, lines: int
+) -> None:
+    names = ["scaler__temperature", "encoder__district_A", "encoder__district_B"]
+    canvas, line = Words(400, 400), Neurons(np.zeros((3, 3)), "", "", names)
+    balls = [Ball(200.0, apart * i, 5.0, 1.0, 1.0) for i in range(3)]
+    box = Box(0.0, 0.0, 400.0, 400.0)
+    write_names(canvas, DARK, line, range(3), balls, [1.0] * 3, box, is_first=True)
+    assert [len(words.split("\n")) for words, _ in canvas.found] == 3 * [lines]
+
+
 def drawn_words(stage: Stage) -> list[str]:
     """The words beside the network."""
     canvas = Canvas2D(1280, 800)
-    draw_labels(canvas, projection(stage), stage.frame_data(), DARK, 1.0)
+    write_ends(canvas, projection(stage), stage.frame_data(), DARK)
     return canvas.words
 
 
@@ -248,20 +264,6 @@ def test_the_legend_says_what_is_new(changed: dict[str, Any], said: str) -> None
     assert said in legend_of("rgb", (1280, 800), more=changed)
     pushes = text("legend.pushes")
     assert pushes in legend_of("rgb", (1280, 800), pushes, changed)
-
-
-@pytest.mark.parametrize("color", ["value", "gradient"])
-@pytest.mark.parametrize("changed", [{}, {"clipped": 1234}, {"grown": (0.5, 2.0)}], ids=str)
-def test_a_page_has_the_same_words(color: str, changed: dict[str, Any]) -> None:
-    none = np.zeros(0)
-    cubes = CubeValues(none, none, color, "value", none, none, common=2.5, **changed)
-    body = """
-    setTexts(data.texts);
-    const cubes = { color_scales: [], per_layer: false, grown: null, clipped: 0, ...data.cubes };
-    return [...ends_of(cubes), news_of(cubes)];"""
-    given = {"color": color, "size": "value", "common": 2.5, **changed}
-    found = in_web("texts story/legend", body, cubes=given, texts=texts())
-    assert found == [*ends_of(cubes), news_of(cubes)]
 
 
 def frame_at(name: str, operation: int) -> FrameData:

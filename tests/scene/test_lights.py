@@ -12,17 +12,16 @@ from hypothesis import given
 
 import scalarviz as sv
 from scalarviz.core.program import Program
-from scalarviz.pages.scene_data import layout_data
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.focus import focus_of
 from scalarviz.scene.layout.plates import DOWN, HALF, NEAR, RIGHT, UP, Layout, Plate
 from scalarviz.scene.layout.trays import trays_layout
 from scalarviz.scene.layout.ways import BEHIND
-from scalarviz.scene.lights import DIM, focus_of, lights
+from scalarviz.scene.lights import DIM, lights
 from scalarviz.scene.lines import draw_lines, known_fan
 from scalarviz.stage.pointing import NOTHING
 from scalarviz.stage.stage import Stage
-from tests.pages.node import in_web
 from tests.pages.states import convolved, made
 from tests.scene.canvas.test_palette import cielab, difference
 from tests.scene.measures import look, projection, stage_of, trained
@@ -242,7 +241,7 @@ CASES: dict[str, Any] = {
 
 @pytest.mark.some(3)
 @pytest.mark.parametrize("case", CASES)
-def test_the_cells_and_neurons_of_a_sum_are_in_focus_and_a_page_has_the_same(case: str) -> None:
+def test_the_cells_and_neurons_of_a_sum_are_in_focus(case: str) -> None:
     stage = CASES[case]()
     frame_data = stage.frame_data()
     focus, layout = focus_of(frame_data), frame_data.layout
@@ -259,29 +258,6 @@ def test_the_cells_and_neurons_of_a_sum_are_in_focus_and_a_page_has_the_same(cas
     for line, mask in zip(layout.neurons, focus.neurons, strict=True):
         known = (np.abs(line.points[:, np.newaxis] - ends) < 1e-9).all(axis=2).any(axis=1)
         assert mask[known].all()
-    caption, moment = frame_data.words.caption, frame_data.moment
-    pieces = () if caption is None else caption.pieces
-    found = in_web(
-        "layout arrays lights",
-        """
-        const layout = new Layout(unpackedAll(data.layout));
-        const focus = focusOf({layout, ...data.frame});
-        return {cells: focus.cells, neurons: focus.neurons, rows: [...focus.rows]};""",
-        layout=layout_data(layout),
-        frame={
-            "hoverRow": -1,
-            "pinnedRow": -1 if stage.pinned is None else stage.pinned,
-            "hoverNeuron": stage.hover_neuron,
-            "pinnedNeuron": None,
-            "moment": None if moment is None else {"kind": moment.kind},
-            "caption": None if caption is None else {"rows": list(caption.rows)},
-            "pieces": [{"row": piece.row} for piece in pieces],
-            "isUpright": frame_data.is_upright,
-        },
-    )
-    np.testing.assert_array_equal(found["cells"], focus.cells)
-    assert found["neurons"] == [mask.tolist() for mask in focus.neurons]
-    assert set(found["rows"]) == focus.rows
 
 
 def test_at_rest_nothing_falls_back_and_at_a_step_all_but_what_it_moves_most() -> None:
@@ -357,10 +333,6 @@ def test_all_else_falls_back_within_a_moment_and_comes_back_slower(calm: bool) -
         assert moves == (now in (1.125, 1.25, 3.2, 3.5) and not calm), now
         assert (frame_data.focus is not None) == (now < 3.0 or (now < 3.5 and not calm))
     assert found == pytest.approx([1.0] * 3 + [0.0] * 3 if calm else [0.0, 0.5, 1.0, 1.0, 0.5, 0.0])
-    body = """
-    const attention = new Attention();
-    return data.times.map((now) => attention.follow(now < 3, now, data.calm));"""
-    assert in_web("story/pace", body, times=times, calm=calm) == found
 
 
 def test_a_resting_mouse_lights_nothing_while_operations_are_shown() -> None:
@@ -386,4 +358,4 @@ def test_a_square_is_in_focus_where_there_are_no_cubes() -> None:
     stage.hover_neuron = stage.plan.neurons[1].values, 3
     frame_data = stage.frame_data()
     assert not frame_data.layout.plates and frame_data.focus is not None
-    assert frame_data.focus.cells.shape == (0, 4)
+    assert frame_data.focus.cells == []

@@ -5,11 +5,12 @@ import itertools
 import numpy as np
 import pytest
 
+from scalarviz.scene.annotations import write_names
 from scalarviz.scene.cube_numbers import numbers_on_cubes
-from scalarviz.scene.labels import draw_labels
 from scalarviz.scene.lights import lights
 from scalarviz.scene.lines import draw_lines
-from scalarviz.scene.neurons import EDGE, draw_names
+from scalarviz.scene.picture import write_ends
+from scalarviz.scene.silhouettes import balls_of
 from scalarviz.scene.visuals.cubes import nearness
 from scalarviz.scene.visuals.shaders import FLAT_FROM
 from scalarviz.stage.stage import Stage
@@ -154,17 +155,17 @@ def test_in_a_small_picture_the_network_takes_most_of_the_frame(
 @every_scene
 def test_no_label_lies_on_another_or_on_a_sphere(size: tuple[int, int], stage: Stage) -> None:
     data, see = stage.frame_data(), projection(stage)
-    scale = data.division(*size).scale
     canvas = Words(*size)
     for line in data.layout.neurons:
         if not line.shape:
-            seen = see(line.points)
-            good = np.ones(len(line.points), bool)
-            first = line is data.layout.neurons[0]
-            left = see.box.x - EDGE * scale if first else np.inf
-            edges = left, see.box.right + EDGE * scale
-            draw_names(canvas, seen, line, good, DARK, edges, (~good).tolist())
-    draw_labels(canvas, see, data, DARK, scale)
+            balls, is_first = (
+                balls_of(see, line.points, line.radius),
+                line is data.layout.neurons[0],
+            )
+            bright, is_first = [1.0] * len(balls), line is data.layout.neurons[0]
+            about = line, range(len(balls)), balls, bright, see.box
+            write_names(canvas, DARK, *about, is_first=is_first)
+    write_ends(canvas, see, data, DARK)
     for (words, box), (other, taken) in itertools.combinations(canvas.found, 2):
         assert not box.meets(taken), (words, other)
     x, y, radius = look(stage).circles.T
@@ -241,8 +242,7 @@ def test_what_is_written_on_a_cube_is_its_weight_at_the_printed_digits(name: str
     for row in (None, *range(len(weights))):
         stage.take(numbers=row is None)
         stage.hover = row
-        about = Words(1280, 800), projection(stage), stage.frame_data(), 1.0
-        found = numbers_on_cubes(*about)[0]
+        found = numbers_on_cubes(Words(1280, 800), projection(stage), stage.frame_data())
         assert row is None or [*found] == [row]
         written += [(number.words, weights[each]) for each, number in found.items()]
     for words, weight in written:

@@ -12,8 +12,8 @@ from scalarviz.base.texts import text
 from scalarviz.errors import InputError
 from scalarviz.scene.bead_arrays import spheres_of
 from scalarviz.scene.canvas.palette import THEMES, rgb
+from scalarviz.scene.focus import focus_of, rows_of_sum
 from scalarviz.scene.frame_data import FrameData
-from scalarviz.scene.lights import focus_of, rows_of_sum
 from scalarviz.scene.picture import Canvas
 from scalarviz.stage.by_parts import check_neurons, has_neurons, sizes_of
 from scalarviz.stage.stage import Stage

@@ -382,7 +382,7 @@ def test_a_neuron_that_is_not_computed_yet_has_no_map(studio: Studio) -> None:
     counts = {}
     for name, line in {line.values: line for line in shown.layout.neurons}.items():
         canvas = Noted("#000000", *SIZE)
-        draw_neurons(canvas, see, line, 1.0, shown, THEME, 1.0)
+        draw_neurons(canvas, see, line, 1.0, shown, THEME)
         counts[name] = len(canvas.images_in)
     assert counts == {"inputs": 1, "tanh 0": 0, "tanh 1": 0}
 

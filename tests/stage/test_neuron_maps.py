@@ -219,7 +219,7 @@ def test_the_first_picture_has_a_map_in_each_square(name: str, count: int) -> No
     found = 0
     for line in shown.layout.neurons:
         canvas = Noted("#000000", *SIZE)
-        draw_neurons(canvas, see, line, 1.0, shown, THEMES["dark"], 1.0)
+        draw_neurons(canvas, see, line, 1.0, shown, THEMES["dark"])
         found += len(line.points) * bool(canvas.images_in)
     assert found == count
 
@@ -259,14 +259,14 @@ def test_many_squares_of_a_line_have_no_dots() -> None:
         shown, see = view_of(Stage(learned(circle(), (2, hidden, 1))), (2560, 1600))
         canvas = Noted("#000000", 2560, 1600)
         for line in shown.layout.neurons:
-            draw_neurons(canvas, see, line, 1.0, shown, THEMES["dark"], 1.0)
+            draw_neurons(canvas, see, line, 1.0, shown, THEMES["dark"])
         assert sum(len(xy) for xy, *_ in canvas.discs_drawn) == dots
 
 
 def test_names_of_squares_stand_below_them() -> None:
     shown, see = view_of(Stage(learned(circle())))
     line, canvas = shown.layout.neurons[0], Noted("#000000", *SIZE)
-    draw_neurons(canvas, see, line, 1.0, shown, THEMES["dark"], 1.0)
+    draw_neurons(canvas, see, line, 1.0, shown, THEMES["dark"])
     seen = see(line.points)
     for text, (x, y), unit in zip(canvas.written, seen.xy, seen.unit, strict=True):
         assert text.box.x + 0.5 * text.box.width == pytest.approx(x, abs=2.0)
@@ -290,7 +290,7 @@ def test_without_maps_squares_have_the_colors_of_their_numbers() -> None:
     stage.take(neuron_maps=False)
     shown, see = view_of(stage)
     canvas = Noted("#000000", *SIZE)
-    draw_neurons(canvas, see, shown.layout.neurons[0], 1.0, shown, THEMES["dark"], 1.0)
+    draw_neurons(canvas, see, shown.layout.neurons[0], 1.0, shown, THEMES["dark"])
     wanted = THEMES["dark"].map(shown.buffers.values["inputs"], shown.buffers.scale)
     np.testing.assert_allclose([color for _, color in canvas.filled[1:3]], wanted)
     assert canvas.words[-4:] == ["-.97", "-1.15", "x", "y"]

@@ -26,9 +26,9 @@ from scalarviz.faces.controller.train import train
 from scalarviz.faces.scene_file import find, load
 from scalarviz.scene import picture
 from scalarviz.scene.canvas.palette import THEMES, rgb
-from scalarviz.scene.labels import draw_labels
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.look import Look
+from scalarviz.scene.picture import write_ends
 from scalarviz.stage.channels import CHANNELS
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.show import Show, whole_numbers
@@ -437,7 +437,7 @@ def test_a_network_without_walls_says_which_line_is_the_input_and_which_the_outp
     see, frame_data = projection(stage), stage.frame_data()
     for seen in (frame_data, replace(frame_data, exhibit=None)):  # the result says OUT
         canvas = Words(1280, 800)
-        draw_labels(canvas, see, seen, THEMES["dark"], 1.0)
+        write_ends(canvas, see, seen, THEMES["dark"])
         ends = ["IN"] if seen.exhibit else ["IN", "OUT"]
         assert [words for words, _ in canvas.found] == ends
 
@@ -455,7 +455,7 @@ def test_in_and_out_are_not_cut_where_spheres_are_near_the_edge() -> None:
         if top < see.box.y - margin + 17.0:  # no room for the word above it
             break
         canvas = Words(800, 500)
-        draw_labels(canvas, see, data, THEMES["dark"], 1.0)
+        write_ends(canvas, see, data, THEMES["dark"])
         assert "OUT" in [words for words, _ in canvas.found], top
     else:
         raise AssertionError("the spheres never came near the edge")

@@ -15,7 +15,7 @@ import { drawCube } from "./tray_card.js";
  */
 export function drawTold(view, taken, cards = []) {
   const { paper, see, frame, palette, scale } = view;
-  const { told, part, isUpright } = frame;
+  const { told, part, is_upright } = frame;
   if (told?.chain.length) {
     const things = told.chain.map(({ row, neuron }) =>
       neuron ? neuronBox(view, neuron) : cubeBox(view, row, null),
@@ -30,8 +30,8 @@ export function drawTold(view, taken, cards = []) {
   const [minus, , plus] = palette.ends;
   const [back, boxes] = [BACK.has(frame.moment.kind), []];
   const lanes = summed ? lanesOf(view, summed) : [];
-  const hasCard = isUpright && frame.layout.fan_into(told.subject)?.[0].is_direct; // see tray_card.js
-  const isTold = isUpright && !hasCard;
+  const hasCard = is_upright && frame.layout.fan_into(told.subject)?.[0].is_direct; // see tray_card.js
+  const isTold = is_upright && !hasCard;
   const squares = isTold ? squaresOf(view) : null;
   const place = squares ? telling.BEFORE : telling.PLACE;
   const tray = isTold ? telling.stood(lanes, ball, see.box, scale, part, place) : null;
@@ -50,7 +50,7 @@ export function drawTold(view, taken, cards = []) {
   if (hasCard || part < telling.COME || !hasRoom) return boxes;
   const subject = telling.told_about(ball, scale);
   const spheres = taken.spheres.map((each) => telling.kept_clear(...each.slice(0, 3), scale));
-  const rows = summed ? summed.largest.map(({ row }) => row) : frame.moved[0];
+  const rows = summed ? summed.largest.map(({ row }) => row) : frame.cubes.moved[0];
   const own = [neuronBox(view, told.subject), ...rows.map((row) => cubeBox(view, row, null))];
   const others = [...taken.boxes, ...boxes, ...cards, ...spheres, subject.inside(1)];
   others.push(...own.filter(Boolean));

@@ -3,7 +3,8 @@
 
 import { readAnswers } from "./formulas.js";
 import { numberAt } from "./arrays.js";
-import { rowsOfSum } from "./lights.js";
+import { NONE } from "./story/facts.js";
+import { rows_of_sum } from "./story/focus.js";
 import { is_explained } from "./story/caption.js";
 import * as pace from "./story/pace.js";
 
@@ -46,8 +47,7 @@ export function frameOf(scene, layout, state, options, scales, now) {
     return name === "gradient" ? grown(numbers, layout, neurons, 0) : numbers;
   };
   const colors = own(color);
-  const { hover, pointed, guess = null } = options;
-  const pinned = guess ?? options.pinned; // a question marks its cube, and nothing else
+  const { hover, pinned, pointed, guess = null } = options;
   const before = isStep && size === color && color === "value" ? state.before : null;
   const sizes = size === color ? colors : own(size);
   const [drawn, moving] = before
@@ -63,7 +63,7 @@ export function frameOf(scene, layout, state, options, scales, now) {
     part,
     colors,
     sizes: drawn,
-    moved: moving, // what a step moves most, and how much larger that is drawn
+    cubes: { moved: moving }, // what a step moves most, and how much larger that is drawn
     weights: color === "value" ? colors : state.value,
     hasResult: options.result ?? false, // beside the picture
     doors: options.doors ?? [], // where it is entered
@@ -80,15 +80,14 @@ export function frameOf(scene, layout, state, options, scales, now) {
     before,
     pushes: isAsking ? null : pushesOf(scene, state, moment, part, layout, neurons), // they tell the answer
     frozen: state.frozen ?? scene.frozen,
-    caption,
+    words: { caption },
     told, // its number is explained in the picture
-    isUpright: Boolean(told?.summed) && moment.kind === "forward",
-    pieces: caption?.pieces ?? [],
-    hoverRow: hover?.row ?? -1,
-    pinnedRow: pinned?.row ?? -1,
+    is_upright: Boolean(told?.summed) && moment.kind === "forward",
+    hover: hover ? { row: hover.row ?? NONE } : null,
+    pinned: pinned ? { row: pinned.row ?? NONE } : null,
     beside: options.beside ?? [],
-    hoverNeuron: hover?.neuron ?? null,
-    pinnedNeuron: pinned?.neuron ?? null,
+    hover_neuron: hover?.neuron ?? null,
+    pinned_neuron: pinned?.neuron ?? null,
     pointed: pointed ?? null,
     maps: options.maps ?? null,
     walked: neurons?.neuron ?? null,
@@ -115,8 +114,8 @@ function grown(gradients, layout, neurons, missing) {
   if (!growing.length) return gradients;
   const found = gradients.slice();
   for (const [neuron, share] of growing) {
-    const fan = layout.fanInto(neuron);
-    for (const row of fan ? rowsOfSum(fan) : [])
+    const fan = layout.fan_into(neuron);
+    for (const row of fan ? rows_of_sum(...fan) : [])
       found[row] = share === null ? missing : share * found[row];
   }
   return found;

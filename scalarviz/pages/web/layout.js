@@ -6,6 +6,7 @@ import {
   Layout as PlainLayout,
   Neurons as PlainNeurons,
   Plate as PlainPlate,
+  SIDE,
 } from "./story/plates.js";
 import { NONE } from "./story/facts.js";
 import { along3, row3 } from "./projection.js";
@@ -139,7 +140,7 @@ export class Layout extends PlainLayout {
   points() {
     const parts = this.plates.map((plate) => plate.corners());
     for (const { points, radius, tied, way } of this.neurons) {
-      const balls = [[points, 1.2 * radius], ...(tied ? [[tied.place, 0.96 * tied.side]] : [])];
+      const balls = [[points, 1.2 * radius], ...(tied ? [[tied, 0.96 * SIDE]] : [])];
       for (const [middles, far] of balls)
         for (const k of [0, 1, 2])
           for (const by of [-far, far])

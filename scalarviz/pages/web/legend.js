@@ -13,7 +13,8 @@ function legendOf({ color, size, grown, clipped, scale }) {
 
 /** What is new of the scale, or what cubes show in place of values, as the mean of a tile. */
 function newsOf(frame) {
-  const { tile: count, hoverRow: row, clipped, colors, numberAt, color, grown } = frame;
+  const { tile: count, hover, clipped, colors, numberAt, color, grown } = frame;
+  const row = hover?.row ?? -1;
   const value = count && row >= 0 ? numberAt(row) : undefined;
   if (value !== undefined)
     return text("legend.tile.hover", { value: said(value), mean: said(colors[row]) });
@@ -65,7 +66,7 @@ export class MarksKey {
         sign,
         fans.some(({ biases }) => sign.dataset.mark !== "bias" || biases >= 0),
       );
-    const times = frame.moved[1];
+    const times = frame.cubes.moved[1];
     const moved = times > 1 ? text("legend.moved", { factor: String(times) }) : newsOf(frame);
     setWords(byId("legend-news"), arrows ? text("legend.pushes") : moved);
     const ends = ends_of(legendOf(frame));

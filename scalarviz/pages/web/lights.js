@@ -1,4 +1,5 @@
-// Brightness of plates and neurons during an operation; as scene/lights.py.
+// Brightness of plates and neurons during an operation, and which neurons are at places; as
+// scene/lights.py.
 
 import { LIT, SAME_PLACE, OF_CUBES, WAYS_BACK } from "./story/pace.js";
 import { row3 } from "./projection.js";
@@ -21,8 +22,8 @@ export function lightsOf(layout, scene, moment, focus = null, attention = 1) {
     if (!focus) return bright;
     return focus.neurons[line.place][place] ? 1 : Math.min(bright, level);
   };
-  const isDim = (row, plate) => ((focus?.rows.has(row) ?? true) ? plates[plate] < 1 : true);
-  return { ...shown, plates, outside, level, focus, brightOf, isDim };
+  const is_dim = (row, plate) => ((focus?.rows.has(row) ?? true) ? plates[plate] < 1 : true);
+  return { ...shown, plates, outside, level, focus, brightOf, is_dim };
 }
 
 function lightsOfMoment(layout, scene, moment) {
@@ -48,91 +49,19 @@ function isBright(scene, { kind, operation }, plate) {
   return isOwn && (!WAYS_BACK.has(kind) || ["weight", "gain", "value"].includes(plate.role));
 }
 
-// The one sum that is looked at or explained, while all else falls back.
+// Neurons at places in space.
 
-const SPOKEN = new Set(["forward", "weight gradient", "input gradient"]);
-const NOWHERE = [0, 0, -1, -1];
-export const EVERYWHERE = [0, 0, 1e6, 1e6];
+export const EVERYWHERE = [0, 0, 1e6, 1e6]; // cells of a plate
 
-/** What stays bright: `rows`, `cells` of each plate, and masks of neurons by line; null for all. */
-export function focusOf(frame) {
-  const { layout } = frame;
-  const rows = rowsInFocus(frame);
-  const fans = rows.map((row) => [row, layout.fan_of(row)]).filter(([, found]) => found);
-  if (!fans.length && !frame.walked) return null;
-  const sums = fans.flatMap(([row, [fan, unit]]) => fan.ends_of(row, unit));
-  const lit = fans.length ? sums : standingAt(layout, frame.walked);
-  const lying = frame.isUpright ? [] : rows;
-  return {
-    rows: new Set(lying),
-    cells: layout.plates.map((plate) => rectangleOf(plate, lying)),
-    neurons: layout.neurons.map((line) => areAt(line, lit)),
-  };
-}
-
-/** The bank indices of a cube, a sum or a column, in order: under the mouse, else pinned, else spoken of. */
-export function rowsInFocus(frame) {
-  const { layout, moment, caption } = frame;
-  for (const name of ["hover", "pinned"]) {
-    const [row, neuron] = [frame[`${name}Row`], frame[`${name}Neuron`]];
-    if (row >= 0 && layout.fan_of(row)) return [row];
-    const found = neuron && layout.fan_into(neuron);
-    if (found) return rowsOfSum(found);
-    const leaving = neuron && layout.fan_from(neuron);
-    if (leaving) return rowsOfColumn(leaving);
-  }
-  if (moment?.kind === "step") return frame.moved[0];
-  if (!caption || !moment || !SPOKEN.has(moment.kind)) return [];
-  const rows = rowsExplained(frame);
-  const isWhole = moment.kind !== "input gradient" && rows.length;
-  const whole = isWhole ? layout.fan_of(rows[0]) : null;
-  const linked = (caption.chain ?? []).slice(1).map((each) => each.row);
-  return [...(whole ? rowsOfSum(whole) : rows), ...linked.filter((row) => row >= 0)];
-}
-
-/** Where a neuron stands. */
-function standingAt(layout, [name, place]) {
-  const own = layout.neurons.filter((line) => line.buffers.includes(name));
+/** Where a neuron stands: a buffer may be shown by several lines. */
+export function places_of({ neurons }, [name, place]) {
+  const own = neurons.filter((line) => line.buffers.includes(name));
   return own.map((line) => row3(line.points, place));
 }
 
-/** The bank indices that an operation has come to by neurons, else of its caption. */
-export function rowsExplained(frame) {
-  const { moment, caption, pieces } = frame;
-  const walked = rowsWalked(frame);
-  if (walked.length || !caption || !moment) return walked;
-  const told = [...pieces.map((piece) => piece.row ?? -1), ...(caption.rows ?? [])];
-  return [...new Set(told)].filter((row) => row >= 0).sort((a, b) => a - b);
-}
-
-/** The bank indices of the neuron that weight gradients have come to; else none. */
-export function rowsWalked({ layout, moment, walked }) {
-  const found = walked && moment?.kind === "weight gradient" && layout.fan_into(walked);
-  return found ? rowsOfSum(found) : [];
-}
-
-export function rowsOfSum([fan, unit]) {
-  const rows = fan.rows_of(unit);
-  return fan.biases >= 0 ? [...rows, fan.bias_of(unit)] : rows;
-}
-
-/** The bank indices that multiply one unit. */
-export function rowsOfColumn([fan, column]) {
-  const units = Array.from({ length: fan.units }, (_, unit) => unit);
-  const first = fan.weights + column * fan.pixels;
-  const parts = Array.from({ length: fan.pixels }, (_, i) => i);
-  return units.flatMap((unit) => parts.map((i) => first + unit * fan.stride + i));
-}
-
-/** The smallest rectangle of cells with these bank indices: first column and row, last ones. */
-function rectangleOf(plate, rows) {
-  const places = rows.map((row) => plate.place_of(row)).filter(Boolean);
-  if (!places.length) return NOWHERE;
-  const [down, right] = [0, 1].map((k) => places.map((place) => place[k]));
-  const ends = (numbers) =>
-    numbers.reduce(([a, b], x) => [Math.min(a, x), Math.max(b, x)], [1e9, -1]);
-  const [[top, bottom], [left, last]] = [ends(down), ends(right)];
-  return [left, top, last, bottom];
+/** Which neurons of each line are at these places or in an image there. */
+export function masks_at({ neurons }, places) {
+  return neurons.map((line) => areAt(line, places));
 }
 
 /** Which neurons of a line are at one of these places or in an image there. */

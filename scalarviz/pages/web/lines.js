@@ -1,14 +1,13 @@
 // What comes into cubes and what leaves them, drawn in the picture; as scene/lines.py.
 
 import { colorOf, mixedColor } from "./palette.js";
-import { numbersOnCubes } from "./cube_numbers.js";
-import { rowsOfColumn, rowsOfSum, rowsExplained } from "./lights.js";
+import { numbers_on_cubes } from "./story/cube_numbers.js";
+import { pointed_rows, told_rows } from "./story/focus.js";
 import { cubeOf } from "./layout.js";
 import { along3, row3 } from "./projection.js";
 import { is_free } from "./story/annotations.js";
 import {
   BEHIND,
-  LED,
   LIT,
   MOST,
   MOST_DIRECT,
@@ -17,6 +16,7 @@ import {
   SeenFan,
   TIP,
   TUBE,
+  curve,
   direct_strokes,
   head_of,
   lit_parts,
@@ -133,8 +133,8 @@ export function drawLines(view, fans) {
   const { paper, see, frame, lit, palette } = view;
   const above = [];
   const paint = new LinePaint(paper, palette);
-  const [told, pointed] = [toldRows(frame), pointedRows(frame)];
-  const written = [...numbersOnCubes(view).values()];
+  const [told, pointed] = [told_rows(frame), pointed_rows(frame)];
+  const written = [...numbers_on_cubes(paper, see, frame).values()];
   frame.layout.fans.forEach((fan, number) => {
     const seen = fans[number];
     if (!seen) return;
@@ -178,23 +178,6 @@ function hueOf({ kind, column, value }, fan, palette) {
   if (fan.tubes && kind !== "product" && column >= 0) return palette.channelColors[column % 3];
   if (!value) return colorOf(palette.wire);
   return value > 0 ? palette.positive : palette.negative;
-}
-
-/** The bank indices whose lines are pointed at: that of a cube, all of a neuron. */
-export function pointedRows(frame) {
-  const { layout } = frame;
-  const rows = [frame.hoverRow, frame.pinnedRow].filter((row) => row >= 0 && layout.fan_of(row));
-  for (const neuron of [frame.hoverNeuron, frame.pinnedNeuron]) {
-    const [into, leaving] = neuron ? [layout.fan_into(neuron), layout.fan_from(neuron)] : [];
-    if (into) rows.push(...rowsOfSum(into));
-    if (leaving) rows.push(...rowsOfColumn(leaving));
-  }
-  return new Set(rows);
-}
-
-/** The bank indices of the cubes that the caption of gradients is about. */
-export function toldRows(frame) {
-  return new Set(LED.has(frame.moment?.kind) ? rowsExplained(frame) : []);
 }
 
 /** Draw light on the lines through the cubes that the caption of gradients is about. */
@@ -246,7 +229,7 @@ export class LinePaint {
         const from = [x - (grown / 2) * along[0], y - (grown / 2) * along[1]];
         const tip = [x + (size + grown) * along[0], y + (size + grown) * along[1]];
         const look = { head: size + 1.5 * grown, depth };
-        this.paper.arrow(from, tip, grown ? ground : bright, look);
+        this.paper.arrows(from, tip, grown ? ground : bright, look);
       }
     }
   }
@@ -258,14 +241,6 @@ export class LinePaint {
     this.path(points, this.palette.groundColor, wide + 2 * casing, depth);
     this.path(points, this.mixed(color, strength), wide, depth);
     if (hollow) this.path(points, this.mixed(color, 0.2), 0.88 * wide - 2 * scale, depth);
-  }
-
-  /** Draw what a channel of a color carries, as wide as its amount. */
-  tube(points, channel, amount) {
-    const { scale } = this.paper;
-    const width = scale * (2.8 + 5 * Math.min(1, Math.max(0, amount || 0)));
-    const color = this.palette.channelColors[channel % 3];
-    this.add({ points, width, casing: 1.5 * scale, strength: 1 }, color, BEHIND, true);
   }
 
   /** Draw light on a part of a line. */
@@ -283,4 +258,14 @@ export class LinePaint {
     const depths = points.map((_, i) => begin + (i / last) * (end - begin));
     this.paper.path(points, depths, color, width);
   }
+}
+
+/** Draw what the channels of a color carry, from start to end, as wide as the known amounts. */
+export function draw_tubes(paper, palette, starts, ends, amounts) {
+  const [paint, { scale }] = [new LinePaint(paper, palette), paper];
+  ends.forEach((end, i) => {
+    const width = scale * (2.8 + 5 * Math.min(1, Math.max(0, amounts[i] || 0)));
+    const tube = { points: curve(starts[i], end), width, casing: 1.5 * scale, strength: 1 };
+    paint.add(tube, palette.channelColors[i % 3], BEHIND, true);
+  });
 }

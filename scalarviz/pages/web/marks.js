@@ -3,8 +3,8 @@
 
 import { Box } from "./story/camera.js";
 import { bracket, draw_before, draw_push, draw_question } from "./story/annotations.js";
-import { numbersOnCubes } from "./cube_numbers.js";
-import { rowsOfSum, rowsWalked } from "./lights.js";
+import { numbers_on_cubes } from "./story/cube_numbers.js";
+import { chosen_neurons, chosen_rows, rows_of_sum, rows_walked } from "./story/focus.js";
 
 const MARKS = {
   frozen: 8, // least pixels of a frozen cube at which it is marked
@@ -13,13 +13,13 @@ const MARKS = {
 };
 /** Mark cubes and neurons that are chosen, and frozen cubes. */
 export function drawMarks(view) {
-  const { frame, paper, palette } = view;
-  const { rows = [], neurons = [] } = (frame.moment && frame.caption) || {};
-  const cubes = [frame.hoverRow, frame.pinnedRow, ...frame.beside, frame.pointed?.row ?? -1];
-  const chosen = [frame.hoverNeuron, frame.pinnedNeuron, frame.pointed?.neuron];
+  const { frame, paper, palette, see } = view;
+  const { rows = [], neurons = [] } = (frame.moment && !frame.guess && frame.words.caption) || {};
+  const cubes = [...chosen_rows(frame), ...frame.beside, frame.pointed?.row ?? -1];
+  const chosen = [...chosen_neurons(frame), frame.pointed?.neuron];
   const boxes = [...chosen, ...neurons.slice(0, MARKS.spoken)].map((each) => neuronBox(view, each));
   const marked = [...cubes, ...rows.slice(0, MARKS.spoken)].filter((row) => row >= 0);
-  const written = marked.length && numbersOnCubes(view);
+  const written = marked.length && numbers_on_cubes(paper, see, frame);
   for (const row of new Set(marked))
     boxes.push(cubeBox(view, row, null)?.around(written.get(row)?.box ?? null));
   for (const box of boxes) if (box) bracket(paper, box, palette.lit);
@@ -123,18 +123,15 @@ export function drawPushes(view) {
 
 /** The bank indices of the row that gradients of weights are explained for. */
 function pushedRows(frame) {
-  const { moment, caption, layout, pieces } = frame;
+  const { moment, layout } = frame;
+  const { caption } = frame.words;
   if (!caption || moment?.kind !== "weight gradient") return [];
-  const told = [
-    ...rowsWalked(frame),
-    ...(caption.rows ?? []),
-    ...pieces.map(({ row }) => row ?? -1),
-  ];
+  const told = [...rows_walked(frame), ...caption.rows, ...caption.pieces.map(({ row }) => row)];
   const stands = (row) => row >= 0 && layout.plate_of(row);
   const first = told.find(stands);
   if (first === undefined) return [];
   const fan = layout.fan_of(first);
-  return (fan ? rowsOfSum(fan) : [first]).slice(0, MOVES.pushed).filter(stands);
+  return (fan ? rows_of_sum(...fan) : [first]).slice(0, MOVES.pushed).filter(stands);
 }
 
 /** Return a gradient as a share of the longest mark's, -1 to 1; 0 if it has none. */
@@ -147,8 +144,8 @@ export function shareOf(push, top, scaleOfCubes) {
 
 /** Draw the dashed outline of what a step moves most as it was before, where one sees it. */
 export function drawGhosts({ frame, see, paper, palette }) {
-  const { before, sizes, moved, layout, scene } = frame;
-  for (const row of before ? moved[0] : []) {
+  const { before, sizes, cubes, layout, scene } = frame;
+  for (const row of before ? cubes.moved[0] : []) {
     const found = layout.plate_of(row);
     if (!found) continue;
     const [plate, at, column] = found;

@@ -67,8 +67,15 @@ export class Paper {
     this.put(x, y, [radius, radius], [1, 0], [depth, depth], NO_EXTRA, style, colors);
   }
 
+  /** Draw discs, with a depth and the strength of stripes of each. */
+  discs(places, radii, fills, { depth, hatch }) {
+    places.forEach(([x, y], i) =>
+      this.disc(x, y, radii[i], fills[i], { depth: depth[i], hatch: hatch[i] }),
+    );
+  }
+
   /** Draw an arrow with a head of length `head`, or only a head if it is too short. */
-  arrow([x, y], [endX, endY], color, { width = 1.5, head = 6, depth = -1 } = {}) {
+  arrows([x, y], [endX, endY], color, { width = 1.5, head = 6, depth = -1 } = {}) {
     const length = Math.hypot(endX - x, endY - y);
     if (!(length > 0)) return;
     const tip = Math.min(head, length);
@@ -85,14 +92,10 @@ export class Paper {
     this.path([start, end], depths, color, width);
   }
 
-  /** Draw a line through points in front of everything. */
-  line(points, color, { width = 1 } = {}) {
-    this.path(
-      points,
-      points.map(() => -1),
-      color,
-      width,
-    );
+  /** Draw a line through points, by default in front of everything; depth may be a list. */
+  line(points, color, { width = 1, depth = -1 } = {}) {
+    const depths = points.map((_, i) => depth[i] ?? depth);
+    this.path(points, depths, color, width);
   }
 
   /** Draw a path through points, each [x, y] with a depth. */
@@ -166,6 +169,11 @@ export class Paper {
     const halo = Math.ceil(PAPER.halo * ratio - 0.5);
     if (outline) this.letters(place, words, pixels, bold, anchor, halo, outline, depth);
     this.letters(place, words, pixels, bold, anchor, 0, color, depth);
+  }
+
+  /** Write texts as `text` does, with a depth of each. */
+  texts(places, words, look) {
+    places.forEach(([x, y], i) => this.text(x, y, words[i], { ...look, depth: look.depth[i] }));
   }
 
   letters(/** @type {number[]} */ [x, y], words, pixels, bold, anchor, halo, color, depth) {

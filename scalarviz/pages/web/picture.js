@@ -8,7 +8,8 @@ import { drawTold } from "./callout.js";
 import { Palette, colorOf } from "./palette.js";
 import { Cubes } from "./cubes.js";
 import { CameraController } from "./story/camera_control.js";
-import { focusOf, lightsOf } from "./lights.js";
+import { focus_of } from "./story/focus.js";
+import { lightsOf } from "./lights.js";
 import { frameOf } from "./frame_data.js";
 import { Glyphs, Ink, Paper } from "./paper.js";
 import { Layout } from "./layout.js";
@@ -21,8 +22,8 @@ import { drawNeurons } from "./neurons.js";
 import { unpackedAll } from "./arrays.js";
 import { targetAt } from "./pointing.js";
 import { Scales } from "./scales.js";
-import { drawDoors, drawLabels, drawTied, placeSigns, placeWritten } from "./labels.js";
-import { drawNumbers } from "./cube_numbers.js";
+import { draw_doors, draw_labels, draw_tied, place_signs, place_written } from "./story/labels.js";
+import { draw_numbers } from "./story/cube_numbers.js";
 import { Attention } from "./story/pace.js";
 
 const PICTURE = {
@@ -169,7 +170,7 @@ export class Picture {
 
   /** Let what is out of focus fall back, and come back, by and by; at once if the picture is calm. */
   attend(now) {
-    const found = focusOf(this.frame);
+    const found = focus_of(this.frame);
     this.level = this.attention.follow(Boolean(found), now, this.calm);
     this.focus = found ?? (this.level ? this.focus : null);
   }
@@ -392,13 +393,16 @@ function rendererOf(gl) {
 
 /** Draw what stands on and beside cubes and spheres; return what other words must not cover. */
 function drawScenery(view, drawAbove) {
-  drawTied(view);
-  drawDoors(view); // below the numbers
-  for (const line of view.frame.layout.neurons) drawNeurons(view, line);
+  const { paper, palette, see, frame, scale } = view;
+  const { layout, values, hasResult } = frame;
+  const seen = [paper, palette, see, layout];
+  draw_tied(...seen, values);
+  draw_doors(...seen, frame.doors, values, frame.answers); // below the numbers
+  for (const line of layout.neurons) drawNeurons(view, line);
   drawAbove();
-  drawNumbers(view);
-  const taken = drawLabels(view);
-  placeWritten(view, taken);
-  placeSigns(view, taken);
+  draw_numbers(paper, see, frame, view.lit, [palette.number, palette.halo]);
+  const taken = draw_labels(...seen, PICTURE.margin * scale, hasResult);
+  place_written(...seen, taken);
+  place_signs(...seen, taken, frame.pushes, frame.flows);
   return taken;
 }

@@ -6,6 +6,7 @@ import { short, typeset } from "./story/decimals.js";
 import { imageOf, mapOf, paintedLine, partIn } from "./neuron_images.js";
 import { bracket } from "./story/annotations.js";
 import { neuronBox } from "./marks.js";
+import { chosen_neurons, chosen_rows } from "./story/focus.js";
 import { text } from "./texts.js";
 
 const TRAY = {
@@ -55,7 +56,7 @@ export function drawTray(view, corner) {
     const part = Math.min(1, Math.max(-1, weight(column) / frame.sizeScaleAt(row)));
     drawInput(view, fan, column, own);
     drawCube(view, x + 47 * scale, top + 30 * scale, TRAY.cube * scale, part);
-    const isChosen = [frame.hoverRow, frame.pinnedRow].includes(row);
+    const isChosen = chosen_rows(frame).includes(row);
     if (isChosen) bracket(paper, own, palette.lit);
     const ink = { size, bold: true, anchor: "center", color: palette.map(part) };
     if (i < TRAY.written || isChosen)
@@ -70,12 +71,11 @@ export function drawTray(view, corner) {
 }
 
 /** The sums and the unit that are hovered, pinned or explained, whose cubes stand nowhere. */
-function trayOf({ layout, hoverNeuron, pinnedNeuron, hoverRow, pinnedRow, told, isUpright }) {
-  const spoken = isUpright ? told.neurons : [];
-  const neurons = [hoverNeuron, pinnedNeuron, ...spoken].map(
-    (each) => each && layout.fan_into(each),
-  );
-  const rows = [hoverRow, pinnedRow].map((each) => (each >= 0 ? layout.fan_of(each) : null));
+function trayOf(frame) {
+  const { layout, told } = frame;
+  const spoken = frame.is_upright ? told.neurons : [];
+  const neurons = [...chosen_neurons(frame), ...spoken].map((each) => layout.fan_into(each));
+  const rows = chosen_rows(frame).map((row) => layout.fan_of(row));
   return [...neurons, ...rows].find((each) => each?.[0].is_direct) ?? null;
 }
 

@@ -1,6 +1,7 @@
 // Lines of walls: hairlines of what large layers say, and lit ways; as scene/wall_lines.py.
 
-import { LinePaint, pointedRows, rings, toldRows } from "./lines.js";
+import { LinePaint, rings } from "./lines.js";
+import { pointed_rows, told_rows } from "./story/focus.js";
 import { cubeOf } from "./layout.js";
 import { along3, row3 } from "./projection.js";
 import { saidTo, threadOf } from "./threads.js";
@@ -33,7 +34,7 @@ export function drawWalls({ paper, see, frame, palette }, walls) {
   if (!walls.length) return;
   const paint = new LinePaint(paper, palette);
   const inWalls = (row) => walls.some(([fan]) => fan.unit_of(row) !== null);
-  const lit = [...pointedRows(frame), ...toldRows(frame)].filter(inWalls);
+  const lit = [...pointed_rows(frame), ...told_rows(frame)].filter(inWalls);
   const rowOf = ({ number, unit, column }) => frame.layout.fans[number].row_of(unit, column);
   const rows = lit.length ? lit : threadOf(frame).map(rowOf);
   for (const [fan, wall] of walls) {

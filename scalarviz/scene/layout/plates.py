@@ -32,7 +32,6 @@ Found = TypeVar("Found")
 Step = tuple[int, int, int]  # of a thread: fan, unit behind it, and column
 SIDE = 1.5  # of a color that neurons are tied to, in cells
 RGB = "R", "G", "B"  # names of the channels of a color
-ENDS: FloatArray = np.array([[-1.0], [1.0]])
 HALF = 0.42  # half the side of the largest cube, in space
 LEAST, LEAST_ON_WALL = 0.2, 0.58  # side of the smallest cube relative to the largest, see `seat`
 FULL, FLUSH = 0.9, 1.05  # most of its cell that a cube fills; a seat by half the largest cube
@@ -447,6 +446,11 @@ class WrittenWords:
     half: FloatArray
     least: float = 0.0
 
+    @property
+    def ends(self) -> list[FloatArray]:
+        """The left and the right end of their part of the line."""
+        return [self.middle - self.half, self.middle + self.half]
+
 
 @dataclass(frozen=True, slots=True)
 class Sign:
@@ -517,7 +521,7 @@ class Layout:
                 ),
                 *(line.way for line in self.neurons if line.way is not None),
                 *(label.place[np.newaxis] for label in self.labels),
-                *(each.middle + side * each.half for each in self.written for side in ENDS),
+                *(end for each in self.written for end in each.ends),
                 *(each.room() for each in self.signs),
             ]
         )

@@ -19,6 +19,7 @@ from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.pointer import LEFT, Pointer
 from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.focus import chosen_neurons, chosen_rows
 from scalarviz.scene.look import Look
 from scalarviz.scene.marks import mark_of
 from scalarviz.stage.show import Show
@@ -93,7 +94,7 @@ def test_the_weight_that_is_asked_about_is_marked_and_lit_alone(controller: Cont
     stage.pin((row + 1) % 9)
     stage.hover_neuron = stage.plan.neurons[0].values, 0
     seen = stage.frame_data()
-    assert seen.chosen_rows == [row] and seen.chosen_neurons == []
+    assert chosen_rows(seen) == [row] and chosen_neurons(seen) == []
     assert seen.focus is not None and seen.focus.rows == {row}
 
 

@@ -15,12 +15,13 @@ from docs.guide.microgpt import Gpt
 from scalarviz import nn
 from scalarviz.core.bank_arrays import Wall, row_numbers
 from scalarviz.core.trace_program import TraceProgram
-from scalarviz.scene.labels import obstacles, place_written
+from scalarviz.scene.labels import place_written
 from scalarviz.scene.layout.division import Box
 from scalarviz.scene.layout.formula_layout import LINE, MOST_LINES, of_formula, of_walls
 from scalarviz.scene.layout.graph_layout import block
 from scalarviz.scene.layout.layered import NODE_GAP, GraphLayout, lay_out
 from scalarviz.scene.layout.plates import Layout, Plate
+from scalarviz.scene.picture import write_ends
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.training.session.value_session import session_of
 from tests.scene.measures import DARK, Words, projection, stage_of, trained
@@ -219,8 +220,8 @@ NAMES = {"height", "damping", "speed", "phase"}
 def pieces_on_screen(size: tuple[int, int]) -> tuple[list[tuple[str, Box]], Box]:
     stage = stage_of(trained("expression"), size)
     see, layout, canvas = projection(stage), stage.frame_data().layout, Words(*size)
-    taken = obstacles(see, stage.frame_data(), 1.0)
-    place_written(canvas, see, layout, taken, DARK, 1.0)
+    taken = write_ends(canvas, see, stage.frame_data(), DARK)
+    place_written(canvas, DARK, see, layout, taken)
     taken.write(canvas, DARK, [])
     found = list(canvas.found)
     for plate in layout.plates:

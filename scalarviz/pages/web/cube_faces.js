@@ -1,0 +1,140 @@
+// Faces of cubes as they are seen: where a number may stand on each, and what hides it; as
+// scene/cube_faces.py.
+
+import { LEAST_LETTERS, ON_CUBES, around_ball } from "./story/annotations.js";
+import { MOVED } from "./story/pace.js";
+import { along3, dot3, minus3 } from "./projection.js";
+import { spheres_in_sight } from "./silhouettes.js";
+
+const { share, shortest, most, searched, before, apart } = Object.fromEntries(ON_CUBES);
+const PAIRS = [[1, 2], [0, 2], [0, 1]]; // prettier-ignore
+
+/** The cubes that may have a number, the `first` ones and then the nearest, and what hides them. */
+export class CubeFaces {
+  constructor(see, frame, first, scale) {
+    this.seen = facesSeen(see, frame, first, scale);
+    this.spheres = spheres_in_sight(see, frame.layout);
+    this.balls = this.spheres.map((each) => around_ball(each.slice(0, 3), scale));
+    this.numbers = [];
+    const rank = ({ row }) => first.get(row) ?? 2;
+    this.cubes = this.seen
+      .filter(({ row }) => frame.look.numbers || first.has(row))
+      .sort((a, b) => rank(a) - rank(b) || a.far - b.far)
+      .slice(0, most);
+  }
+
+  /** Note that a number stands on a cube. */
+  take(number) {
+    this.numbers.push(number);
+  }
+
+  /** Whether a number meets another one, or a neuron unless its cube is marked. */
+  is_taken({ x, y, wide, high }, rank) {
+    const isOn = (each) =>
+      Math.abs(x - each.x) < wide + each.wide + apart && Math.abs(y - each.y) < high + each.high;
+    return (rank > 0 && this.balls.some(isOn)) || this.numbers.some(isOn);
+  }
+
+  /** Whether a nearer sphere or cube is before the middle of a face, or so far left or right of it. */
+  hides({ fronts, far }, face, aside) {
+    const [x, y] = fronts[face];
+    const points = [x, x - aside, x + aside].map((each) => [each, y]);
+    const inSphere = ([a, b, radius, depth]) =>
+      depth < far && points.some((point) => Math.hypot(point[0] - a, point[1] - b) < radius);
+    const isBefore = ({ far: other, middle, reach }) =>
+      other < far &&
+      Math.abs(middle[0] - x) - aside < reach[0] &&
+      Math.abs(middle[1] - y) < reach[1];
+    const isOn = (cube) => isBefore(cube) && points.some((point) => isOnCube(cube, point));
+    return this.spheres.some(inSphere) || this.seen.some(isOn);
+  }
+}
+
+function isOnCube({ fronts, edges }, /** @type {number[]} */ [x, y]) {
+  return PAIRS.some(([a, b], axis) => {
+    const away = [x - fronts[axis][0], y - fronts[axis][1]];
+    const area = Math.abs(cross2(edges[a], edges[b]));
+    return Math.max(Math.abs(cross2(away, edges[b])), Math.abs(cross2(edges[a], away))) < area;
+  });
+}
+
+/** The cubes in sight that are large enough for a number, and the `first` ones, see `SeenCube`. */
+function facesSeen(see, frame, first, scale) {
+  const eye = along3(see.camera.target, see.camera.distance, see.camera.toward);
+  const found = [];
+  for (const plate of frame.layout.plates) {
+    const [width, height] = plate.cell;
+    const axes = [
+      plate.along.map((each) => each / width),
+      plate.across.map((each) => each / height),
+      plate.toward,
+    ];
+    const shares = axes.map((axis) => Math.abs(dot3(axis, see.camera.toward)));
+    const order = [0, 1, 2].sort((a, b) => shares[b] - shares[a]);
+    for (const [down, column, row] of cellsOf(see, plate, first, scale)) {
+      const half = plate.halves(frame.sizes[row], frame.sizeScaleAt(row));
+      const middle = plate.middle(down, column, half);
+      const face = faceOf(see, plate, eye, axes, middle, half);
+      const old = frame.before && frame.part >= MOVED ? frame.before[row] : null;
+      const value = frame.numberAt(row) ?? null;
+      if (face) found.push({ row, order, value, before: old, ...face });
+    }
+  }
+  return found;
+}
+
+/** A cube as it is seen; null out of sight. */
+function faceOf(see, plate, eye, axes, middle, half) {
+  const ways = axes.map((axis) => {
+    const sign = dot3(axis, minus3(eye, middle)) < 0 ? -1 : 1;
+    return axis.map((each) => sign * each);
+  });
+  const corner = ways.reduce((at, way) => along3(at, before * plate.unit, way), middle);
+  const ends = [half, -half].flatMap((far) => ways.flatMap((way) => along3(middle, far, way)));
+  const { x, y, depth } = see.see([...ends, ...middle, ...corner]);
+  if (!isInBox(see.box, x[6], y[6]) || !x.every(Number.isFinite)) return null;
+  const fronts = [0, 1, 2].map((k) => [x[k], y[k]]);
+  const edges = [0, 1, 2].map((k) => [0.5 * (x[k] - x[k + 3]), 0.5 * (y[k] - y[k + 3])]);
+  const reach = [0, 1].map((k) => edges.reduce((sum, edge) => sum + Math.abs(edge[k]), 0));
+  const more = (0.5 * plate.unit) / half;
+  const rooms = PAIRS.map(([a, b]) => {
+    const area = 2 * Math.abs(cross2(edges[a], edges[b]));
+    const [across, down] = [0, 1].map((k) =>
+      Math.max(Math.abs(edges[a][k]), Math.abs(edges[b][k]), 1e-9),
+    );
+    const high = area / across;
+    return [high, (share * more * area) / down, more * high];
+  });
+  const at = { fronts, edges, reach, rooms, middle: [x[6], y[6]], x: x[6] };
+  return { ...at, far: depth[6], near: depth[7] };
+}
+
+/** Row, column and bank index of the cubes of a plate that may have a number. */
+function cellsOf(see, plate, first, scale) {
+  const least = (LEAST_LETTERS * scale * shortest) / share;
+  if (plate.size <= searched && largestCell(see, plate) >= least) {
+    const { rows, columns, indices } = plate.cells();
+    const { x, y } = see.see(plate.middles());
+    const found = [];
+    for (let i = 0; i < plate.size; i++)
+      if (isInBox(see.box, x[i], y[i])) found.push([rows[i], columns[i], indices[i]]);
+    return found;
+  }
+  const places = [...first.keys()].map((index) => [plate.place_of(index), index]);
+  return places.filter(([place]) => place).map(([place, index]) => [...place, index]);
+}
+
+/** The pixels of a cell at the corner of a plate that is nearest. */
+function largestCell(see, plate) {
+  let largest = 0;
+  for (const unit of see.see(plate.corners(0)).unit) if (unit > largest) largest = unit;
+  return largest * plate.unit;
+}
+
+function isInBox(box, x, y) {
+  return x > box.x && x < box.right && y > box.y && y < box.bottom;
+}
+
+function cross2(a, b) {
+  return a[0] * b[1] - a[1] * b[0];
+}

@@ -1,0 +1,181 @@
+"""Faces of cubes as they are seen: where a number may stand on each, and what hides it.
+
+Of arrays: pages have web/cube_faces.js.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.core.program import Places
+from scalarviz.scene.annotations import LEAST_LETTERS, ON_CUBES, Number, around_ball
+from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.layout.division import Projection
+from scalarviz.scene.layout.plates import Plate
+from scalarviz.scene.pace import MOVED
+from scalarviz.scene.silhouettes import spheres_seen
+
+PAIRS = (1, 2), (0, 2), (0, 1)  # the axes along a face, by the axis that it is orthogonal to
+
+
+class SeenCube(NamedTuple):
+    """A cube as it is seen, in logical pixels.
+
+    row     bank index
+    order   its faces, that first which looks largest, the same one on all walls
+    fronts  middles of the three faces that may be seen
+    x       of its middle
+    far     depth of the middle; `near` is the depth of its number
+    rooms   of each face: its height at the middle, and width and height that a number may have
+    value   its number; `before`, that before the step, while that is shown
+    """
+
+    row: int
+    order: list[int]
+    fronts: list[tuple[float, float]]
+    x: float
+    far: float
+    near: float
+    rooms: list[tuple[float, float, float]]
+    value: float
+    before: float | None
+
+
+def faces_seen(
+    see: Projection, frame_data: FrameData, first: Mapping[int, int], scale: float
+) -> tuple[FloatArray | Places, ...]:
+    """Return the cubes in sight that are large enough for a number, and the `first` ones.
+
+    Bank indices; middles of three faces, (n, 3, 2); half an edge along each axis, (n, 3, 2); their
+    middles; order of the faces; depths of the middle and of the number; rooms, see `SeenCube`.
+    """
+    cubes = frame_data.cubes
+    parts: list[tuple[FloatArray | Places, ...]] = [
+        (np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros((0, 3, 3)), *np.zeros((2, 0)))
+    ]
+    for number, plate in enumerate(frame_data.layout.plates):
+        row, column, indices = cells_of(see, plate, first, scale)
+        half = plate.halves(cubes.sizes[indices], float(cubes.size_scales[number]))
+        axes, unit = np.tile(plate.axes, (len(row), 1, 1)), np.full(len(row), plate.unit)
+        middles = plate.middle(row, column, half)
+        parts.append((indices, middles, axes, half, unit))
+    rows, middles, axes, half, units = map(np.concatenate, zip(*parts, strict=True))
+    eye = np.array(see.camera.target) + see.camera.distance * see.toward
+    sign = np.where(np.einsum("nk,nmk->nm", eye - middles, axes) < 0.0, -1.0, 1.0)
+    ways = sign[..., np.newaxis] * axes
+    sides = half[:, np.newaxis, np.newaxis] * ways
+    corner = ON_CUBES["before"] * units[:, np.newaxis] * ways.sum(axis=1)
+    every = middles[:, np.newaxis]
+    points = np.concatenate([every + sides, every - sides, every, every + corner[:, np.newaxis]], 1)
+    seen = see(points.reshape(-1, 3))
+    xy, depth = seen.xy.reshape(-1, 8, 2), seen.depth.reshape(-1, 8)
+    there = np.isfinite(xy).all(axis=(1, 2)) & in_box(see, xy[:, 6])
+    xy, depth = xy[there], depth[there]
+    edges = 0.5 * (xy[:, :3] - xy[:, 3:6])
+    pairs = np.array(PAIRS)
+    one, other = edges[:, pairs[:, 0]], edges[:, pairs[:, 1]]
+    areas = 2.0 * np.abs(cross(one, other))
+    reach = np.maximum(np.maximum(np.abs(one), np.abs(other)), 1e-9)
+    wide, high = areas / reach[..., 1], areas / reach[..., 0]
+    more = (0.5 * units / half)[there, np.newaxis]
+    order = np.argsort(-np.abs(axes[there] @ see.toward), axis=1)
+    rooms = np.stack([high, ON_CUBES["share"] * more * wide, more * high], axis=2)
+    return rows[there], xy[:, :3], edges, xy[:, 6], order, depth[:, 6:], rooms
+
+
+def cells_of(
+    see: Projection, plate: Plate, first: Mapping[int, int], scale: float
+) -> tuple[Places, Places, Places]:
+    """Return row, column and bank index of the cubes of a plate that may have a number."""
+    least = LEAST_LETTERS * scale * ON_CUBES["shortest"] / ON_CUBES["share"]
+    if plate.size <= ON_CUBES["searched"] and largest_cell(see, plate) >= least:
+        row, column, indices = plate.cells()
+        there = in_box(see, see(plate.middle(row, column)).xy)
+        return row[there], column[there], indices[there]
+    places = {row: plate.place_of(row) for row in first}
+    found = [(*place, row) for row, place in places.items() if place is not None]
+    row, column, indices = np.array(found, np.int64).reshape(-1, 3).T
+    return row, column, indices
+
+
+def in_box(see: Projection, xy: FloatArray) -> npt.NDArray[np.bool_]:
+    """Return which points, (n, 2), are in the box of the network."""
+    low, high = (see.box.x, see.box.y), (see.box.right, see.box.bottom)
+    return np.asarray(((xy > low) & (xy < high)).all(axis=1))
+
+
+def largest_cell(see: Projection, plate: Plate) -> float:
+    """Return the pixels of a cell at the corner of a plate that is nearest."""
+    ends = see(plate.corners(0.0)).unit
+    return float(np.nanmax(ends)) * plate.unit if np.isfinite(ends).any() else 0.0
+
+
+def cross(a: FloatArray, b: FloatArray) -> FloatArray:
+    return np.asarray(a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0])
+
+
+class CubeFaces:
+    """Cubes that may have a number, and what is before them or beside them.
+
+    cubes  the `first` ones by their rank, then the nearest
+    """
+
+    def __init__(
+        self, see: Projection, frame_data: FrameData, first: Mapping[int, int], scale: float
+    ) -> None:
+        rows, self.fronts, edges, self.middles, order, depths, rooms = faces_seen(
+            see, frame_data, first, scale
+        )
+        self.far, shown = depths[:, 0], frame_data.cubes
+        ranks = np.array([first.get(row, 2) for row in rows.tolist()])
+        best = np.lexsort((self.far, ranks))
+        best = best[ranks[best] < (3 if frame_data.look.numbers else 2)][: int(ON_CUBES["most"])]
+        before = shown.before if frame_data.part >= MOVED else None
+        known = np.full(len(rows), None) if before is None else before[rows]
+        seen = order, self.fronts, self.middles[:, 0], *depths.T, rooms
+        columns = [each[best].tolist() for each in (rows, *seen, shown.colors[rows], known)]
+        self.cubes = [SeenCube(*each) for each in zip(*columns, strict=True)]
+        self.sides = [edges[:, [pair[k] for pair in PAIRS]] for k in (0, 1)]
+        self.areas = np.abs(cross(*self.sides))
+        self.reach = np.abs(edges).sum(axis=1)  # from the middle of a cube to its sides
+        self.spheres, self.depths = spheres_seen(see, frame_data.layout)
+        balls = [around_ball(each, scale).ends for each in self.spheres.tolist()]
+        self.boxes = np.array([*balls, *np.zeros((len(self.cubes), 4))]).reshape(-1, 4)
+        self.count = self.balls = len(balls)
+
+    def take(self, number: Number) -> None:
+        """Note that a number stands on a cube."""
+        self.boxes[self.count] = number.ends
+        self.count += 1
+
+    def is_taken(self, number: Number, rank: int) -> bool:
+        """Return whether a number meets another one, or a neuron unless its cube is marked."""
+        x, y, right, bottom = number.ends
+        others = self.boxes[0 if rank else self.balls : self.count]
+        low = others[:, :2] < (right + ON_CUBES["apart"], bottom)
+        return bool((low & (others[:, 2:] > (x - ON_CUBES["apart"], y))).all(axis=1).any())
+
+    def hides(self, cube: SeenCube, face: int, aside: float) -> bool:
+        """Return whether a nearer sphere or cube is before the middle of a face, or left or right.
+
+        aside  how many pixels to the left and to the right
+        """
+        x, y = cube.fronts[face]
+        points = np.array([(x, y), (x - aside, y), (x + aside, y)])
+        near = self.spheres[self.depths < cube.far]
+        away = points[:, np.newaxis] - near[:, :2]
+        if ((away**2).sum(axis=-1) < near[:, 2] ** 2).any():
+            return True
+        apart = np.abs(self.middles - (x, y)) - (aside, 0.0)
+        beside = np.flatnonzero((apart < self.reach).all(axis=1) & (self.far < cube.far))
+        if not len(beside):
+            return False
+        u, v = self.sides[0][beside], self.sides[1][beside]
+        away = points[:, np.newaxis, np.newaxis] - self.fronts[beside]
+        inside = np.maximum(np.abs(cross(away, v)), np.abs(cross(u, away))) < self.areas[beside]
+        return bool(inside.any())

@@ -1,0 +1,160 @@
+"""Focus: the one sum that is looked at or spoken of, while all else falls back.
+
+Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scalarviz.scene.layout.ways import LED
+from scalarviz.scene.lights import masks_at, places_of
+from scalarviz.story.facts import NONE, Neuron
+
+if TYPE_CHECKING:
+    from scalarviz.scene.frame_data import CubeValues, FrameData, Mask
+    from scalarviz.scene.layout.plates import Fan, Layout, Plate
+
+# By kind of operation whose sentence is about a sum: whether all of that is in focus.
+SPOKEN = {"forward": True, "weight gradient": True, "input gradient": False}
+FEW_ROWS = 64  # rows of a plate that are looked up one by one
+
+
+@dataclass(frozen=True)
+class Focus:
+    """What stays bright while all else falls back.
+
+    rows     bank indices
+    cells    of each plate: first column and row, last ones; without a cell the last are before
+    neurons  a mask for each line
+    """
+
+    rows: set[int]
+    cells: list[list[int]]
+    neurons: list[Mask]
+
+
+def focus_of(frame_data: FrameData) -> Focus | None:
+    """Return what is in focus: guessed, else under the mouse, pinned or spoken of; None for all."""
+    layout: Layout = frame_data.layout
+    rows = rows_in_focus(frame_data)
+    fans = [(row, layout.fan_of(row)) for row in rows]
+    ends = [ends_of(row, *found) for row, found in fans if found is not None]
+    places: list[Any] = [place for each in ends for place in each]
+    if not places and frame_data.walked is not None:  # it contributes without weights
+        places = places_of(layout, frame_data.walked)
+    if not places:
+        return None
+    lying = [] if frame_data.is_upright else rows
+    cells = [cells_of(plate, lying) for plate in layout.plates]
+    return Focus(set(lying), cells, masks_at(layout, places))
+
+
+def ends_of(row: int, fan: Fan, unit: int) -> Sequence[Any]:
+    """Return the places of the units that a bank index joins."""
+    return fan.ends_of(row, unit)
+
+
+def cells_of(plate: Plate, rows: Sequence[int]) -> list[int]:
+    """Return the smallest rectangle of cells with these bank indices, see `Focus`."""
+    last = plate.index_of(plate.rows - 1, plate.columns - 1)
+    own = [row for row in rows if plate.first <= row <= last]
+    own = own if len(own) <= FEW_ROWS else [own[0], own[-1]]
+    places = [place for place in [plate.place_of(row) for row in own] if place is not None]
+    if not places:
+        return [0, 0, -1, -1]
+    down, across = zip(*places, strict=True)
+    return [min(across), min(down), max(across), max(down)]
+
+
+def chosen_rows(frame_data: FrameData) -> list[int]:
+    """Return bank indices of the weights hovered and pinned; of one that is guessed, that alone."""
+    if frame_data.guess is not None:
+        return [frame_data.guess.row]
+    cards = [each for each in [frame_data.hover, frame_data.pinned] if each is not None]
+    return [card.row for card in cards if card.row != NONE]
+
+
+def chosen_neurons(frame_data: FrameData) -> list[Neuron]:
+    """Return the neurons that are hovered and pinned; none while one guesses."""
+    named = [frame_data.hover_neuron, frame_data.pinned_neuron]
+    return [each for each in named if each is not None and frame_data.guess is None]
+
+
+def rows_in_focus(frame_data: FrameData) -> list[int]:
+    """Return the bank indices of a cube, a sum or a column, in order."""
+    if frame_data.guess is not None:
+        return [frame_data.guess.row]
+    layout: Layout = frame_data.layout
+    moment = frame_data.moment
+    cubes: CubeValues = frame_data.cubes
+    for card, neuron in [
+        (frame_data.hover, frame_data.hover_neuron),
+        (frame_data.pinned, frame_data.pinned_neuron),
+    ]:
+        if card is not None and layout.fan_of(card.row) is not None:
+            return [card.row]
+        found = None if neuron is None else layout.fan_into(neuron)
+        if found is not None:
+            return rows_of_sum(*found)
+        leaving = None if neuron is None else layout.fan_from(neuron)
+        if leaving is not None:
+            return rows_of_column(*leaving)
+    if moment is not None and moment.kind == "step":
+        return list(cubes.moved[0])
+    caption = frame_data.words.caption
+    if caption is None or moment is None or moment.kind not in SPOKEN:
+        return []
+    told = rows_explained(frame_data)
+    whole = layout.fan_of(told[0]) if told and SPOKEN[moment.kind] else None
+    linked = [each.row for each in caption.chain[1:] if each.row != NONE]
+    return (told if whole is None else rows_of_sum(*whole)) + linked
+
+
+def rows_explained(frame_data: FrameData) -> list[int]:
+    """Return the bank indices that an operation has come to by neurons, else of its caption."""
+    caption, walked = frame_data.words.caption, rows_walked(frame_data)
+    if walked or caption is None or frame_data.moment is None:
+        return walked
+    told = [*[piece.row for piece in caption.pieces], *caption.rows]
+    return sorted({row for row in told if row != NONE})
+
+
+def rows_walked(frame_data: FrameData) -> list[int]:
+    """Return the bank indices of the neuron that weight gradients have come to; else none."""
+    walked, moment = frame_data.walked, frame_data.moment
+    if walked is None or moment is None or moment.kind != "weight gradient":
+        return []
+    layout: Layout = frame_data.layout
+    found = layout.fan_into(walked)
+    return [] if found is None else rows_of_sum(*found)
+
+
+def pointed_rows(frame_data: FrameData) -> set[int]:
+    """Return the bank indices whose lines are pointed at: that of a cube, all of a neuron."""
+    layout: Layout = frame_data.layout
+    rows = [row for row in chosen_rows(frame_data) if layout.fan_of(row) is not None]
+    for neuron in chosen_neurons(frame_data):
+        into, leaving = layout.fan_into(neuron), layout.fan_from(neuron)
+        rows += [] if into is None else rows_of_sum(*into)
+        rows += [] if leaving is None else rows_of_column(*leaving)
+    return set(rows)
+
+
+def told_rows(frame_data: FrameData) -> set[int]:
+    """Return the bank indices of the cubes that the caption of gradients is about."""
+    moment = frame_data.moment
+    return set(rows_explained(frame_data) if moment is not None and moment.kind in LED else [])
+
+
+def rows_of_sum(fan: Fan, unit: int) -> list[int]:
+    """Return the bank indices of a sum."""
+    return [*fan.rows_of(unit), *([] if fan.biases == NONE else [fan.bias_of(unit)])]
+
+
+def rows_of_column(fan: Fan, column: int) -> list[int]:
+    """Return the bank indices that multiply one unit."""
+    firsts = [fan.row_of(unit, column) for unit in range(fan.units)]
+    return [first + i for first in firsts for i in range(fan.pixels)]
