@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -103,25 +104,18 @@ def test_a_leap_is_not_shown_as_an_operation(viewer: Viewer, moves: Any) -> None
     assert not viewer.motion.walking and viewer.shown() == ("", 1.0)
 
 
-def test_who_goes_quickly_sees_short_operations(viewer: Viewer) -> None:
-    now = 0.0
-    for pause, seconds, hasty in ((9.0, LONGEST, False), (0.5, 0.4, True), (0.01, SHORTEST, True)):
-        viewer.look(now + 0.99 * pause)
-        now += pause
+def test_who_goes_quickly_sees_short_operations_and_a_slow_step_gives_seconds(
+    viewer: Viewer,
+) -> None:
+    motion, now = viewer.motion, 0.0
+    cases = (9.0, 0.0, LONGEST), (0.5, 0.0, 0.4), (0.0, 0.0, SHORTEST), (9.0, 0.5, 0.475)
+    for pause, given, seconds in cases:
+        now, motion.given = now + pause, given
         viewer.session.advance(1, "operation")
         viewer.look(now)
-        assert viewer.motion.hasty == hasty
-        if not hasty or viewer.shown()[1] == 0.0:
-            viewer.motion.tick(now + 0.5 * seconds)
-            assert viewer.shown()[1] == pytest.approx(0.5)
-
-
-def test_a_slow_step_gives_its_seconds_to_an_operation(viewer: Viewer) -> None:
-    viewer.motion.given = 0.5
-    viewer.session.advance(1, "operation")
-    viewer.look(10.0)
-    assert viewer.motion.seconds == pytest.approx(0.475) and viewer.shown()[1] == 0.0
-    viewer.motion.finish()
+        assert motion.seconds == pytest.approx(seconds) and motion.hasty == (seconds < 0.45)
+    assert viewer.shown()[1] == 0.0
+    motion.finish()
     assert viewer.shown()[1] == 1.0
 
 
@@ -203,29 +197,25 @@ def test_whoever_turns_round_sees_both_ways(viewer: Viewer) -> None:
 
 
 def test_results_are_shown_when_the_light_has_arrived(viewer: Viewer) -> None:
-    names = [moment.name for moment in viewer.reading.moments]
+    session, names = viewer.session, [moment.name for moment in viewer.reading.moments]
+    comes = (0.1, False), (ARRIVES - 0.01, False), (ARRIVES + 0.01, True)
+    goes = (0.1, True), (1.1 - ARRIVES, False)
     for name, buffer, kind in (
         ("affine 0", "affine 0", "values"),
         ("tanh 0", "tanh 0", "values"),
         ("delta 1", "affine 1", "flows"),
     ):
-        viewer.session.seek(2)
-        viewer.session.advance(names.index(name), "operation")
+        session.seek(2)
+        session.advance(names.index(name), "operation")
         watch(viewer, 0.0, 3.0)
-        viewer.session.advance(1, "operation")
-        start = 10.0 * (1 + names.index(name))
-        viewer.look(start)
-        for part, there in ((0.1, False), (ARRIVES - 0.01, False), (ARRIVES + 0.01, True)):
-            viewer.look(start + viewer.seconds(names.index(name)) * part)
-            buffers = viewer.reading.buffers(viewer.motion.done)
-            assert (buffer in getattr(buffers, kind)) == there, (name, part)
-        viewer.look(start + 2.0)
-        viewer.session.back(1, "operation")
-        viewer.look(start + 4.0)
-        for part, there in ((0.1, True), (1.1 - ARRIVES, False)):
-            viewer.look(start + 4.0 + viewer.seconds(names.index(name)) * part)
-            buffers = viewer.reading.buffers(viewer.motion.done)
-            assert (buffer in getattr(buffers, kind)) == there, (name, part)
+        for later, move, parts in ((10.0, session.advance, comes), (14.0, session.back, goes)):
+            start = 10.0 * names.index(name) + later
+            move(1, "operation")
+            viewer.look(start)
+            for part, there in parts:
+                viewer.look(start + viewer.seconds(names.index(name)) * part)
+                buffers = viewer.reading.buffers(viewer.motion.done)
+                assert (buffer in getattr(buffers, kind)) == there, (name, part)
 
 
 def test_no_later_number_is_shown_with_an_earlier_light(viewer: Viewer) -> None:
@@ -302,12 +292,13 @@ def test_cubes_go_from_the_numbers_before_to_those_after(viewer: Viewer) -> None
 GRAD = np.arange(1.0, 60.0)
 
 
-def of(session: sv.Session, name: str, part: float = 1.0, frozen: list[int] | None = None):
+def of(
+    session: sv.Session, name: str, part: float = 1.0, frozen: Sequence[int] = (), grad: Any = GRAD
+):
     program = session.network.program
-    names = [moment.name for moment in program.moments]
-    mask = np.zeros(len(GRAD), np.bool_)
-    mask[frozen or []] = True
-    return pushes(program, program.moments, names.index(name) + 1, part, 2.0 * GRAD, GRAD, mask)
+    place = [moment.name for moment in program.moments].index(name) + 1
+    mask = np.isin(np.arange(len(GRAD)), frozen)
+    return pushes(program, program.moments, place, part, 2.0 * grad, grad, mask)
 
 
 def test_only_gradients_that_are_computed_push(colours: sv.Session) -> None:
@@ -344,12 +335,9 @@ def test_old_gradients_shrink_to_nothing_and_frozen_weights_are_not_pushed(
 
 @pytest.mark.parametrize("name", ["zero_grad", "weight gradient 0", "step"])
 def test_infinite_gradients_do_not_disturb_the_others(name: str, colours: sv.Session) -> None:
-    program = colours.network.program
-    current = [moment.name for moment in program.moments].index(name) + 1
-    infinite, mask = np.where(GRAD < 3.0, -np.inf, GRAD), np.zeros(len(GRAD), np.bool_)
+    infinite = np.where(GRAD < 3.0, -np.inf, GRAD)
     for part in (0.0, 0.25, 0.75, 1.0):
-        found = pushes(program, program.moments, current, part, infinite, infinite, mask)
-        usual = pushes(program, program.moments, current, part, GRAD, GRAD, mask)
+        found, usual = (of(colours, name, part, grad=grad) for grad in (infinite, GRAD))
         assert (found is None) == (usual is None)
         if found is not None:
             np.testing.assert_array_equal(found[2:], usual[2:])

@@ -96,7 +96,6 @@ function countBeyond(part, scale) {
  */
 export function lossScale(ends) {
   const [low, high] = rules.loss_ends(...(ends ?? [0.1, 1]), rules.LOSS_STOPS);
-  if (low < 0) return { low, high, up: (loss) => (loss - low) / (high - low) };
-  const up = Math.log10(high / low);
-  return { low, high, up: (loss) => Math.log10(loss / low) / up };
+  const above = (loss) => (low < 0 ? loss - low : Math.log10(loss / low));
+  return { low, high, up: (loss) => above(loss) / above(high) };
 }
