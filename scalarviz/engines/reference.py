@@ -90,11 +90,12 @@ def sent_forward(
     learns   whether an operation computes as in training
     """
     found, passed = {program.inputs.name: np.asarray(inputs, np.float64)}, []
-    for operation in program.operations:
-        read = tuple([found[source.name] for source in operation.sources])
-        arrays = OperationArrays(*numbers[:3], read, None, None, learns(operation), numbers.first)
-        found[operation.target.name] = operation_forward(operation, arrays)
-        passed.append((operation, arrays))
+    with np.errstate(all="ignore"):
+        for each in program.operations:
+            read = tuple([found[source.name] for source in each.sources])
+            arrays = OperationArrays(*numbers[:3], read, None, None, learns(each), numbers.first)
+            found[each.target.name] = reference_of(each).forward(each, arrays)
+            passed.append((each, arrays))
     return found, passed
 
 
@@ -108,8 +109,9 @@ def send_back(
     passed, found  the operations and the values, see `sent_forward`
     """
     for operation, arrays in reversed(passed):
-        name = operation.target.name
-        arrays = arrays._replace(y=found[name], upstream=flows[name])
+        arrays = arrays._replace(
+            y=found[operation.target.name], upstream=flows[operation.target.name]
+        )
         gradients = operation_backward(operation, arrays)
         add_gradients(flows, zip([x.name for x in operation.sources], gradients, strict=True))
 

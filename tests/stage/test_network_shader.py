@@ -463,7 +463,7 @@ canvas = app.Canvas(size=(8, 8), show=False)
 canvas.set_current()
 made, found, seen = shader(net), [], []
 def ask():
-    while len(found) < 20 or len(seen) < 20:  # both go on beside each other, whoever is first
+    while len(found) < 20 or len(seen) < 20:  # both work beside each other, whoever is first
         found.append(right(made))
 thread = threading.Thread(target=ask, daemon=True)
 thread.start()
