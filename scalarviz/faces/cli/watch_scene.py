@@ -64,9 +64,8 @@ from scalarviz.training.follow.followed_session import RecordedRun
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import one_row
 
-# Options that are arguments of `watch`, and those that also say how a picture is drawn.
+# Options that are arguments of `watch`.
 PASSED = [each for each in ("steps", *WATCHING) if each in signature(faces.watch).parameters]
-DRAWN = [each for each in PASSED if each in RenderOptions.__dataclass_fields__]
 ENDS = {".html": 0, ".png": 12}  # bytes of a file that stay behind its signature: IEND
 
 
@@ -90,22 +89,22 @@ def watch_anywhere(
     """
     has_option = "browser" in given
     given = {each: option.default for each, option in (RUNNING | WATCHING).items()} | dict(given)
-    look = RenderOptions(**{each: given[each] for each in DRAWN})
+    look = RenderOptions(**{each: given[each] for each in PASSED if hasattr(RenderOptions, each)})
     several = shown if isinstance(shown, Mapping) else {name: shown}
     shows = {each: Show.of(show) for each, show in several.items()}
     for show in shows.values():  # before anything is said or written
         end_of(show, given["steps"])
     plays, keep = more.get("play") is not False, keep or Autosave()
     more = {each: given[each] for each in PASSED} | {"keep": keep, "recipe": recipe} | more
+    address = given["address"] or "127.0.0.1"
     if given["browser"]:
-        more["address"] = given["address"] or "127.0.0.1"
-        return int(faces.watch(shown, share="control" if given["control"] else "look", **more))
+        more |= {"address": address, "share": "control" if given["control"] else "look"}
+        return int(faces.watch(shown, **more))
     if given["serve"] or given["address"]:
         import_module("scalarviz.pages.web_server")  # says what to install
         from scalarviz.faces.cli.class_pages import bound, until_ctrl_c
 
         opening_over()
-        address = given["address"] or "127.0.0.1"
         with bound(address, given["port"]) as server:
             pages, code = in_files(shows, given, keep, look, plays=plays)
             return code or until_ctrl_c(server, pages, address)
@@ -266,11 +265,12 @@ def open_link(words: str, given: Mapping[str, Any]) -> int:
         show.session.focus = link.sample
     speed = link.play if given["speed"] is None else given["speed"]
     plays = link.play is not None or given["speed"] is not None or not link.names_moment
-    name = Path(link.target).stem
     # What was typed wins over the link.
     of_link = {k: v for k, v in link.look.items() if given[k] == LOOK[k].default}
     chosen = {**given, "speed": speed, **of_link}
-    return watch_anywhere(show, chosen, name, keep, recipe, play=plays, pin=pinned)
+    return watch_anywhere(
+        show, chosen, Path(link.target).stem, keep, recipe, play=plays, pin=pinned
+    )
 
 
 def opened(link: Link, given: Mapping[str, Any]) -> tuple[Show, Recipe | None]:

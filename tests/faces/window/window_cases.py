@@ -770,7 +770,7 @@ def case_a_presentation_has_controls_while_the_mouse_is_near_them() -> None:
 
 def case_menus_dialogs_and_tool_tips_have_the_colours_of_the_theme(bench: Bench) -> None:
     for theme in ("light", "dark"):
-        bench.stage.take(theme=theme)
+        bench.controller.face.take("theme", theme)
         bench.settle()
         look = THEMES[theme].controls
         menu, dialog = bench.window.menus.menus["View"], bench.window.farewell
