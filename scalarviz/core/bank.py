@@ -15,7 +15,7 @@ from weakref import ref
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray, answered, require, shorten, size
+from scalarviz.base.checks import FloatArray, answered, shorten, size
 from scalarviz.base.limits import enough_memory
 from scalarviz.core import bank_arrays
 from scalarviz.core.device_arrays import DeviceNumbers
@@ -64,10 +64,8 @@ class Bank:
     @answered
     def __init__(self, rows: int, dtype: str = "float32", state: int = 0) -> None:
         self.dtype = pick(DTYPES, dtype, "dtype")
-        require(
-            isinstance(rows, int) and rows >= 0,
-            f"the rows of a bank must be an integer >= 0, not {shorten(rows)}",
-        )
+        if not isinstance(rows, int) or rows < 0:
+            raise InputError(f"the rows of a bank must be an integer >= 0, not {shorten(rows)}")
         # Value, gradient, and three flags of a byte.
         needed = rows * (2 * np.dtype(self.dtype).itemsize + 3)
         with enough_memory(needed, f"{rows:,} parameters", "choose smaller layers"):
@@ -93,11 +91,8 @@ class Bank:
         gradients = self.grad[rows]
         if not gradients.size:
             return
-        require(
-            self.has_gradients or gradients.any(),
-            "there are no gradients to step with: call forward and backward first",
-            OrderError,
-        )
+        if not self.has_gradients and not gradients.any():
+            raise OrderError("there are no gradients to step with: call forward and backward first")
         loose = ~self.frozen[rows]
         moving, gradients = np.arange(len(self))[rows][loose], gradients[loose]
         if optimizer.not_finite == "error" and not np.isfinite(gradients).all():

@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks import answered, as_sample, number, require, size, true_or_false
+from scalarviz.base.checks import answered, as_sample, number, size, true_or_false
 from scalarviz.base.leaf_calls import perceptron_html
 from scalarviz.base.limits import enough_memory
 from scalarviz.core.bank import Bank, Rows
@@ -93,11 +93,8 @@ class Perceptron(Part):
         NaN: the next step raises GradientError. Raises OrderError without an unmatched forward.
         """
         upstream = number(upstream, "the upstream gradient of a perceptron", finite=False)
-        require(
-            self.unmatched >= 1,
-            "backward of a perceptron without a forward: call forward first",
-            OrderError,
-        )
+        if self.unmatched < 1:
+            raise OrderError("backward of a perceptron without a forward: call forward first")
         delta = self.delta(upstream)
         if self.bias is not None:
             self.bias.backward(delta)

@@ -5,7 +5,9 @@ import os
 import re
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
@@ -120,26 +122,26 @@ def test_the_image_begins_after_the_data_of_the_module(small: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "wrong"),
+    ("take", "given", "wrong"),
     [
-        ("native", TEXT, "native"),
-        ("cfunc.other", TEXT, "other"),
-        ("cfunc.native", TEXT.replace("i64 %.1,", "double %.1,"), "double"),
-        ("cfunc.native", TEXT.replace("define i32 @native(", "define i32 (", 1), "define i32 ("),
+        (portable, ("native", TEXT, "kernel.0"), "native"),
+        (portable, ("cfunc.other", TEXT, "kernel.0"), "other"),
+        (portable, ("cfunc.native", TEXT.replace("i64 %.1,", "double %.1,"), "k"), "double"),
+        (portable, ("cfunc.native", TEXT.replace(" @native(", " (", 1), "k"), "define i32 ("),
+        (linked, (b"", []), "begin"),
+        (linked, (b"\x7fELF and more", []), "begin"),
+        (linked, (b"\0asm\2\0\0\0", []), "begin"),
+        (module_of_text, (with_call(CALLS),), "unheard_of"),
     ],
-    ids=["no wrapper", "another kernel", "a float", "a function without a name"],
-)
-def test_a_text_of_another_form_is_refused(name: str, text: str, wrong: str) -> None:
-    refused(EngineError, wrong).by(portable, name, text, "kernel.0")
-
-
-@pytest.mark.parametrize("content", [b"", b"\x7fELF and more", b"\0asm\2\0\0\0"])
-def test_an_object_of_another_form_is_refused(content: bytes) -> None:
-    refused(EngineError, "begin").by(linked, content, [])
-
-
-def test_a_function_that_no_page_has_is_refused() -> None:
-    refused(EngineError, "unheard_of").by(module_of_text, with_call(CALLS))
+    ids=[
+        "no wrapper", "another kernel", "a float", "a function without a name", "nothing",
+        "another format", "another version", "a function that no page has",
+    ],
+)  # fmt: skip
+def test_what_has_another_form_is_refused(
+    take: Callable[..., object], given: tuple[Any, ...], wrong: str
+) -> None:
+    refused(EngineError, wrong).by(take, *given)
 
 
 # ---- the file of a module -----------------------------------------------------------------------

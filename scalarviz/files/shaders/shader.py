@@ -127,7 +127,7 @@ class Shader(ABC):
         """Return the expression for one of `size` parameters from row `first`."""
 
     def bias(self, operation: Operation, size: int, place: str) -> str:
-        """Return the expression for one of `size` biases, or "0.0" if there are none."""
+        """Return the expression for one of `size` biases; "0.0" without biases."""
         first = operation.biases
         return "0.0" if first == NONE else self.number("biases", first, size, place)
 

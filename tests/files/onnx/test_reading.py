@@ -667,7 +667,7 @@ def test_attributes_of_another_kind_are_refused(
     )
 
 
-# ---- other graphs that are refused, and what is said of them ------------------------------------
+# ---- other graphs that are refused, and the reasons ----------------------------------------------
 
 
 def own(operator: str, **attributes: Any) -> onnx.NodeProto:
