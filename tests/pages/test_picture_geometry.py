@@ -18,7 +18,6 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.layout.camera import CAMERAS, Camera
 from scalarviz.scene.layout.division import Box, Projection
-from scalarviz.scene.layout.plates import Neurons
 from scalarviz.scene.pace import SUM, longest
 from scalarviz.stage.camera_control import CameraController
 from scalarviz.stage.network_layout import layout_of
