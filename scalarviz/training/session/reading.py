@@ -687,7 +687,6 @@ class TrainingState(NamedTuple):
     program   of the network then; changing activations replaces it
     network   the network; `data`, `loss_function` and `engine` are those of the session, too
     frozen    mask of the frozen parameters
-    slots     names of the optimizer's slots
     taken     steps that the bank has counted
     batches   the batches, by step
     focus     index in the batch of the sample that is shown
@@ -709,7 +708,6 @@ class TrainingState(NamedTuple):
     loss_function: Loss
     engine: str
     frozen: Any
-    slots: Sequence[str]
     taken: int
     batches: Batches
     focus: int
@@ -738,7 +736,6 @@ class TrainingState(NamedTuple):
             settings.loss,
             network.engine,
             np.asarray(bank.frozen),
-            settings.optimizer.row.slots,
             bank.step_count,
             trainer.batches,
             session.focus,
