@@ -7,7 +7,7 @@ from collections import UserDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import product
 from typing import Any, NamedTuple, cast, final
 from weakref import WeakKeyDictionary
@@ -516,7 +516,7 @@ def state_of(session: Session) -> State:
         moment=moment,
         grad_before=Later(lambda: numbers_at(timeline, begun(timeline)).grad),
         before=cast(Any, before),
-        earlier=Later(lambda: values_earlier(timeline)) if operation and step else None,
+        earlier=Later(partial(values_earlier, timeline)) if operation and step else None,
         slots_before=slots,
         values=Numbers(values, lambda name: own(values[name])),
         gradients=Numbers(gradients, lambda name: own(gradients[name])),
@@ -533,7 +533,7 @@ def state_of(session: Session) -> State:
         again=again,
         answer=answer,
         edited=edits(session),
-        explained=lambda row: explained_now(session, row),
+        explained=partial(explained_now, session),
         run=run if operation else None,
     )
 
