@@ -268,9 +268,8 @@ class Cards:
     def _beside(self, row: int, source: ChannelSource) -> CardLine:
         """Return the line of a weight that is pinned beside another one."""
         value = float(source.numbers.value[row])
-        return line_beside(
-            self.reading.facts, row, value, value - float(self.reading.now.begun[row])
-        )
+        since = value - float(self.reading.now.begun[row])
+        return line_beside(self.reading.facts, row, value, since)
 
     def moved(self, row: int) -> str | None:
         """Return which samples moved a weight most; "" without any, None until it is found."""

@@ -111,7 +111,7 @@ class Common:
     keys         the list of keys, and `help`, whether it is shown
     present      whether letters are larger, and head and loss are left out
     silent       whether the picture has no buttons, as in a file
-    menus, panel  pixels of the picture that stand under menus of a window and under its panel
+    menus        pixels of the picture under the menus of a window, and `panel`, under its panel
     nodes        called with the view of each picture that is made, a ViewBox of vispy; or None
     """
 
@@ -229,7 +229,7 @@ class Stage(Messages):
     @property
     def channels(self) -> list[str]:
         """Names of the channels for color and size, including the optimizer's slots."""
-        slots = dict.fromkeys((*self.reading.numbers.slots, *self.reading.now.slots))
+        slots = dict.fromkeys((*self.reading.numbers.slots, *self.session.optimizer.row.slots))
         return names_of(list(slots), self.reading.has_layers)
 
     def take(self, **given: Any) -> None:

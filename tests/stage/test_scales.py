@@ -1,6 +1,7 @@
 """Scales of colors and sizes, and metrics in the chart of the losses."""
 
 from dataclasses import replace
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -46,41 +47,44 @@ def test_a_stop_is_one_of_six_times_a_power_of_ten_and_the_next_above(number: fl
 
 @pytest.fixture
 def scales() -> Scales:
-    return Scales(Look())
+    """Scales that cover 0.8."""
+    made = Scales(Look())
+    made.choose([(numbers(0.8), PLATES)])
+    return made
+
+
+def followed(scales: Scales, now: float, *largest: float, grads: float = 0.0) -> list[float]:
+    """The scales of the values of both plates, once they have followed some numbers."""
+    scales.follow([(numbers(*largest, grads=grads), PLATES)], now)
+    return scales.of("value", PLATES).tolist()
 
 
 def test_a_scale_grows_at_most_once_in_five_seconds(scales: Scales) -> None:
-    scales.choose([(numbers(0.8), PLATES)])
-    grown = []
-    for tenth in range(200):
-        now = 100.0 + tenth / 10.0
-        scales.follow([(numbers(0.9 * 1.2**tenth), PLATES)], now)
-        if not grown or scales.of("value", PLATES)[0] != grown[-1][1]:
-            grown.append((now, scales.of("value", PLATES)[0]))
-    times = [now for now, _ in grown]
-    assert len(times) >= 4 and np.diff(times[1:]).min() >= GROWTH_SECONDS - 1e-6
-    assert [stop for _, stop in grown] == sorted(stop for _, stop in grown)
+    moments = [100.0 + tenth / 10.0 for tenth in range(200)]
+    stops = [followed(scales, now, 0.9 * 1.2**i)[0] for i, now in enumerate(moments)]
+    times = [
+        now
+        for now, (before, stop) in zip(moments[1:], pairwise(stops), strict=True)
+        if before != stop
+    ]
+    assert len(times) >= 3 and np.diff(times).min() >= GROWTH_SECONDS - 1e-6
+    assert stops == sorted(stops)
 
 
 def test_what_exceeds_a_scale_that_may_not_grow_yet_is_counted(scales: Scales) -> None:
-    scales.choose([(numbers(0.8), PLATES)])
-    scales.follow([(numbers(1.6), PLATES)], 0.0)
-    source = numbers(2.5, -7.5)
-    scales.follow([(source, PLATES)], 4.9)
-    assert scales.of("value", PLATES).tolist() == [2.0, 2.0]
-    assert scales.clipped(PLATES, source.numbers.value) == 2
-    scales.follow([(source, PLATES)], 5.0)
-    assert scales.of("value", PLATES).tolist() == [10.0, 10.0]
-    assert scales.clipped(PLATES, source.numbers.value) == 0
+    many = 2.5, -7.5
+    assert followed(scales, 0.0, 1.6) == followed(scales, 4.9, *many) == [2.0, 2.0]
+    assert scales.clipped(PLATES, numbers(*many).numbers.value) == 2
+    assert followed(scales, 5.0, *many) == [10.0, 10.0]
+    assert scales.clipped(PLATES, numbers(*many).numbers.value) == 0
 
 
 def test_growth_is_said_for_some_seconds(scales: Scales) -> None:
-    scales.choose([(numbers(0.8), PLATES)])
     assert scales.stops.just_grown(0.0) is None
-    scales.follow([(numbers(3.0), PLATES)], 10.0)
+    followed(scales, 10.0, 3.0)
     assert scales.stops.just_grown(10.0) == scales.stops.just_grown(11.9) == (1.0, 3.0)
     assert scales.stops.just_grown(12.0) is None
-    scales.follow([(numbers(3.0), PLATES)], 20.0)
+    followed(scales, 20.0, 3.0)
     assert scales.stops.just_grown(20.0) is None
     scales.choose([(numbers(0.8), PLATES)])
     assert scales.stops.just_grown(10.0) is None
@@ -89,9 +93,9 @@ def test_growth_is_said_for_some_seconds(scales: Scales) -> None:
 def test_growth_of_the_sizes_is_not_said_of_the_colors(scales: Scales) -> None:
     scales.look = Look(color="gradient")
     scales.choose([(numbers(0.8, grads=0.1), PLATES)])
-    scales.follow([(numbers(3.0, grads=0.1), PLATES)], 10.0)
+    followed(scales, 10.0, 3.0, grads=0.1)
     assert scales.stops.just_grown(10.0) is None
-    scales.follow([(numbers(3.0, grads=0.3), PLATES)], 20.0)
+    followed(scales, 20.0, 3.0, grads=0.3)
     assert scales.stops.just_grown(20.0) == (0.1, 0.3)
 
 
@@ -109,36 +113,37 @@ def test_the_first_gradient_has_a_scale_of_its_own_and_changes_no_other(scales: 
     scales.look = Look(cubes="gradient")
     scales.choose([(numbers(0.8), PLATES)])  # before the first step there is no gradient
     assert scales.of("gradient", PLATES).tolist() == [1.0, 1.0]
-    scales.follow([(numbers(0.8, grads=3e-4), PLATES)], 1.0)
+    assert followed(scales, 1.0, 0.8, grads=3e-4) == [1.0, 1.0]
     assert scales.of("gradient", PLATES) == pytest.approx([3e-4, 3e-4])
-    assert scales.of("value", PLATES).tolist() == [1.0, 1.0]
     assert scales.stops.just_grown(1.0) is None  # it has not grown, it is the first
-    scales.follow([(numbers(1.4, grads=3e-4), PLATES)], 1.1)
-    assert scales.of("value", PLATES).tolist() == [1.5, 1.5]
+    assert followed(scales, 1.1, 1.4, grads=3e-4) == [1.5, 1.5]
 
 
 def test_a_scale_waits_while_a_cube_is_dragged_and_grows_when_it_is_let_go(scales: Scales) -> None:
     scales.choose([(numbers(0.5), PLATES)])
-    found = []
-    for seconds, value in enumerate((0.7, 1.4, 1.5)):
-        scales.stops.hold(seconds < 2)
-        scales.follow([(numbers(value), PLATES)], 10.0 * seconds)
-        found.append(scales.stops.of(("value", -1)))
+    scales.stops.hold(True)
+    found = [followed(scales, 0.0, 0.7)[0], followed(scales, 10.0, 1.4)[0]]
+    scales.stops.hold(False)
+    found.append(followed(scales, 20.0, 1.5)[0])
     assert found == [0.5, 0.5, 1.5]
+
+
+def test_raising_a_weight_by_hand_makes_its_cube_no_smaller(scales: Scales) -> None:
+    scales.choose([(numbers(0.5), PLATES)])
+    scales.stops.hold(True)
+    values = 0.1 * np.arange(60.0)
+    tops = [followed(scales, 10.0 * value, value)[0] for value in values.tolist()]
+    halves = [PLATES[0].halves(np.array([x]), top)[0] for x, top in zip(values, tops, strict=True)]
+    assert halves == sorted(halves) and halves[0] < halves[-1]
 
 
 def test_a_scale_shrinks_when_nothing_has_needed_it_for_five_seconds(scales: Scales) -> None:
     scales.choose([(numbers(8.0), PLATES)])
     tops = [8.0, 2.5, 0.6, 8.0, *[2.5, 0.6] * 3, *[0.6] * 10, 0.0]
-    found = []
-    for second, top in enumerate(tops):
-        scales.follow([(numbers(top), PLATES)], float(second))
-        found.append(scales.stops.of(("value", -1)))
+    found = [followed(scales, float(second), top)[0] for second, top in enumerate(tops)]
     assert found == [10.0] * 9 + [3.0] * 6 + [0.7] * (len(tops) - 15)
     scales.stops.hold(True)  # not while a hand drags a cube
-    for second in range(10):
-        scales.follow([(numbers(0.1), PLATES)], 30.0 + second)
-    assert scales.stops.of(("value", -1)) == 0.7
+    assert all(followed(scales, 30.0 + second, 0.1)[0] == 0.7 for second in range(10))
     assert scales.stops.just_grown(float(len(tops))) is None
 
 

@@ -7,7 +7,7 @@ from collections import UserDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import product
 from typing import Any, NamedTuple, cast, final
 from weakref import WeakKeyDictionary
@@ -516,7 +516,7 @@ def state_of(session: Session) -> State:
         moment=moment,
         grad_before=Later(lambda: numbers_at(timeline, begun(timeline)).grad),
         before=cast(Any, before),
-        earlier=Later(lambda: values_earlier(timeline)) if operation and step else None,
+        earlier=Later(partial(values_earlier, timeline)) if operation and step else None,
         slots_before=slots,
         values=Numbers(values, lambda name: own(values[name])),
         gradients=Numbers(gradients, lambda name: own(gradients[name])),
@@ -533,7 +533,7 @@ def state_of(session: Session) -> State:
         again=again,
         answer=answer,
         edited=edits(session),
-        explained=lambda row: explained_now(session, row),
+        explained=partial(explained_now, session),
         run=run if operation else None,
     )
 
@@ -687,7 +687,6 @@ class TrainingState(NamedTuple):
     program   of the network then; changing activations replaces it
     network   the network; `data`, `loss_function` and `engine` are those of the session, too
     frozen    mask of the frozen parameters
-    slots     names of the optimizer's slots
     taken     steps that the bank has counted
     batches   the batches, by step
     focus     index in the batch of the sample that is shown
@@ -709,7 +708,6 @@ class TrainingState(NamedTuple):
     loss_function: Loss
     engine: str
     frozen: Any
-    slots: Sequence[str]
     taken: int
     batches: Batches
     focus: int
@@ -738,7 +736,6 @@ class TrainingState(NamedTuple):
             settings.loss,
             network.engine,
             np.asarray(bank.frozen),
-            settings.optimizer.row.slots,
             bank.step_count,
             trainer.batches,
             session.focus,
