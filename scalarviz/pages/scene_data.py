@@ -30,6 +30,7 @@ from scalarviz.scene.visuals.mip_levels import levels_of, room_of
 from scalarviz.scene.visuals.shaders import PROGRAMS, as_es
 from scalarviz.stage.background import LONGEST_REST, REST
 from scalarviz.stage.by_parts import has_neurons, walked
+from scalarviz.stage.handles import limits_of
 from scalarviz.stage.motion import gradients_of
 from scalarviz.stage.network_layout import (
     TINTS,
@@ -89,6 +90,7 @@ def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
         "operations": [operation_data(program, i) for i in range(len(program.operations))],
         "moments": [moment_data(program, each) for each in program.moments],
         "inputs": program.inputs.name,
+        "limits": [each.tolist() for each in limits_of(session.data)],
         "outputs": program.outputs.name,
         "tints": tints_data(session),
         "raw": program.raw,

@@ -56,12 +56,11 @@ def guess_at(
 # Custom inputs: how they are put in, and what is said of the answer.
 
 STROKE, MOST_STROKES = 3.0, 200  # pixels between two points of a stroke, and most of them at once
-TINTED = "rgb", "grey"  # inputs that are parts of a colour, from 0 to 1
 
 
 def limits_of(data: DataSet) -> tuple[FloatArray, FloatArray]:
     """Return the least and the greatest number that is put in, for each input."""
-    bounds = (0.0, 1.0) if data.input_tint in TINTED else data.bounds
+    bounds = (0.0, 1.0) if data.input_tint in ("rgb", "grey") else data.bounds
     if bounds is None and isinstance(data, TableSet):
         inputs = data.training[0]
         return inputs.min(axis=0), inputs.max(axis=0)

@@ -318,7 +318,7 @@ def own(tab: Tab) -> list[float]:
 def test_an_input_sphere_is_dragged_to_another_colour(tab: Tab) -> None:
     before = tab.ask("[...app.state.inputs]")
     x, y = tab.place_of("{neuron: ['inputs', 1]}")
-    tab.drag((x, y), (x, y - 60))
+    tab.drag((x, y), (x, y - 75))
     green = min(1.0, before[1] + 0.5)
     assert own(tab) == pytest.approx([before[0], green, before[2]], abs=1e-6)
     assert tab.page.locator(".own").inner_text().startswith("your colour")

@@ -96,7 +96,7 @@ export class OwnInput {
     this.slider = null;
     this.inputs = null;
     this.kind = "input"; // of the last one: "color", "point", "digit" or "input"
-    this.ranges = rangesOf(spec);
+    this.limits = spec.scene.limits;
     const button = madeButton("", text("own.end"), () => this.set(null));
     this.words = made("span");
     this.element = made("div", "own", this.words, button);
@@ -139,11 +139,16 @@ export class OwnInput {
 
   /** Change the input of a handle by a drag of some pixels up. */
   drag({ input, value, inputs }, up) {
-    this.change(inputs, input, input_at(value, ...this.ranges(input, value), up));
+    this.change(inputs, input, input_at(value, ...this.rangeOf(input), up));
   }
 
   change(inputs, place, value) {
     this.set(Array.from(inputs).with(place, value));
+  }
+
+  /** The least and the largest that an input may have. */
+  rangeOf(place) {
+    return this.limits.map((each) => each[place]);
   }
 
   placeIn(neuron, state) {
@@ -161,8 +166,7 @@ export class OwnInput {
     this.slider ??= new InputSlider(card, move);
     this.state = state;
     this.place = place;
-    const range = place < 0 ? null : this.ranges(place, state.inputs[place]);
-    this.slider.show(range, place < 0 ? 0 : state.inputs[place]);
+    this.slider.show(place < 0 ? null : this.rangeOf(place), state.inputs?.[place] ?? 0);
   }
 }
 
@@ -192,23 +196,6 @@ class InputSlider {
 /** Return what inputs are here: "color", "point", or "input". */
 function kindOf({ page }) {
   if (page.tint === "rgb") return "color";
-  const plane = planeOf(page);
-  return (plane && !plane.features.length) || page.exhibit?.kind === "pictures" ? "point" : "input";
-}
-
-function planeOf({ exhibit }) {
-  return exhibit?.kind === "plane" ? exhibit : null;
-}
-
-/** Return a function of an input's place and value: the least and the largest that it may have. */
-function rangesOf(spec) {
-  const { page } = spec;
-  const plane = planeOf(page);
-  return (place, value) => {
-    if (page.tint || page.exhibit?.kind === "pictures") return [0, 1];
-    const axis = plane ? plane.axes.indexOf(place) : -1;
-    if (axis >= 0) return [plane.low[axis], plane.high[axis]];
-    const most = 10 ** Math.max(0, Math.ceil(Math.log10(Math.abs(value) || 1)));
-    return [-most, most];
-  };
+  const { kind, features } = page.exhibit ?? {};
+  return (kind === "plane" && !features.length) || kind === "pictures" ? "point" : "input";
 }

@@ -27,13 +27,7 @@ export class Plate extends PlainPlate {
     return [0, 1, 2].map(at);
   }
 
-  /** The place on the plate of the middle of a cube; `half` is half its side, by default the largest. */
-  standing(row, column, half = this.half) {
-    const low = Number(this.lowered(half));
-    return [column + 0.5, row + 0.5 + low / this.cell[1], low];
-  }
-
-  /** The middle of a cube in space. */
+  /** The middle of a cube in space; `half` is half its side, by default that of the largest. */
   middle(row, column, half = this.half) {
     const [x, y, height] = this.standing(row, column, half);
     return this.point(x, y, height);

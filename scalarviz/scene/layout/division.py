@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TypeVar
 
 from scalarviz.scene.layout.camera import Box as Box
+from scalarviz.scene.layout.projection import Found
 from scalarviz.scene.layout.projection import ProjectedPoints as ProjectedPoints
 from scalarviz.scene.layout.projection import Projection as Projection
 
@@ -31,7 +31,6 @@ PANE_SHARE = 0.25
 PANE_LEAST = 64.0  # width in pixels below which a pane has no exhibit; height, if it is below
 UPRIGHT = 1.25  # width by height, of scene or pane, below which the exhibit is below the network
 PANE_CARD = 560.0  # width in pixels below which a pane has no card
-Found = TypeVar("Found")
 NOWHERE = Box(0.0, 0.0, 0.0, 0.0)
 
 

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -22,13 +22,13 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import Places, Shape
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.points import row3
+from scalarviz.scene.layout.projection import Found
 from scalarviz.story.facts import NONE, Neuron
 
 RIGHT: FloatArray = np.array([1.0, 0.0, 0.0])
 UP: FloatArray = np.array([0.0, 1.0, 0.0])
 NEAR: FloatArray = np.array([0.0, 0.0, 1.0])
 DOWN: FloatArray = -UP
-Found = TypeVar("Found")
 Step = tuple[int, int, int]  # of a thread: fan, unit behind it, and column
 SIDE = 1.5  # of a color that neurons are tied to, in cells
 RGB = "R", "G", "B"  # names of the channels of a color
@@ -176,9 +176,12 @@ class Plate:
 
     def middle(self, row: Any, column: Any, half: Any = None) -> FloatArray:
         """Return the middles of cubes in space; `half` their half sides, by default the largest."""
-        half = self.half if half is None else half
+        return self.point(*self.standing(row, column, self.half if half is None else half))
+
+    def standing(self, row: Any, column: Any, half: Any) -> list[Any]:
+        """Return the place on the plate of the middle of a cube, and its height there."""
         low = self.lowered(half)
-        return self.point(column + 0.5, row + 0.5 + low / self.cell[1], low)
+        return [column + 0.5, row + 0.5 + low / self.cell[1], low]
 
     def lowered(self, half: Any) -> Any:
         """Return how far the middle of a cube is from that of its cell, forwards and downwards."""

@@ -50,8 +50,7 @@ def walk(plate: Plate, start: Vector, ray: Vector, half: Half) -> tuple[int, flo
     apart = minus3(start, plate.origin)
     axes = [(plate.along, width * width), (plate.across, height * height), (plate.toward, 1.0)]
     place = [dot3(axis, apart) / size for axis, size in axes]
-    steps = [dot3(axis, ray) / size for axis, size in axes]
-    step = [each if abs(each) >= 1e-12 else 1e-12 for each in steps]
+    step = [dot3(axis, ray) / size or 1e-12 for axis, size in axes]
     middle = [0.5 * plate.columns, 0.5 * plate.rows, lifted]
     enter, leave = passed(middle, [*middle[:2], plate.half], place, step)
     enter = max(enter, 0.0)
@@ -67,10 +66,8 @@ def walk(plate: Plate, start: Vector, ray: Vector, half: Half) -> tuple[int, flo
         if index == NONE:  # a gap between tiles
             continue
         side = half(plate, index)
-        down: float = plate.lowered(side)
-        middle = [column + 0.5, row + 0.5 + down / height, down]
         sides = [side / width, side / height, side]
-        first, last = passed(middle, sides, place, step)
+        first, last = passed(plate.standing(row, column, side), sides, place, step)
         if first <= last and first >= enter - 1e-9:
             return index, first
     return NONE, math.inf
@@ -123,8 +120,7 @@ def next_place(
     here    the number of the one to begin at; None: in the middle of a box, to all sides
     way     of DIRECTIONS; None: to all sides
     """
-    middle = box.x + 0.5 * box.width, box.y + 0.5 * box.height
-    x, y = middle if here is None else places[here]
+    x, y = (box.x + 0.5 * box.width, box.y + 0.5 * box.height) if here is None else places[here]
     costs = [cost_of(a - x, b - y, None if here is None else way) for a, b in places]
     least = min(costs, default=math.inf)
     return costs.index(least) if least < math.inf else None
