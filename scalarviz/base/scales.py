@@ -10,7 +10,6 @@ from typing import Any, final
 GROWTH_SECONDS = 5.0  # least time from one growth of a scale to the next, and until it shrinks
 SAID_SECONDS = 2.0  # seconds for which the legend says it
 STOPS = "1", "1.5", "2", "3", "5", "7"
-LOSS_STOPS = "1", "2", "5"
 PLAIN = "1", "1.5", "2", "3", "4", "6", "8"
 LARGEST = 1.7976931348623157e308
 LARGEST_LOSS, LEAST_LOSS = 1e300, 1e-300  # losses on a linear scale, and what is between them

@@ -1,6 +1,6 @@
 // The number with the strongest color and the largest cube: a stop that follows the numbers slowly.
 
-import { GrowingStops, LOSS_STOPS, loss_ends } from "./story/scales.js";
+import { GrowingStops } from "./story/scales.js";
 
 const KNOWN_PARTS = new WeakMap(); // by array
 const SCALES = { few: 4096, high: 99, sample: 65536 };
@@ -139,18 +139,4 @@ export function countBeyond(numbers, scale) {
 function countNoted(counts, scale) {
   const at = counts.findLastIndex(([stop]) => stop <= scale);
   return at < 0 ? 0 : counts[at][1];
-}
-
-// The scale of losses: linear if some are below 0, else logarithmic; as scene/charts.py.
-
-/** Return the scale of losses with plain numbers at its ends: {low, high, up}.
- *
- * ends  the smallest and the largest loss; null: there is none
- * `up` returns how high a loss stands, from 0 at `low` to 1 at `high`.
- */
-export function lossScale(ends) {
-  const [low, high] = loss_ends(...(ends ?? [0.1, 1]), LOSS_STOPS);
-  if (low < 0) return { low, high, up: (loss) => (loss - low) / (high - low) };
-  const up = Math.log10(high / low);
-  return { low, high, up: (loss) => Math.log10(loss / low) / up };
 }
