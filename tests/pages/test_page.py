@@ -52,6 +52,7 @@ from scalarviz.pages.page import (
 )
 from scalarviz.pages.plain_pages import Entry, Still, index_of
 from scalarviz.pages.scene_data import flat_parts, plain, programs, scene_data
+from scalarviz.pages.translator import SOURCES
 from scalarviz.scene.exhibits.answers import Answers
 from scalarviz.scene.visuals.shaders import PROGRAMS, as_es
 from scalarviz.stage.network_layout import layout_of
@@ -174,7 +175,8 @@ def test_what_a_module_exports_is_used_by_others_or_by_tests() -> None:
     names = {path.name for path in Path(module.__file__).with_name("web").glob("*.js")}
     names -= {"python.js"}  # see test_translator.py
     modules = [module_of(name, module_text(name)) for name in names]
-    taken = {name for each in modules for names in each.imports.values() for name in names}
+    users = [*modules, *(module_of(name, module_text(name)) for name in SOURCES)]
+    taken = {name for each in users for names in each.imports.values() for name in names}
     folder = ROOT / "tests"
     tests = (path for path in folder.rglob("*") if path.suffix in (".py", ".js", ".mjs"))
     taken |= {word for path in tests for word in re.findall(r"\w+", path.read_text("utf-8"))}

@@ -147,7 +147,7 @@ export function answersEach(outputs, reads, count) {
 }
 
 /** Return the place of the first of the largest numbers. */
-export function indexOfLargest(numbers) {
+function indexOfLargest(numbers) {
   return numbers.reduce((best, each, i) => (each > numbers[best] ? i : best), 0);
 }
 
