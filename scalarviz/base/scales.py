@@ -13,7 +13,6 @@ FEW_NUMBERS = 4096  # up to so many numbers, a scale covers the largest
 HIGH_PERCENTILE = 99.0  # percentile of more numbers that it covers
 SAMPLE = 65536  # at most so many numbers are looked at
 STOPS = "1", "1.5", "2", "3", "5", "7"
-LOSS_STOPS = "1", "2", "5"
 PLAIN = "1", "1.5", "2", "3", "4", "6", "8"
 LARGEST = 1.7976931348623157e308
 LARGEST_LOSS, LEAST_LOSS = 1e300, 1e-300  # losses on a linear scale, and what is between them

@@ -424,6 +424,7 @@ class Expressions:
             return f"py.filler({self.write(node.value)})"
         kind = bare(self.type_of(node.value))
         is_field = any(node.attr in x.types for x in self.classes.values()) or kind[:5] == "Match"
+        is_field |= kind[:1].isupper() and kind not in (ARRAYS, "Pattern")  # pages make it by hand
         is_method = node.attr in KNOWN or any(node.attr in x.methods for x in self.classes.values())
         is_apart = kind[:1].isupper() and kind not in self.classes  # pages make it by hand
         why = f"`.{node.attr}` may be a method: call it, or annotate `{ast.unparse(node.value)}`"

@@ -70,6 +70,7 @@ SOURCES = {
     "story/annotations.js": "scene/annotations.py",
     "story/telling.js": "scene/telling.py",
     "story/loss_chart.js": "scene/loss_chart.py",
+    "story/past_charts.js": "scene/past_charts.py",
     "story/metric_functions.js": "core/formulas/metric_functions.py",
     "story/focus.js": "scene/focus.py",
     "story/cube_numbers.js": "scene/cube_numbers.py",
@@ -109,6 +110,16 @@ BY_HAND = {
             "pixels": Meaning("function", signature=SHARED),
             "shown_between": Meaning("function", signature=Signature(result="FloatArray")),
             "value_at": Meaning("function", signature=Signature(result="float")),
+        },
+    ),
+    "scalarviz.scene.past_images": (
+        "past_images.js",
+        {
+            "draw_map": Meaning("function"),
+            "draw_tiles": Meaning("function"),
+            "known_of": Meaning("function", signature=Signature(result="FloatArray")),
+            "line_colors": Meaning("function", signature=Signature(result="list[str]")),
+            "on_map": Meaning("function"),
         },
     ),
     "scalarviz.scene.layout.points": (

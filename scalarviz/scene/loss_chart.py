@@ -265,7 +265,7 @@ def draw_curves(
     words_from: float,
     rise: float,
 ) -> Chart:
-    """Draw the losses in the plot of a chart, with all that stands in it; return what was drawn.
+    """Draw the losses in the plot of a chart, with all that stands in it; return the chart.
 
     words_from  x from which on there may be words over the plot
     rise        from the plot up to them

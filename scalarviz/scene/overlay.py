@@ -26,11 +26,11 @@ from scalarviz.scene.legend import ends_of, mark_rows, news_of
 from scalarviz.scene.loss_chart import AXIS, Chart
 from scalarviz.scene.past_charts import (
     draw_past,
-    draw_tabs,
     draw_terrain,
     status_of_terrain,
     status_of_weights,
 )
+from scalarviz.scene.past_tabs import draw_tabs
 from scalarviz.scene.strip import Place
 
 LOSS_SHARE = 0.46  # of a large chart that the losses have

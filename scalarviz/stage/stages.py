@@ -28,7 +28,7 @@ from scalarviz.scene.look import Look
 from scalarviz.scene.loss_chart import Chart
 from scalarviz.scene.marks import longest_push
 from scalarviz.scene.overlay import OnTop
-from scalarviz.scene.past_charts import line_colors
+from scalarviz.scene.past_images import line_colors
 from scalarviz.stage.channels import DIFFERENCE, checked
 from scalarviz.stage.chart_view import OverlayPointer
 from scalarviz.stage.curves import is_share, loss_at

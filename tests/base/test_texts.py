@@ -80,7 +80,6 @@ NOT_WORDS = [
     ("faces/notebook/notebook_cells.py", "what*|copy*", "parts of errors"),
     ("faces/notebook/widget.js", "(prefers*|fullscreen*", "a query, and rights of a frame"),
     ("pages/addresses.py", "*[{]*", "parts of errors"),
-    ("pages/exhibit_data.py", "const *", "a line of JavaScript"),
     ("pages/engine_data.py", "a page*|the batches*|the kernels*", "parts of errors"),
     ("pages/plain_pages.py", "default-src*|*:root*|[*] {*", "the policy, and a style"),
     ("pages/page.py", "*:root*", "a style"),

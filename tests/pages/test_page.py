@@ -175,8 +175,8 @@ def test_what_a_module_exports_is_used_by_others_or_by_tests() -> None:
     names = {path.name for path in Path(module.__file__).with_name("web").glob("*.js")}
     names -= {"python.js"}  # see test_translator.py
     modules = [module_of(name, module_text(name)) for name in names]
-    made = [module_of(name, module_text(name)) for name in SOURCES]
-    taken = {x for each in [*modules, *made] for names in each.imports.values() for x in names}
+    users = [*modules, *(module_of(name, module_text(name)) for name in SOURCES)]
+    taken = {name for each in users for names in each.imports.values() for name in names}
     folder = ROOT / "tests"
     tests = (path for path in folder.rglob("*") if path.suffix in (".py", ".js", ".mjs"))
     taken |= {word for path in tests for word in re.findall(r"\w+", path.read_text("utf-8"))}

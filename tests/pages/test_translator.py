@@ -204,8 +204,9 @@ CONSTRUCTS = {
     """,
     "formats": r"""
         TEXT: f'{FLOAT:.2e}'; f'{FLOAT:.3f}'; f'{FLOAT:.3g}'; f'{FLOAT:g}'; f'{FLOAT:.0f}';
-            f'{FLOAT:.0e}'; f'{FLOAT:+.1f}'; f'{FLOAT:,.2f}'; f'{INT:,}'; f'{INT:d}';
-            f'{INT:+d}'; f'{FLOAT:.1%}'; f'{FLOAT:.{abs(i) % 17}e}'; f'{FLOAT:.{abs(i) % 17}f}';
+            f'{FLOAT:#.3g}'; f'{FLOAT:.0e}'; f'{FLOAT:+.1f}'; f'{FLOAT:,.2f}'; f'{INT:,}';
+            f'{INT:d}'; f'{INT:+d}'; f'{FLOAT:.1%}'; f'{FLOAT:.{abs(i) % 17}e}';
+            f'{FLOAT:.{abs(i) % 17}f}';
             f'{FLOAT:.{abs(j) % 17}g}'; f'{INT}'; str(INT); f'{TEXT}{BOOL}${{`x`}}';
             f'{TEXT}, {INT} {None}'; '{} {}'.format(TEXT, INT); '{1} × {0}'.format(INT, TEXT);
             '{a:.2f} {b}'.format(a=FLOAT, b=INT); str(BOOL);
@@ -645,3 +646,21 @@ def test_operators_and_methods_of_arrays_are_those_of_numpy(tmp_path: Path) -> N
     asked = [["f", [np.asarray(each).tolist() for each in given]]]
     (found,) = by_node(script(HEAD + ON_ARRAYS), asked, tmp_path)
     assert found == [np.asarray(each).tolist() for each in known["f"](*given)]
+
+
+WITHIN = """
+def f(canvas: Canvas2D):
+    with canvas.clip(0.0, 1.0, 2.0, 3.0):
+        canvas.measure("")
+"""
+
+
+def test_a_with_block_ends_what_its_call_began() -> None:
+    lines = [line.strip() for line in script(WITHIN).partition("function f")[2].splitlines()]
+    assert lines[1:6] == [
+        "py.within.push(canvas.clip(0, 1, 2, 3));",
+        "try {",
+        'canvas.measure("");',
+        "} finally {",
+        "py.within.pop()();",
+    ]

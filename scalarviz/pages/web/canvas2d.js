@@ -14,8 +14,8 @@ export class Canvas2D {
     this.family = getComputedStyle(document.body).fontFamily;
   }
 
-  measure(words, { size = 13, bold = false } = {}) {
-    this.context.font = `${bold ? "bold " : ""}${size}px ${this.family}`;
+  measure(words, { size = 13 } = {}) {
+    this.context.font = `${size}px ${this.family}`;
     return this.context.measureText(typeset(words)).width;
   }
 
@@ -60,6 +60,17 @@ export class Canvas2D {
     starts.forEach((start, i) => this.line([start, ends[i]], color, look));
   }
 
+  box(x, y, width, height, fill, { outline = null, line = 1 } = {}) {
+    const { context } = this;
+    if (fill) {
+      context.fillStyle = fill;
+      context.fillRect(x, y, width, height);
+    }
+    if (!outline) return;
+    Object.assign(context, { strokeStyle: outline, lineWidth: line });
+    context.strokeRect(x + line / 2, y + line / 2, width - line, height - line);
+  }
+
   discs([x, y], radius, fill, { outline = null, line = 1 } = {}) {
     this.disc(x, y, radius, outline ?? fill);
     if (outline) this.disc(x, y, radius - line, fill);
@@ -72,7 +83,7 @@ export class Canvas2D {
     this.context.fill();
   }
 
-  /** Clip what is drawn to a box; return what ends that. */
+  /** Clip drawing to a box; return a function that ends that. */
   clip(x, y, width, height) {
     this.context.save();
     this.context.beginPath();

@@ -27,7 +27,7 @@ const MEAN_OF = 40;
 const READ = 50; // losses that each of them is the mean of, at most
 const POINTS = 400; // of the line of a branch
 const FINGER = 18; // pixels of a finger from a line that is meant
-const COLORS = "accent faint ghost ground ink loss metric panel quiet rim".split(" ");
+const COLORS = ["accent", "faint", "ghost", "ground", "ink", "loss", "metric", "panel", "quiet"];
 
 /** Return the colors of the page, as a Theme has them. */
 export function themeOfPage() {
@@ -47,6 +47,7 @@ export class Curve {
     this.seek = seek;
     this.first = this.last = first;
     this.before = -first; // steps left of step 0
+    this.beside = 0; // more pixels left of the plot
     this.measures = new Measures();
     element.setAttribute("aria-valuemin", first);
     this.canvas = element.querySelector("canvas");
@@ -146,7 +147,7 @@ export class Curve {
       name: meant ? text("chart.branch", meant) : "",
     });
     const shares = share_drawn(curve, height, scale);
-    const left = AXIS * scale;
+    const left = (AXIS + this.beside) * scale;
     const right = width - 6 - (shares ? SHARES * scale : 0);
     const top = HEADING * scale;
     const plot = new Box(left, top, right - left, height - top - 8 * scale);

@@ -86,16 +86,3 @@ function countBeyond(part, scale) {
   }
   return part.count;
 }
-
-// The scale of losses: linear if some are below 0, else logarithmic; as scene/charts.py.
-
-/** Return the scale of losses with plain numbers at its ends: {low, high, up}.
- *
- * ends  the smallest and the largest loss; null: there is none
- * `up` returns how high a loss stands, from 0 at `low` to 1 at `high`.
- */
-export function lossScale(ends) {
-  const [low, high] = rules.loss_ends(...(ends ?? [0.1, 1]), rules.LOSS_STOPS);
-  const above = (loss) => (low < 0 ? loss - low : Math.log10(loss / low));
-  return { low, high, up: (loss) => above(loss) / above(high) };
-}

@@ -1,0 +1,126 @@
+// Images of the past, drawn on a canvas of the page; as scene/past_images.py.
+
+import { made, styled } from "./dom.js";
+import { mixedColor } from "./palette.js";
+
+const NEAR_END = 0.02; // of the steps shown: so near the last one, the last moment reaches it
+const BANDS = 16; // heights that are told apart
+const FINE = 16; // pixels of the map between two points of the grid
+const HIGHEST = 0.62; // of the way from the ground to the ink, for the largest loss
+const RIDGE = 0.12; // and how much further the line between two bands is
+const DRAWN_EACH = 60; // losses after which the map is drawn again
+const COARSEST = 8; // points from one to the next in the first pass
+
+/** Draw a row for each tile, its numbers over the steps up to an end, as colors. */
+export function draw_tiles({ context }, scales, past, end) {
+  const { images, palette } = past;
+  const { steps } = past.over_time;
+  const near = scales.last - NEAR_END * (scales.last - scales.first);
+  const known = Math.max(steps.at(-1), end);
+  const last = known > near ? scales.last : known;
+  const left = scales.x(steps[0]);
+  const wide = Math.max(1, Math.round(scales.x(last) - left));
+  const mark = `${wide} ${last} ${palette.ground}`;
+  if (images.mark !== mark) Object.assign(images, { mark, canvas: tilesOf(past, last, wide) });
+  context.imageSmoothingEnabled = false;
+  context.drawImage(images.canvas, left, scales.plot.y, wide, scales.plot.height);
+}
+
+/** Draw the losses over a plane as a map. */
+export function draw_map({ context }, box, { plane, images, palette }) {
+  const mark = `${palette.ground} ${plane.span} ${Math.floor(known_of(plane.losses).length / DRAWN_EACH)}`;
+  if (images.mark !== mark) Object.assign(images, { mark, canvas: mapOf(plane.losses, palette) });
+  context.imageSmoothingEnabled = true;
+  context.drawImage(images.canvas, box.x, box.y, box.width, box.height);
+}
+
+/** Return the pixels of places of a plane, of which a map shows a span. */
+export function on_map(box, [left, right, bottom, top], places) {
+  return places.map(([x, y]) => [
+    box.x + ((x - left) / (right - left)) * box.width,
+    box.bottom - ((y - bottom) / (top - bottom)) * box.height,
+  ]);
+}
+
+export function known_of(losses) {
+  return Array.from(losses).filter(Number.isFinite);
+}
+
+export function line_colors(classes) {
+  const colors = styled("--classes").split(" ");
+  return classes.map((k) => colors[k % colors.length]);
+}
+
+/** Return a canvas whose pixels have the colors that a function gives by row and column. */
+function imageOf(width, height, colorAt) {
+  const canvas = made("canvas");
+  Object.assign(canvas, { width, height });
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(width, height);
+  const pixels = new Uint32Array(image.data.buffer);
+  for (let i = 0; i < height; i++)
+    for (let j = 0; j < width; j++) pixels[i * width + j] = colorAt(i, j);
+  context.putImageData(image, 0, 0);
+  return canvas;
+}
+
+/** A color as a number that stands in an image. */
+function packed(color) {
+  const [r, g, b] = color.map((each) => Math.round(255 * each));
+  return r | (g << 8) | (b << 16) | (255 << 24);
+}
+
+/** Return a canvas with a row of pixels for each tile. */
+function tilesOf({ over_time, tiles, scale, palette }, last, wide) {
+  const { steps, starts } = over_time;
+  const colors = Uint32Array.from(tiles, (number) => packed(palette.map(number, scale)));
+  const moments = Array.from({ length: wide }, (_, j) => {
+    const step = steps[0] + (j / Math.max(1, wide - 1)) * (last - steps[0]);
+    return steps.findLastIndex((each) => each <= step);
+  });
+  return imageOf(wide, starts.length, (i, j) => colors[i * steps.length + moments[j]]);
+}
+
+/** Return heights from 0 to 1 of the finest grid that is wholly known, else of the coarsest. */
+function heightsOf(losses) {
+  const count = Math.sqrt(losses.length);
+  const gridOf = (apart) => {
+    const places = Array.from({ length: Math.ceil(count / apart) }, (_, i) => i * apart);
+    return places.map((i) => places.map((j) => losses[i * count + j]));
+  };
+  let apart = COARSEST;
+  while (apart > 1 && gridOf(apart / 2).flat().every(Number.isFinite)) apart /= 2; // prettier-ignore
+  const known = gridOf(apart);
+  const finite = known_of(known.flat());
+  const read = finite.every((each) => each > 0) ? Math.log : Number;
+  const [low, high] = [read(Math.min(...finite)), read(Math.max(...finite))];
+  const height = (each) => (Number.isFinite(each) ? (read(each) - low) / (high - low || 1) : 1);
+  return known.map((row) => row.map(height));
+}
+
+/** Return a canvas with the map, from the ground where the loss is least, top row first. */
+function mapOf(losses, { groundColor, inkColor }) {
+  const heights = heightsOf(losses);
+  const size = FINE * (heights.length - 1) + 1;
+  const between = (i, heightAt) => {
+    const low = Math.min(Math.floor(i / FINE), heights.length - 2);
+    return heightAt(low) + (i / FINE - low) * (heightAt(low + 1) - heightAt(low));
+  };
+  const places = [...Array(size).keys()];
+  const bands = places.map((i) =>
+    Uint8Array.from(places, (j) => {
+      const height = between(i, (row) => between(j, (column) => heights[row][column]));
+      return Math.min(Math.max(height, 0) * BANDS, BANDS - 1);
+    }),
+  );
+  const colors = Array.from({ length: 2 * BANDS }, (_, i) => {
+    const part = (HIGHEST * (i >> 1)) / (BANDS - 1) + (i & 1) * RIDGE;
+    return packed(mixedColor(groundColor, inkColor, part));
+  });
+  return imageOf(size, size, (down, j) => {
+    const i = size - 1 - down;
+    const band = bands[i][j];
+    const isEdge = (j > 0 && bands[i][j - 1] !== band) || (i > 0 && bands[i - 1][j] !== band);
+    return colors[2 * band + Number(isEdge)];
+  });
+}

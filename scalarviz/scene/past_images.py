@@ -1,0 +1,104 @@
+"""Images of the past as arrays, by numpy; pages have the same in web/past_images.js."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import Theme, class_colors, faded, rgb, to_bytes
+from scalarviz.scene.frame_data import PastWeights, Terrain
+from scalarviz.scene.layout.camera import Box
+from scalarviz.scene.loss_chart import ChartScales
+
+NEAR_END = 0.02  # of the steps shown: so near the last one, the last moment reaches it
+BANDS = 16  # heights that are told apart, on a logarithmic scale where all losses are above 0
+GRID_PIXELS = 16  # pixels of the map between two points of the grid
+HIGHEST = 0.62  # of the way from the ground to the ink, for the largest loss
+DRAWN_EACH = 60  # losses after which the map is drawn again
+RIDGE = 0.12  # and how much further the line between two bands is
+
+
+def draw_tiles(
+    canvas: Canvas2D, scales: ChartScales, past: PastWeights, end: float, theme: Theme
+) -> None:
+    """Draw a row for each tile, its numbers over the steps up to an end, as colors."""
+    seen, plot = past.over_time, scales.plot
+    places = np.linspace(scales.first, scales.last, max(2, int(plot.width)))
+    end = max(seen.steps[-1], end)
+    if end > scales.last - NEAR_END * (scales.last - scales.first):
+        end = scales.last  # the last moment has a width, too
+    known = (places >= seen.steps[0]) & (places <= end)
+    if not known.any():
+        return
+    if theme.name not in past.images:
+        past.images[theme.name] = to_bytes(theme.map(seen.tiles, past.scale))
+    at = np.searchsorted(seen.steps, places[known], side="right") - 1
+    left = scales.x(float(places[known][0]))
+    wide = max(1.0, scales.x(float(places[known][-1])) - left)
+    canvas.image(left, plot.y, wide, plot.height, past.images[theme.name][:, at])
+
+
+def draw_map(canvas: Canvas2D, box: Box, terrain: Terrain, theme: Theme) -> None:
+    """Draw the losses over a plane as a map."""
+    plane = terrain.plane
+    assert plane is not None
+    key = theme.name, plane.span, int(np.isfinite(plane.losses).sum()) // DRAWN_EACH
+    if key not in terrain.images:
+        terrain.images.clear()
+        terrain.images[key] = to_bytes(map_of(plane.losses, theme))
+    canvas.image(*box.place, terrain.images[key], smooth=True)
+
+
+def on_map(box: Box, span: tuple[float, float, float, float], given: Any) -> FloatArray:
+    """Return the pixels of places of a plane, of which a map shows a span, (n, 2)."""
+    places = np.asarray(given)
+    left, right, bottom, top = span
+    across = (places[:, 0] - left) / (right - left)
+    up = (places[:, 1] - bottom) / (top - bottom)
+    return np.stack([box.x + across * box.width, box.bottom - up * box.height], axis=1)
+
+
+def known_of(losses: FloatArray) -> FloatArray:
+    """Return the losses that are computed."""
+    return np.asarray(losses[np.isfinite(losses)])
+
+
+def line_colors(classes: Sequence[int], theme: Theme) -> Sequence[str]:
+    """Return the colors of some classes, "#rrggbb", for lines and their names."""
+    colors = class_colors(np.array(classes), theme.ground)
+    return [f"#{bytes(color).hex()}" for color in to_bytes(colors)]
+
+
+def map_of(losses: FloatArray, theme: Theme) -> FloatArray:
+    """Return the colors of a map, from the ground where the loss is least, top row first."""
+    heights = heights_of(losses)
+    rows, columns = (np.linspace(0, n - 1, GRID_PIXELS * (n - 1) + 1) for n in heights.shape)
+    wide = np.array([np.interp(columns, np.arange(heights.shape[1]), row) for row in heights])
+    fine = np.array([np.interp(rows, np.arange(heights.shape[0]), column) for column in wide.T]).T
+    band = np.floor(np.clip(fine, 0.0, 1.0 - 1e-9) * BANDS)
+    part = HIGHEST * band / (BANDS - 1)
+    edge = np.zeros(band.shape, np.bool_)
+    edge[:, 1:] |= band[:, 1:] != band[:, :-1]
+    edge[1:] |= band[1:] != band[:-1]
+    part = np.where(edge, part + RIDGE, part)[::-1, :, np.newaxis]
+    ground, ink = rgb((theme.ground, theme.ink))
+    return faded(ink, part, ground)
+
+
+def heights_of(losses: FloatArray) -> FloatArray:
+    """Return heights from 0 to 1 of the finest grid that is wholly known, else of the coarsest."""
+    apart = 8
+    while apart > 1 and np.isfinite(losses[:: apart // 2, :: apart // 2]).all():
+        apart //= 2
+    known = losses[::apart, ::apart]
+    finite = known[np.isfinite(known)]
+    if (finite > 0.0).all():
+        with np.errstate(divide="ignore", invalid="ignore"):
+            known, finite = np.log(known), np.log(finite)
+    low, high = float(finite.min()), float(finite.max())
+    heights: FloatArray = (known - low) / ((high - low) or 1.0)
+    return np.where(np.isfinite(heights), heights, 1.0)
