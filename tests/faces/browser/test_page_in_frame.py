@@ -101,13 +101,6 @@ def test_the_curve_leads_back(page: FramedPage) -> None:
 
 
 @pytest.mark.usefixtures("links_end")
-def test_a_rate_is_typed(page: FramedPage) -> None:
-    page.frame.fill("#rate-number", "0.25")
-    page.frame.press("#rate-number", "Enter")
-    page.wait(lambda: session_of(page).learning_rate == 0.25)
-
-
-@pytest.mark.usefixtures("links_end")
 def test_another_neuron_keeps_camera_and_pin(browser: Any) -> None:
     page = FramedPage(browser, linked_value())
     page.drag()

@@ -213,23 +213,6 @@ def test_two_views_of_one_session_see_what_the_other_does(lesson: Lesson, tmp_pa
     first.wait(lambda: first.step == before + 3)
 
 
-def test_one_plays_and_the_other_stays_as_it_is(lesson: Lesson) -> None:
-    first, second = lesson.first, lesson.second
-    second.show().pause()
-    stands = second.step
-    first.show()
-    step = first.step
-    first.press("play")
-    first.wait(lambda: first.step > step)
-    assert second.show().step == stands == int(second.ask("far.step_index"))
-    first.show().pause()
-    step = first.step
-    second.show().press("play")
-    second.wait(lambda: second.step > stands)
-    second.pause()
-    assert first.show().step == step
-
-
 def test_scrolled_away_and_back_it_is_as_it_was(lesson: Lesson) -> None:
     first = lesson.first
     assert first.turns()
