@@ -423,12 +423,6 @@ def test_the_first_setup_of_rgb_is_that_of_the_first_visualiser() -> None:
         refused(InputError, "first_setup").by(show, scene, first_setup=True, **given)
 
 
-def test_the_options_are_those_of_all_commands(run: Any) -> None:
-    for verb in ("watch", "train", "render", "page"):
-        text = run(verb, "xnor", "--help").out
-        assert all(f"--{name}" in text for name in SHARED), verb
-
-
 MAKES_A_SESSION = """
 import scalarviz as sv
 
