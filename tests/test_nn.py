@@ -40,14 +40,6 @@ def test_numbers_are_those_of_micrograd() -> None:
     assert ours[2] == pytest.approx(theirs[2], rel=1e-12, abs=1e-15) and any(ours[2])
 
 
-def test_a_compiled_one_has_its_values_as_parameters() -> None:
-    random.seed(1)
-    model = MLP(3, [4, 4, 1])
-    f = sv.compile(lambda *x: model(x), inputs=3)
-    assert set(f.parameters) == set(model.parameters())
-    assert f([0.1, 0.2, 0.3])[0] == pytest.approx(model([0.1, 0.2, 0.3]).data, rel=1e-14)
-
-
 def test_names_and_shapes_are_those_of_micrograd() -> None:
     layer = Layer(2, 3, nonlin=False)
     assert str(layer) == "Layer of [LinearNeuron(2), LinearNeuron(2), LinearNeuron(2)]"

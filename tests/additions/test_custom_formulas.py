@@ -76,18 +76,6 @@ def test_engines_agree(dtype: str, bound: float) -> None:
 
 
 @pytest.mark.usefixtures("layer_table")
-def test_time_runs_back_bit_for_bit_and_each_moment_has_the_same_bits() -> None:
-    whole, slow = session("cpu"), session("cpu")
-    whole.advance(7)
-    slow.advance(7 * len(slow.operations), "operation")
-    assert np.array_equal(whole.network.bank.value, slow.network.bank.value)
-    early = session("cpu")
-    early.advance(3)
-    whole.seek(3)
-    assert np.array_equal(whole.network.bank.value, early.network.bank.value)
-
-
-@pytest.mark.usefixtures("layer_table")
 def test_a_parameter_is_explained_without_products() -> None:
     s = session("python")
     row = s.network.layers[1].first_row

@@ -377,14 +377,6 @@ def test_every_scene_takes_every_option_or_says_why_not(name: str, given: dict[s
         assert (s.optimizer.l1, s.optimizer.l2) == (0.02, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [("optimizer", "adma"), ("loss", "mes"), ("activation", "tan"), ("init", "he")],
-)
-def test_unknown_names_are_refused(option: str, value: str) -> None:
-    refused(UnknownNameError, repr(value)).by(show, bare_of_two_layers, **{option: value})
-
-
 def test_what_a_network_cannot_have_is_refused() -> None:
     def pretrained() -> sv.Session:
         net = sv.Network([2, 1], seed=0)
@@ -405,13 +397,6 @@ def test_what_a_network_cannot_have_is_refused() -> None:
     ):
         refused(ScalarvizError, value).by(show, scene, **given)
     assert show(residual, init="normal").network.init.row.name == "normal"
-
-
-def test_a_training_that_goes_on_has_them_from_its_file(tmp_path: Path) -> None:
-    kept = tmp_path / "kept.safetensors"
-    bare_of_two_layers().save(kept)
-    for given in ({"optimizer": "adam"}, {"activation": "relu"}, {"bias": True}, {"loss": "mae"}):
-        refused(InputError, next(iter(given))).by(show, bare_of_two_layers, resume=kept, **given)
 
 
 def test_the_first_setup_of_rgb_is_that_of_the_first_visualiser() -> None:
@@ -436,12 +421,6 @@ def test_the_first_setup_of_rgb_is_that_of_the_first_visualiser() -> None:
     assert np.allclose(s.network.bank.value, moved, rtol=1e-6)
     for given in ({"hidden": 4}, {"lr": 0.1}, {"batch": 2}):
         refused(InputError, "first_setup").by(show, scene, first_setup=True, **given)
-
-
-def test_the_options_are_those_of_all_commands(run: Any) -> None:
-    for verb in ("watch", "train", "render", "page"):
-        text = run(verb, "xnor", "--help").out
-        assert all(f"--{name}" in text for name in SHARED), verb
 
 
 MAKES_A_SESSION = """

@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -259,14 +258,6 @@ def test_texture_is_the_network_of_neural_shading(tmp_path: Path) -> None:
     assert (loss.backward() == 2.0 / 4.0).all()  # not divided by the channels
 
 
-def test_texture_learns_a_picture_of_ones_own(tmp_path: Path) -> None:
-    image = pytest.importorskip("PIL.Image", reason="Pillow reads pictures; it is an extra")
-    image.new("RGB", (40, 20), (255, 0, 51)).save(tmp_path / "mine.png")
-    session = play("texture", picture=str(tmp_path / "mine.png"), transform="flip").session
-    assert session.data.picture.shape == (8, 16, 3)
-    np.testing.assert_allclose(session.data.pixels()[1], [[1.0, 0.0, 0.2]] * 128, atol=1e-6)
-
-
 @pytest.mark.parametrize(("norm", "kinds"), [("layer", 2), ("rms", 2), ("none", 0)])
 def test_normalized_has_norms_or_none(norm: str, kinds: int) -> None:
     layers = play("normalized", norm=norm).session.network.layers
@@ -305,17 +296,6 @@ def test_digits_of_mnist_have_the_same_network_on_larger_pictures(tmp_path: Path
     session.advance(1)
     shown = exhibit_of(session)
     assert isinstance(shown, Sorting) and shown.confusion.all == 20
-
-
-@pytest.mark.slow
-def test_digits_are_learned_in_seconds() -> None:
-    session = load(find("digits"))(engine="cpu").session
-    session.copy().advance(1)  # compiles
-    inputs, targets = session.data.held_out
-    start = perf_counter()
-    session.advance(600)
-    right = session.network(inputs).argmax(axis=1) == targets.argmax(axis=1)
-    assert right.mean() >= 0.97 and perf_counter() - start < 20.0
 
 
 def test_an_mlp_of_values_learns_two_moons_in_the_steps_of_its_demo() -> None:

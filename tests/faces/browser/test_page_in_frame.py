@@ -90,24 +90,6 @@ def test_a_click_into_the_picture_gives_keys_to_the_page(page: FramedPage) -> No
 
 
 @pytest.mark.usefixtures("links_end")
-def test_the_curve_leads_back(page: FramedPage) -> None:
-    session_of(page).advance(20)
-    page.wait(lambda: page.app("losses.end") == 20 or page.app("state.last") == 20)
-    page.rest(0.3)
-    box = page.frame.locator("#curve").bounding_box()
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.wait(lambda: 0 < page.app("state.step") < 20)
-    assert session_of(page).step_index == page.app("state.step")
-
-
-@pytest.mark.usefixtures("links_end")
-def test_a_rate_is_typed(page: FramedPage) -> None:
-    page.frame.fill("#rate-number", "0.25")
-    page.frame.press("#rate-number", "Enter")
-    page.wait(lambda: session_of(page).learning_rate == 0.25)
-
-
-@pytest.mark.usefixtures("links_end")
 def test_another_neuron_keeps_camera_and_pin(browser: Any) -> None:
     page = FramedPage(browser, linked_value())
     page.drag()

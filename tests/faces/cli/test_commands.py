@@ -192,14 +192,6 @@ def test_ctrl_c_is_told_by_the_exit_code(run, custom_scene: str) -> None:
     assert run("train", custom_scene).code == 130
 
 
-def test_ctrl_c_in_the_middle_is_told_by_it_too(run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from scalarviz.faces.controller import train
-
-    monkeypatch.setattr(train, "with_lines", lambda *_: signal.raise_signal(signal.SIGINT))
-    ran = run("train", *SMALL)
-    assert ran.code == 130 and "Nothing was saved: --save" in ran.out
-
-
 @pytest.mark.some(4)
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),

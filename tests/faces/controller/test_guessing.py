@@ -22,7 +22,6 @@ from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.focus import chosen_neurons, chosen_rows
 from scalarviz.scene.look import Look
 from scalarviz.scene.marks import mark_of
-from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.story.guide import (
     OF_NUMBER,
@@ -376,16 +375,6 @@ def test_a_drag_begins_on_the_arrow_that_is_drawn(
         assert stage.hidden.way == np.sign(up)
 
 
-def test_the_arrows_of_all_weights_wait_for_the_answer(controller: Controller, studio: Any) -> None:
-    asked_about(controller, 0)
-    stage = stage_of(controller)
-    all_words(controller, studio)
-    assert stage.frame_data().cubes.pushes is None
-    controller.face.press("escape")
-    pushes = stage.frame_data().cubes.pushes
-    assert pushes is not None and np.isfinite(pushes).all()
-
-
 def test_the_guess_of_a_gradient_is_told_in_words(controller: Controller, studio: Any) -> None:
     asked_about(controller, 0)
     stage = stage_of(controller)
@@ -564,11 +553,6 @@ def test_a_question_is_about_the_pinned_weight_else_about_one_that_moves() -> No
         question_of(facts_of(session), bank_now(session), number, 3).row for number in range(9)
     } == {3}
     session.freeze(12)
-    assert not can_guess(facts_of(session), bank_now(session))
-
-
-def test_there_is_nothing_to_guess_in_an_expression() -> None:
-    session = Show.of(sv.Value(0.5) * 2.0).session
     assert not can_guess(facts_of(session), bank_now(session))
 
 

@@ -2,10 +2,7 @@
 
 import base64
 import io
-import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -213,23 +210,6 @@ def test_two_views_of_one_session_see_what_the_other_does(lesson: Lesson, tmp_pa
     first.wait(lambda: first.step == before + 3)
 
 
-def test_one_plays_and_the_other_stays_as_it_is(lesson: Lesson) -> None:
-    first, second = lesson.first, lesson.second
-    second.show().pause()
-    stands = second.step
-    first.show()
-    step = first.step
-    first.press("play")
-    first.wait(lambda: first.step > step)
-    assert second.show().step == stands == int(second.ask("far.step_index"))
-    first.show().pause()
-    step = first.step
-    second.show().press("play")
-    second.wait(lambda: second.step > stands)
-    second.pause()
-    assert first.show().step == step
-
-
 def test_scrolled_away_and_back_it_is_as_it_was(lesson: Lesson) -> None:
     first = lesson.first
     assert first.turns()
@@ -309,21 +289,6 @@ def test_a_notebook_that_was_not_run_shows_its_stored_pictures(
     assert np.asarray(PIL.Image.open(io.BytesIO(picture.screenshot()))).std() > 10
     assert page.heard() == []
     page.tab.close()
-
-
-def test_a_page_made_of_it_shows_them_too(browser: Any, tmp_path: Path) -> None:
-    words = ["-m", "nbconvert", "--to", "html", "--output-dir", str(tmp_path), str(LESSON)]
-    subprocess.run([sys.executable, *words], check=True, capture_output=True)
-    tab = browser.new_page(viewport={"width": 1400, "height": 1000})
-    tab.route(re.compile("^https?:"), lambda route: route.abort())  # it asks for MathJax and others
-    tab.goto((tmp_path / f"{LESSON.stem}.html").as_uri(), wait_until="domcontentloaded")
-    until(lambda: len(tab.evaluate(SIZES)) == 2, "there are all pictures")
-    sizes = tab.evaluate(SIZES)
-    assert [tuple(size[:2]) for size in sizes].count(SIZE) == 2
-    assert all(shown > 600 for *_, shown in sizes)
-    tab.locator('img[src^="data:image/png"]').first.scroll_into_view_if_needed()
-    tab.screenshot(path=tmp_path / "html.png")
-    tab.close()
 
 
 SCREENS = [(390, 844), (800, 500), (1280, 800)]

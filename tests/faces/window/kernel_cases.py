@@ -225,15 +225,6 @@ def case_a_network_goes_on_with_its_objects_whatever_is_done() -> None:
         it.do(lambda: it.controller.set_option("map", "grey"), lambda: it.controller.time.step(+1))
 
 
-def case_another_training_that_an_option_begins_does_so_too() -> None:
-    never_compiled()
-    with Open(*scene("rgb")) as it:
-        before = it.session
-        it.do(lambda: it.controller.set_option("hidden", "4"))
-        assert it.session is not before and it.session.engine == "python"
-        everything(it)
-
-
 def case_a_compiled_function_too() -> None:
     never_compiled()
     with Open(*scene("expression")) as it:

@@ -119,29 +119,6 @@ def case_a_click_chooses_and_the_tick_lets_one_go_alone() -> None:
         assert np.abs(it.pixels()[int(box.y) + 40, int(box.x) + 1] - accent).max() <= 12
 
 
-def case_themes_help_and_menus_are_those_of_the_whole_window() -> None:
-    with Open() as it:
-        it.press("d")
-        assert it.stage.look.theme == "light" and {s.look.theme for s in it.stage.panes} == {
-            "light"
-        }
-        assert it.pixels()[40, 4].min() > 200
-        it.press("?")
-        it.until(lambda: "all sessions together" in " ".join(it.stage._picture.words))
-        it.press(Key.Key_Escape)
-        it.window.controls.panel.turn()
-        it.window.controls.panel.show_rest()
-        assert it.window.controls.made["session"].isVisible()
-        it.settle()
-        assert it.window.controls.panel.isVisible()
-
-
-def case_it_fits_into_a_small_window() -> None:
-    with Open(size=(800, 500)) as it:
-        assert it.window.width() == 800 and it.stage._boxes.table.height > 60.0
-        assert it.window.controls.made["together"].isVisible()
-
-
 def case_closing_ends_every_thread() -> None:
     with Open() as it:
         it.press(Key.Key_Space)

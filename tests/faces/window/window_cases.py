@@ -45,7 +45,6 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.interrupt import Stop
 from scalarviz.base.texts import text
-from scalarviz.faces.cli import watch_scene
 from scalarviz.faces.controller import changes, export, face
 from scalarviz.faces.controller import guide as tour
 from scalarviz.faces.controller.controls import CONTROLS
@@ -54,7 +53,6 @@ from scalarviz.faces.controller.face import Face, Opening, WatchOptions
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.controller.stopping import offer_more
 from scalarviz.faces.controller.train import Autosave
-from scalarviz.faces.links import read_link
 from scalarviz.faces.scene_file import find, load, scenes
 from scalarviz.faces.window import window as door
 from scalarviz.faces.window.application import application
@@ -71,7 +69,6 @@ from scalarviz.stage.stages import Stages
 from tests.additions import test_new_controls
 from tests.faces.controller.fake_stage import FakeStage
 from tests.machine import until
-from tests.sessions import advanced
 
 Key, Shift, Left = Qt.Key, Qt.KeyboardModifier.ShiftModifier, Qt.MouseButton.LeftButton
 NONE = Qt.KeyboardModifier.NoModifier
@@ -671,30 +668,6 @@ def case_scenes_and_files_have_menus_at_the_end_of_the_title(bench: Bench) -> No
             assert title.isVisible() and bench.stage.common.menus == 0.0
 
 
-def case_the_training_is_changed_in_the_panel(bench: Bench) -> None:
-    first = advanced(bench.session, 3)
-    bench.open_panel()
-    fields = {each.accessibleName(): each for each in bench.bar.panel.findChildren(QWidget)}
-    bench.choose(fields["optimizer"], "momentum")
-    bench.choose(fields["loss"], "mae")
-    assert (first.optimizer.name, first.loss_function.name) == ("momentum", "mae")
-    fields["batch"].setFocus()
-    fields["batch"].selectAll()
-    QTest.keyClicks(fields["batch"], "16")
-    QTest.keyClick(fields["batch"], Key.Key_Return)
-    bench.until(lambda: first.batch == 16)
-    bench.choose(fields["loss"], "sigmoid_cross_entropy")  # refused, so it stays as it was
-    bench.until(lambda: fields["loss"].currentText() == first.loss_function.name)
-    assert "'sigmoid'" in bench.stage.notices[-1]
-    bench.click(fields["bias"], 8, 8)
-    bench.until(lambda: bench.session is not first)
-    assert bench.session.network.layers[0].bias is None and not fields["bias"].isChecked()
-    bench.picture.setFocus()
-    bench.press("z")
-    bench.until(lambda: bench.session is first)
-    bench.until(lambda: fields["bias"].isChecked())
-
-
 def case_the_wheel_scrolls_the_panel_and_changes_no_choice(bench: Bench) -> None:
     bench.window.resize(640, 420)
     bench.open_panel()
@@ -934,10 +907,6 @@ def case_a_picture_is_dropped() -> None:
         drop(bench, path)
         assert bench.session.data.settings()["picture"].shape == (2, 4, 3)
         bench.close()
-        bench = Bench()
-        drop(bench, path)
-        assert "does not learn a picture" in bench.stage.notices[-1]
-        bench.close()
 
 
 def case_what_is_seen_is_exported() -> None:
@@ -1115,18 +1084,6 @@ def case_a_link_is_copied_and_leads_back_here() -> None:
     copied = QApplication.clipboard().text()
     assert copied == "rgb?hidden=4&engine=python#step=3&op=2&pin=5", copied
     assert copied in bench.stage.notices[-1]
-    link = read_link(copied)
-    session = watch_scene.opened(link, {"limit": None})[0].session
-    assert (
-        watch_scene.go_to_moment(session, link, Autosave()) and session.clock == bench.session.clock
-    )
-    assert (session.network.bank.value == bench.session.network.bank.value).all()
-    assert watch_scene.pinned_by(session, link) == 5
-    bench.controller.edit(5, 0.5)
-    bench.window.menus.entries["copy link"].trigger()
-    bench.settle()
-    assert "this training was changed: save it first" in bench.stage.notices[-1]
-    assert QApplication.clipboard().text() == copied
 
 
 def case_a_scene_is_chosen_from_its_menu_and_undo_leads_back() -> None:
