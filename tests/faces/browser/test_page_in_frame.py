@@ -46,7 +46,7 @@ def linked_value(session: sv.Session | None = None) -> PageLink:
     return LINKS[-1]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def links_end() -> Iterator[None]:
     yield
     for link in LINKS:
@@ -108,7 +108,6 @@ def test_another_neuron_keeps_camera_and_pin(browser: Any) -> None:
     assert page.complaints == []
 
 
-@pytest.mark.usefixtures("links_end")
 def test_before_python_answers_the_page_shows_the_state_that_it_was_made_with(
     browser: Any,
 ) -> None:
@@ -124,7 +123,6 @@ def test_before_python_answers_the_page_shows_the_state_that_it_was_made_with(
     assert page.complaints == []
 
 
-@pytest.mark.usefixtures("links_end")
 def test_who_looks_on_is_told_what_one_can_do(browser: Any) -> None:
     page = FramedPage(browser, linked_value())
     page.reader.looks = True
@@ -149,7 +147,6 @@ def test_what_has_ended_says_so_and_can_be_turned(browser: Any) -> None:
     assert page.complaints == []
 
 
-@pytest.mark.usefixtures("links_end")
 def test_a_node_of_a_graph_that_is_clicked_opens_its_card(browser: Any) -> None:
     a, b = sv.Value(2.0, label="a"), sv.Value(-3.0, label="b")
     page = FramedPage(browser, linked_value(value_session.session_of((a * b + a**2).relu() + b)))
@@ -165,7 +162,6 @@ FIELDS = "[...document.querySelectorAll('#card input')].map(each => each.value)"
 TABLE = "[...document.querySelectorAll('#walls td button')].map(each => each.textContent)"
 
 
-@pytest.mark.usefixtures("links_end")
 @pytest.mark.parametrize(
     ("sizes", "tile"), [((300, 160, 3), 1), ((784, 128, 10), 4), ((1000, 820, 10), 16)]
 )
@@ -207,7 +203,6 @@ FIELDS_OF_SHEET = """[...document.querySelectorAll("#sheet [data-row]")]
   .filter(each => each.closest("#first, .offers")).map(each => each.dataset.row).sort()"""
 
 
-@pytest.mark.usefixtures("links_end")
 def test_a_training_that_grows_keeps_its_controls_and_its_curve(browser: Any) -> None:
     session = rgb_session()
     session.advance(30)
@@ -235,7 +230,6 @@ def test_a_training_that_grows_keeps_its_controls_and_its_curve(browser: Any) ->
     page.page.context.close()
 
 
-@pytest.mark.usefixtures("links_end")
 def test_the_curve_of_a_page_has_the_metrics_of_the_session(browser: Any) -> None:
     rng = np.random.default_rng(0)
     data = sv.data.Arrays(rng.random((40, 3)), rng.integers(0, 3, 40), share=0.8)
