@@ -50,9 +50,7 @@ export function frameOf(scene, layout, state, options, scales, now) {
   const { hover, pinned, pointed, guess = null } = options;
   const before = isStep && size === color && color === "value" ? state.before : null;
   const sizes = size === color ? colors : own(size);
-  const [drawn, moving] = before
-    ? magnified(before, sizes, state.value, scales.of(size))
-    : [sizes, [[], 1]];
+  const [drawn, moving] = magnified(before, sizes, state.value, scales.of(size));
   const isAsking = guess !== null && guess.after === undefined;
   const caption = isAsking ? null : (options.caption ?? null);
   const told = moment && !guess && caption && is_explained(caption) ? caption : null;
@@ -98,6 +96,7 @@ export function frameOf(scene, layout, state, options, scales, now) {
 
 /** Sizes in which the largest changes of a step are seen; their rows, and the factor. */
 function magnified(before, sizes, after, scale) {
+  if (!before) return [sizes, [[], 1]];
   const changes = before.map((old, i) => Math.abs(after[i] - old));
   const isMoved = (row) => changes[row] > 0 && changes[row] < Infinity;
   const order = [...changes.keys()].filter(isMoved).sort((a, b) => changes[b] - changes[a]);
@@ -164,15 +163,12 @@ export function pushesOf(scene, state, moment, part, layout = null, neurons = nu
   const frozen = state.frozen ?? scene.frozen;
   if (!moment || !from || from.length > pace.MOST_ANIMATED) return null;
   const share = pace.share_known(moment.kind, neurons ? 1 : part);
-  const known = new Float64Array(from.length).fill(NaN);
-  const put = (factor, start, stop) => {
-    for (let i = start; i < stop; i++) known[i] = factor * from[i];
-  };
-  if (["zero_grad", "step"].includes(moment.kind)) put(share, 0, known.length);
-  else
-    for (const each of scene.moments.slice(0, state.moment + 1))
-      for (const [start, stop] of [each.rows, ...each.each.map((row) => [row, row + 1])])
-        put(each === moment ? share : 1, start, stop);
-  const found = grown(known, layout, neurons, NaN).map((each, i) => (frozen[i] ? NaN : each));
+  const isWhole = ["zero_grad", "step"].includes(moment.kind);
+  const shares = new Float64Array(from.length).fill(isWhole ? share : NaN);
+  for (const each of isWhole ? [] : scene.moments.slice(0, state.moment + 1))
+    for (const [start, stop] of [each.rows, ...each.each.map((row) => [row, row + 1])])
+      shares.fill(each === moment ? share : 1, start, stop);
+  const known = shares.map((each, i) => (frozen[i] ? NaN : each * from[i]));
+  const found = grown(known, layout, neurons, NaN);
   return found.some((each) => Math.abs(each) > 0) ? found : null;
 }

@@ -19,7 +19,8 @@ export class Motion extends Light {
    */
   follow(state, time, playing, neuron = 0, size = 1) {
     const { state: old, neuron: before } = this;
-    Object.assign(this, { now: time, state, neuron });
+    Object.assign(this, { state, neuron });
+    this.advance(time);
     if (old === null) return;
     const way = (state.step - old.step) * this.longest.length + state.operation - old.operation;
     const turn = way || !neuron ? 0 : neuron - (before || size); // within the operation
