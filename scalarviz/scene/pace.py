@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
-from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import Moment, Program
 from scalarviz.story.caption import Caption
 from scalarviz.story.facts import NONE, Neuron
@@ -146,7 +145,7 @@ class NeuronPart:
         """The neuron that is shown last."""
         return self.buffer, self.number - 1
 
-    def cut(self, arrays: Mapping[str, FloatArray], names: Sequence[str]) -> dict[str, FloatArray]:
+    def cut(self, arrays: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
         """Leave out the results of later neurons in arrays with these names."""
         count = self.number if self.part >= ARRIVES else self.number - 1
         found = {name: x[:count] if name in names else x for name, x in arrays.items()}
