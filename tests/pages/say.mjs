@@ -5,8 +5,6 @@ import { captionOf } from "../../scalarviz/pages/web/captions.js";
 import { cardOf } from "../../scalarviz/pages/web/cards.js";
 import { readyFacts } from "../../scalarviz/pages/web/facts.js";
 import { setTexts } from "../../scalarviz/pages/web/texts.js";
-import * as decimals from "../../scalarviz/pages/web/story/decimals.js";
-import * as formats from "../../scalarviz/pages/web/story/formats.js";
 
 const WORDS = { NaN, Infinity, "-Infinity": -Infinity };
 const numbers = (key, value) =>
@@ -24,25 +22,15 @@ function arrays(value) {
 }
 
 const task = JSON.parse(readFileSync(process.argv[2], "utf8"), numbers);
-const answers = {};
-if (task.spec) {
-  setTexts(task.spec.texts);
-  task.spec.facts = readyFacts(task.spec.facts);
-}
+setTexts(task.spec.texts);
+task.spec.facts = readyFacts(task.spec.facts);
 const captionWithPieces = (...asked) => {
   const found = captionOf(...asked);
   return { ...found, pieces: found.pieces };
 };
 const makers = { caption: captionWithPieces, card: cardOf };
-if (task.states) {
-  answers.states = task.states.map(({ state, asked }) => {
-    const given = arrays(state);
-    return asked.map(([name, target]) => makers[name](task.spec, given, target));
-  });
-}
-if (task.formats) {
-  answers.formats = task.formats.map(([name, ...args]) =>
-    ({ ...decimals, ...formats })[name](...args),
-  );
-}
+const answers = task.states.map(({ state, asked }) => {
+  const given = arrays(state);
+  return asked.map(([name, target]) => makers[name](task.spec, given, target));
+});
 process.stdout.write(JSON.stringify(answers, words));

@@ -201,7 +201,7 @@ def compared(session: sv.Session, folder: Path, steps: int = 2, skip: int = 0) -
 
 def compare(session: sv.Session, states: list[Any], wanted: list[Any], folder: Path) -> None:
     """Compare what a page says of states with what is wanted."""
-    found = said_by_node({"spec": spec_of(session), "states": states}, folder)["states"]
+    found = said_by_node({"spec": spec_of(session), "states": states}, folder)
     for place, (ours, theirs) in enumerate(zip(wanted, found, strict=True)):
         for question, mine, other in zip(states[place]["asked"], ours, theirs, strict=True):
             for name in ("summed", "bent", "changes"):

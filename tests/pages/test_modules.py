@@ -17,52 +17,18 @@ import pytest
 import scalarviz as sv
 from scalarviz.pages import page
 from scalarviz.pages.engine_data import engine_data, initial_data, training_of
-from scalarviz.stage.by_parts import sizes_of
 from scalarviz.stage.commands import page_keys
-from scalarviz.story.guide import ByNeuron, Tour
 from tests.pages.node import InPage, data_in, floats, in_web, run_script
 from tests.pages.test_engine import rgb, xor
-from tests.sessions import advanced, inverting
+from tests.sessions import advanced
 
 SCRIPT = Path(__file__).with_name("modules.mjs")
 WEB = Path(page.__file__).with_name("web")
-KINDS = ["zero_grad", *["forward"] * 4, "loss", *["delta"] * 5, "step"]
 
 
 def run(module: str, body: str) -> Any:
     """What the body of a function returns that gets a module as `page`."""
     return run_script(SCRIPT, (WEB / module).as_uri(), given=body)
-
-
-@pytest.mark.parametrize("stills", [False, True])
-def test_the_tour_of_a_page_has_the_schedule_of_the_window(stills: bool) -> None:
-    body = f"""
-      const tour = new page.Tour({KINDS!r}, {json.dumps(stills)}), told = [];
-      for (let i = 0; i <= 110; i++) {{
-        if (i === 90) tour.took(1000, 1e-3);
-        const due = tour.due(i / 10);
-        tour.count(...due);
-        told.push([...due, tour.part(i), tour.is_over(i / 10, true), tour.is_over(i / 3, false)]);
-      }}
-      return told;
-    """
-    tour, expected = Tour(KINDS, stills=stills), []
-    for i in range(111):
-        if i == 90:
-            tour.took(1000, 1e-3)
-        due = tour.due(i / 10)
-        tour.count(*due)
-        over = tour.is_over(i / 10, learned=True), tour.is_over(i / 3, learned=False)
-        expected.append([*due, tour.part(i), *over])
-    assert run("story/guide.js", body) == expected
-
-
-def test_the_tour_of_a_page_has_learned_when_that_of_the_window_has() -> None:
-    body = """
-      const learned = ([end, late]) => page.has_learned((step) => step < 400 ? 2 : late, 0, end);
-      return [[500, 0.3], [500, 0.1], [9, NaN], [500, NaN]].map(learned);
-    """
-    assert run("story/guide.js", body) == [False, True, False, True]
 
 
 def test_light_runs_forward_and_undone_backward_and_leaps_are_shown_at_once() -> None:
@@ -90,33 +56,6 @@ def test_light_runs_forward_and_undone_backward_and_leaps_are_shown_at_once() ->
         [1, 100, True], [1, 50, True], [0, 100, False],
         [0, 100, False], [0, 100, False],
     ]  # fmt: skip
-
-
-def test_a_page_goes_by_neurons_as_a_window_does() -> None:
-    sizes, walk = sizes_of(inverting().network.program), ByNeuron()
-    moves = [(2, False), (3, True), (1, True), (-2, False), (9, False), (-30, False), (40, True)]
-    moves += [(-13, False), (1, False), (-1, False)]
-    other = 7  # where something else has led
-    expected, place, here = [], 0, 0
-    for by, waits in moves:
-        here = here if waits else place
-        place += walk.go(sizes, here, by, waits=waits)
-        expected.append([place, walk.at(place)])
-    operations = walk.go(sizes, other, 1, waits=False)
-    expected.append([operations, walk.at(other + operations)])
-    body = f"""
-      const walk = new page.ByNeuron(), told = [], sizes = {sizes};
-      let [place, here] = [0, 0];
-      for (const [by, waits] of {json.dumps(moves)}) {{
-        if (!waits) here = place;
-        place += walk.go(sizes, here, by, waits);
-        told.push([place, walk.at(place)]);
-      }}
-      const operations = walk.go(sizes, {other}, 1, false);
-      return [...told, [operations, walk.at({other} + operations)]];
-    """
-    assert run("story/guide.js", body) == expected
-    assert [place for place, _ in expected][:5] == [2, 2, 3, 2, 5]
 
 
 def test_a_neuron_comes_and_goes_with_the_light_of_a_page() -> None:
