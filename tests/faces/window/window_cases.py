@@ -20,6 +20,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -174,8 +175,7 @@ class Bench:
 # The cases.
 
 
-def case_space_plays_and_pauses() -> None:
-    bench = Bench()
+def case_space_plays_and_pauses(bench: Bench) -> None:
     bench.press(Key.Key_Space)
     assert bench.session.playing and bench.made["play"].accessibleName() == "Pause"
     bench.until(lambda: bench.session.step_index > 3)
@@ -221,8 +221,7 @@ def case_the_picture_shows_the_step_that_stands_below_it() -> None:
     assert len(set(seen)) > 3, seen
 
 
-def case_arrows_go_by_the_unit() -> None:
-    bench = Bench()
+def case_arrows_go_by_the_unit(bench: Bench) -> None:
     far = {"operation": (0, 1), "phase": (0, 1), "step": (1, 0), "epoch": (8, 0)}
     units = [bench.made["unit"].itemText(i) for i in range(bench.made["unit"].count())]
     assert units == ["neuron", "operation", "phase", "step", "epoch"], units
@@ -253,8 +252,7 @@ def case_samples_are_a_unit_where_a_step_has_one() -> None:
     assert not bench.made["before"].isEnabled()
 
 
-def case_stops_and_commas_go_by_operations() -> None:
-    bench = Bench()
+def case_stops_and_commas_go_by_operations(bench: Bench) -> None:
     bench.press(".", ".", ",")
     assert bench.session.clock.place == (0, 1)
     assert bench.made["where"].text().startswith("0 + 1 of 0")
@@ -262,8 +260,7 @@ def case_stops_and_commas_go_by_operations() -> None:
     assert bench.session.clock.place == (0, 0)
 
 
-def case_up_and_down_change_the_rate_of_the_next_step() -> None:
-    bench = Bench()
+def case_up_and_down_change_the_rate_of_the_next_step(bench: Bench) -> None:
     bench.press(Key.Key_Up, Key.Key_Up, Key.Key_Down)
     number = bench.made["learning rate in numbers"]
     assert bench.session.learning_rate == 1.0 and number.text() == "1"
@@ -273,8 +270,7 @@ def case_up_and_down_change_the_rate_of_the_next_step() -> None:
     assert bench.session.learning_rate == 2.0
 
 
-def case_the_rate_is_typed_and_slid() -> None:
-    bench = Bench()
+def case_the_rate_is_typed_and_slid(bench: Bench) -> None:
     bench.click(bench.made["learning rate in numbers"])
     bench.press("0.125", Key.Key_Return)
     assert bench.session.learning_rate == 0.125
@@ -288,8 +284,7 @@ def case_the_rate_is_typed_and_slid() -> None:
     assert bench.made["pace"].text() == "an operation in 4 s"
 
 
-def case_the_timeline_seeks_and_an_edit_in_the_past_begins_a_branch() -> None:
-    bench = Bench()
+def case_the_timeline_seeks_and_an_edit_in_the_past_begins_a_branch(bench: Bench) -> None:
     bench.press(Key.Key_Right, by=Shift)
     line = bench.made["seek"]
     assert (line.maximum(), line.value()) == (10, 10)
@@ -308,8 +303,7 @@ def case_the_timeline_seeks_and_an_edit_in_the_past_begins_a_branch() -> None:
     assert bench.session.current_branch.number == 1
 
 
-def case_the_timeline_is_drawn_with_its_marks() -> None:
-    bench = Bench()
+def case_the_timeline_is_drawn_with_its_marks(bench: Bench) -> None:
     bench.press(Key.Key_Right, by=Shift)
     line = bench.made["seek"]
     above = QPoint(round(line.place(4)), round(line.height() / 2 - 8))
@@ -323,8 +317,7 @@ def case_the_timeline_is_drawn_with_its_marks() -> None:
     assert line.grab().toImage().pixelColor(mark).lightness() > plain.lightness() + 80
 
 
-def case_a_pinned_weight_is_typed_dragged_frozen_and_all_is_undone() -> None:
-    bench = Bench()
+def case_a_pinned_weight_is_typed_dragged_frozen_and_all_is_undone(bench: Bench) -> None:
     bench.open_panel()
     made, bank = bench.made, bench.session.network.bank
     assert not made["edit"].isEnabled() and not made["undo"].isEnabled()
@@ -356,8 +349,7 @@ def case_a_pinned_weight_is_typed_dragged_frozen_and_all_is_undone() -> None:
     assert "A number is wanted" in bench.stage.notices[-1]
 
 
-def case_a_condition_is_typed_completed_and_stops_it() -> None:
-    bench = Bench()
+def case_a_condition_is_typed_completed_and_stops_it(bench: Bench) -> None:
     bench.press("u")
     field = bench.made["stop when"]
     assert bench.bar.panel.isVisible() and field.hasFocus()
@@ -391,8 +383,7 @@ def drag(bench: Bench, widget: QWidget, dx: int, button: Qt.MouseButton = Left) 
     bench.wait()
 
 
-def case_keys_work_wherever_the_focus_is() -> None:
-    bench = Bench()
+def case_keys_work_wherever_the_focus_is(bench: Bench) -> None:
     for widget in (
         bench.made["color"],
         bench.made["seek"],
@@ -420,8 +411,7 @@ def case_keys_work_wherever_the_focus_is() -> None:
     assert bench.session.focus == 0
 
 
-def case_the_list_of_keys_is_not_behind_the_panel_and_is_closed_first() -> None:
-    bench = Bench()
+def case_the_list_of_keys_is_not_behind_the_panel_and_is_closed_first(bench: Bench) -> None:
     bench.open_panel()
     bench.press("?")
     assert bench.stage.help and not bench.bar.panel.isVisible()
@@ -435,8 +425,7 @@ def case_the_list_of_keys_is_not_behind_the_panel_and_is_closed_first() -> None:
     assert not bench.bar.panel.isVisible()
 
 
-def case_everything_is_reached_by_tab_and_has_a_name() -> None:
-    bench = Bench()
+def case_everything_is_reached_by_tab_and_has_a_name(bench: Bench) -> None:
     bench.stage.has_plane = True
     bench.stage.pinned = 3
     bench.session.edit(3, 0.5)
@@ -459,8 +448,7 @@ def case_everything_is_reached_by_tab_and_has_a_name() -> None:
     assert all(each.accessibleName() or getattr(each, "text", str)() for each in wanted)
 
 
-def case_what_colours_and_sizes_stand_for_is_chosen() -> None:
-    bench = Bench()
+def case_what_colours_and_sizes_stand_for_is_chosen(bench: Bench) -> None:
     bench.open_panel()
     bench.choose(bench.made["color"], "last change")
     bench.choose(bench.made["size"], "value")
@@ -634,8 +622,9 @@ def case_a_guess_is_typed_and_the_picture_follows() -> None:
     assert bench.stage.guess is None
 
 
-def case_edges_are_smooth_when_the_picture_stands_still_or_a_graphics_card_draws() -> None:
-    bench = Bench()
+def case_edges_are_smooth_when_the_picture_stands_still_or_a_graphics_card_draws(
+    bench: Bench,
+) -> None:
     drawn: list[int] = []  # along a pixel
 
     def draw(width: int, height: int, ratio: float) -> None:
@@ -709,8 +698,7 @@ def case_one_button_at_most_is_filled() -> None:
     assert filled(bench) == 1
 
 
-def case_scenes_and_files_have_menus_at_the_end_of_the_title() -> None:
-    bench = Bench()
+def case_scenes_and_files_have_menus_at_the_end_of_the_title(bench: Bench) -> None:
     title = bench.window.title
     assert [each.text() for each in title.actions()] == ["&Scenes", "&File"]
     for size, is_there in (((1280, 800), True), ((800, 500), False), ((1366, 700), True)):
@@ -725,8 +713,7 @@ def case_scenes_and_files_have_menus_at_the_end_of_the_title() -> None:
             assert title.isVisible() and bench.stage.menus == 0.0
 
 
-def case_the_training_is_changed_in_the_panel() -> None:
-    bench = Bench()
+def case_the_training_is_changed_in_the_panel(bench: Bench) -> None:
     first = advanced(bench.session, 3)
     bench.open_panel()
     fields = {each.accessibleName(): each for each in bench.bar.panel.findChildren(QWidget)}
@@ -750,8 +737,7 @@ def case_the_training_is_changed_in_the_panel() -> None:
     bench.until(lambda: fields["bias"].isChecked())
 
 
-def case_the_wheel_scrolls_the_panel_and_changes_no_choice() -> None:
-    bench = Bench()
+def case_the_wheel_scrolls_the_panel_and_changes_no_choice(bench: Bench) -> None:
     bench.window.resize(640, 420)
     bench.open_panel()
     made, panel = bench.made["color"], bench.bar.panel
@@ -785,8 +771,7 @@ def case_options_follow_the_training_while_the_panel_is_open() -> None:
     assert hidden.lineEdit().text() == "99"
 
 
-def case_f11_fills_the_screen_and_escape_leaves_it_first() -> None:
-    bench = Bench()
+def case_f11_fills_the_screen_and_escape_leaves_it_first(bench: Bench) -> None:
     bench.open_panel()
     bench.press(Key.Key_F11)
     bench.until(bench.window.isFullScreen)
@@ -797,8 +782,7 @@ def case_f11_fills_the_screen_and_escape_leaves_it_first() -> None:
     bench.until(lambda: not bench.window.isFullScreen())
 
 
-def case_after_enter_arrows_walk_over_cubes_and_neurons() -> None:
-    bench = Bench()
+def case_after_enter_arrows_walk_over_cubes_and_neurons(bench: Bench) -> None:
     bench.press(Key.Key_Right)
     bench.until(lambda: bench.session.step_index == 1)
     bench.press(Key.Key_Return, Key.Key_Right, Key.Key_Up, Key.Key_Enter)
@@ -826,8 +810,7 @@ def case_a_presentation_has_controls_while_the_mouse_is_near_them() -> None:
     assert bench.session.playing
 
 
-def case_menus_dialogs_and_tool_tips_have_the_colours_of_the_theme() -> None:
-    bench = Bench()
+def case_menus_dialogs_and_tool_tips_have_the_colours_of_the_theme(bench: Bench) -> None:
     for theme in ("light", "dark"):
         bench.stage.take(theme=theme)
         bench.settle()
@@ -842,8 +825,7 @@ def case_menus_dialogs_and_tool_tips_have_the_colours_of_the_theme() -> None:
         assert QApplication.palette().color(roles.Base).name() == look.raised
 
 
-def case_a_mouse_turns_moves_zooms_and_chooses() -> None:
-    bench = Bench()
+def case_a_mouse_turns_moves_zooms_and_chooses(bench: Bench) -> None:
     drag(bench, bench.picture, +40)
     drag(bench, bench.picture, +40, Qt.MouseButton.RightButton)
     orbits = [each for each in bench.stage.asked if each[0] == "orbit"]
@@ -870,8 +852,7 @@ def case_a_mouse_turns_moves_zooms_and_chooses() -> None:
     assert ("click", 70.0, 80.0) in bench.stage.asked
 
 
-def case_a_drag_with_shift_moves_the_loss_curve() -> None:
-    bench = Bench()
+def case_a_drag_with_shift_moves_the_loss_curve(bench: Bench) -> None:
     box = Box(20.0, 20.0, 200.0, 100.0)
     bench.stage.chart = Chart(box, Box(20.0, 20.0, 0.0, 0.0), box, box, 40.0, 60.0, 100.0)
     start, end = QPoint(100, 50), QPoint(50, 50)
@@ -897,8 +878,7 @@ def contrast(widget: QWidget) -> float:
     return float((light.max() + 0.05) / (light.min() + 0.05))
 
 
-def case_the_picture_is_drawn_in_the_theme() -> None:
-    bench = Bench()
+def case_the_picture_is_drawn_in_the_theme(bench: Bench) -> None:
     assert bench.pixel() == (64, 128, 64)
     assert min(map(contrast, buttons_of(bench))) > 3.0
     dark = bench.bar.grab().toImage().pixelColor(2, 20)
@@ -909,8 +889,7 @@ def case_the_picture_is_drawn_in_the_theme() -> None:
     assert dark.lightness() < 60 and light.lightness() > 200
 
 
-def case_nothing_is_drawn_while_nothing_changes() -> None:
-    bench = Bench()
+def case_nothing_is_drawn_while_nothing_changes(bench: Bench) -> None:
     bench.wait(0.3)
     before = len(bench.stage.drawn)
     bench.wait(0.5)
@@ -946,8 +925,7 @@ def case_what_is_found_in_the_background_is_drawn_though_nothing_else_changes() 
     assert [each[:8] for each in said[1:]] == ["Neuron 0", "Neuron 1", "Neuron 2"], said
 
 
-def case_the_controls_leave_the_room_to_the_picture() -> None:
-    bench = Bench()
+def case_the_controls_leave_the_room_to_the_picture(bench: Bench) -> None:
     for width, height in ((1280, 800), (800, 500), (640, 420)):
         bench.window.resize(width, height)
         bench.wait(0.3)
@@ -961,8 +939,7 @@ def case_the_controls_leave_the_room_to_the_picture() -> None:
         assert bench.made["seek"].width() > 60
 
 
-def case_it_can_become_as_small_as_nothing_and_come_back() -> None:
-    bench = Bench()
+def case_it_can_become_as_small_as_nothing_and_come_back(bench: Bench) -> None:
     bench.picture.resize(1, 1)
     bench.wait()
     bench.window.setMinimumSize(1, 1)
@@ -1240,8 +1217,7 @@ def case_another_scene_does_not_take_the_place_of_what_is_kept() -> None:
         assert "not the one that was shown last" in said.getvalue()
 
 
-def case_branches_are_in_a_list() -> None:
-    bench = Bench()
+def case_branches_are_in_a_list(bench: Bench) -> None:
     bench.controller.time.step(+1, 6)
     bench.controller.time.seek(2)
     bench.controller.edit(3, 0.5)
@@ -1254,8 +1230,7 @@ def case_branches_are_in_a_list() -> None:
     bench.until(lambda: bench.session.current_branch.number == 0)
 
 
-def case_a_branch_is_named_by_mouse_and_by_keys() -> None:
-    bench = Bench()
+def case_a_branch_is_named_by_mouse_and_by_keys(bench: Bench) -> None:
     bench.session.advance(6)
     bench.controller.time.seek(2)
     bench.controller.edit(3, 0.5)
@@ -1364,8 +1339,7 @@ def case_the_end_of_a_run_is_offered() -> None:
     assert bench.session.step_index == 0
 
 
-def case_an_error_of_the_training_is_told() -> None:
-    bench = Bench()
+def case_an_error_of_the_training_is_told(bench: Bench) -> None:
     bench.session.network.bank.value[:] = float("nan")
     bench.press(Key.Key_Space)
     bench.until(lambda: bench.stage.notices)
@@ -1511,8 +1485,7 @@ def case_watch_shows_the_channels_that_are_asked_for() -> None:
     assert seen == [("gradient", "last change"), ("value", "value")]
 
 
-def case_a_colour_is_put_in_while_it_is_picked_and_taken_back_by_cancel() -> None:
-    bench = Bench()
+def case_a_colour_is_put_in_while_it_is_picked_and_taken_back_by_cancel(bench: Bench) -> None:
     first, drawn = np.array([0.2, 0.4, 0.6]), []
     changes.put_in(bench.controller, first)
     bench.settle()
@@ -1553,18 +1526,19 @@ def case_the_real_stage_is_seen() -> None:
 CASES = {name: case for name, case in globals().items() if name.startswith("case_")}
 
 
-def main(names: list[str], cases: Mapping[str, Callable[[], None]] = CASES) -> None:
+def main(names: list[str], cases: Mapping[str, Callable[..., None]] = CASES) -> None:
     """Do some cases, and print how each went."""
     application()
     with quick_turns():
         go(names or list(cases), cases)
 
 
-def go(names: list[str], cases: Mapping[str, Callable[[], None]]) -> None:
+def go(names: list[str], cases: Mapping[str, Callable[..., None]]) -> None:
+    """Do cases; one that takes a bench gets an open window of its own."""
     for name in names:
         began = time.perf_counter()
         try:
-            cases[name]()
+            cases[name](*(Bench() for _ in signature(cases[name]).parameters))
             wrong = ""
         except BaseException:
             wrong = traceback.format_exc()

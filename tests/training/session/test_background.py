@@ -266,20 +266,19 @@ def test_without_threads_and_without_a_loop_nothing_starts(background: Backgroun
     assert not background.busy
 
 
-def awaited_session() -> sv.Session:
+@pytest.fixture
+def s() -> sv.Session:
     return sv.Session(sv.Network([3, 4, 3], seed=0), sv.data.Rgb(), engine="python")
 
 
-def test_a_snapshot_that_was_requested_is_filled_in_between_two_portions() -> None:
-    s = awaited_session()
+def test_a_snapshot_that_was_requested_is_filled_in_between_two_portions(s: sv.Session) -> None:
     snapshot = s.snapshot()
     snapshot.request()
     s.advance(1)
     assert snapshot.ready
 
 
-def test_a_snapshot_is_awaited() -> None:
-    s = awaited_session()
+def test_a_snapshot_is_awaited(s: sv.Session) -> None:
 
     async def look() -> list[float]:
         before = await s.snapshot()
@@ -291,8 +290,7 @@ def test_a_snapshot_is_awaited() -> None:
     assert asyncio.run(look()) == s.network.bank.value.tolist()
 
 
-def test_other_tasks_go_on_while_a_busy_session_is_awaited() -> None:
-    s = awaited_session()
+def test_other_tasks_go_on_while_a_busy_session_is_awaited(s: sv.Session) -> None:
     seen = []
 
     async def other() -> None:
@@ -528,8 +526,12 @@ def test_together_gives_the_same_bits_as_alone(unit: Any) -> None:
         assert session.losses.tobytes() == twin.losses.tobytes()
 
 
-def test_all_go_on_and_back_by_the_same_steps() -> None:
-    sessions = three()
+@pytest.fixture
+def sessions() -> list[sv.Session]:
+    return three()
+
+
+def test_all_go_on_and_back_by_the_same_steps(sessions: list[sv.Session]) -> None:
     clock = advanced(SharedClock(sessions), 40)
     assert {session.step_index for session in sessions} == {40} and clock.step_index == 40
     clock.back(15)
@@ -562,8 +564,7 @@ def test_who_is_ahead_waits_and_going_back_who_is_behind() -> None:
     assert steps == [(7, 8, 8), (7, 7, 7), (6, 6, 6)]
 
 
-def test_by_operations_all_are_in_the_same_phase() -> None:
-    sessions = three()
+def test_by_operations_all_are_in_the_same_phase(sessions: list[sv.Session]) -> None:
     clock = advanced(SharedClock(sessions), 2)
     seen, most = [], len(clock.operations)
     assert most == max(len(session.operations) for session in sessions)  # 3-4-4-3 has most of all
@@ -585,8 +586,7 @@ def test_by_operations_all_are_in_the_same_phase() -> None:
     assert {session.clock.place for session in sessions} == {(0, 0)}
 
 
-def test_a_step_begun_is_ended_and_going_back_left() -> None:
-    sessions = three()
+def test_a_step_begun_is_ended_and_going_back_left(sessions: list[sv.Session]) -> None:
     clock = advanced(SharedClock(sessions), 4)
     clock.advance(3, "operation")
     clock.advance(1)
@@ -596,8 +596,7 @@ def test_a_step_begun_is_ended_and_going_back_left() -> None:
     assert {session.clock.place for session in sessions} == {(5, 0)}
 
 
-def test_a_reset_begins_a_branch_of_each() -> None:
-    sessions = three()
+def test_a_reset_begins_a_branch_of_each(sessions: list[sv.Session]) -> None:
     clock = advanced(SharedClock(sessions), 5)
     clock.reset()
     assert [len(session.branches) for session in sessions] == [2, 2, 2]
@@ -622,8 +621,7 @@ def test_in_the_background_all_stand_at_the_same_step(speed: float | None, unit:
         assert bits(session) == bits(twin)
 
 
-def test_in_the_background_the_samples_stay() -> None:
-    sessions = three()
+def test_in_the_background_the_samples_stay(sessions: list[sv.Session]) -> None:
     clock = SharedClock(sessions)
     clock.advance(5)
     clock.play()
@@ -634,8 +632,9 @@ def test_in_the_background_the_samples_stay() -> None:
     assert [each.timeline.here.seen for each in sessions] == [clock.step_index - 1] * 3
 
 
-def test_one_that_plays_by_itself_is_taken_over_and_a_pause_of_one_is_one_of_all() -> None:
-    sessions = three()
+def test_one_that_plays_by_itself_is_taken_over_and_a_pause_of_one_is_one_of_all(
+    sessions: list[sv.Session],
+) -> None:
     sessions[0].play(50.0)
     clock = SharedClock(sessions)
     clock.play()
@@ -647,8 +646,7 @@ def test_one_that_plays_by_itself_is_taken_over_and_a_pause_of_one_is_one_of_all
     assert {session.step_index for session in sessions} == steps and len(steps) == 1
 
 
-def test_a_clock_that_nobody_has_any_more_stops() -> None:
-    sessions = three()
+def test_a_clock_that_nobody_has_any_more_stops(sessions: list[sv.Session]) -> None:
     SharedClock(sessions).play()
     until(lambda: not any(session.playing for session in sessions))
 

@@ -128,9 +128,15 @@ def test_a_session_stays_where_it_is_when_ctrl_c_ends_what_only_looks(
     assert count > 5
 
 
+@pytest.fixture
+def s() -> sv.Session:
+    return training()
+
+
 @pytest.mark.slow
-def test_a_visit_whose_steps_are_cut_ends_where_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
-    s = training()
+def test_a_visit_whose_steps_are_cut_ends_where_it_began(
+    monkeypatch: pytest.MonkeyPatch, s: sv.Session
+) -> None:
 
     def cut(*given: Any) -> None:
         s.network.bank.value[:] = 0.0
@@ -155,8 +161,7 @@ def test_sessions_on_one_clock_go_on_after_ctrl_c() -> None:
         clock.pause()
 
 
-def test_ctrl_c_ends_the_wait_for_a_session_that_another_thread_holds() -> None:
-    s = training()
+def test_ctrl_c_ends_the_wait_for_a_session_that_another_thread_holds(s: sv.Session) -> None:
     with at_work(s):
         threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()
         with pytest.raises(KeyboardInterrupt):
@@ -278,8 +283,7 @@ def test_what_ctrl_c_ends_halfway_can_be_undone(name: str) -> None:
         assert shown(s) == before and len(log.done) == 3
 
 
-def test_play_and_pause_that_ctrl_c_ends_leave_one_thread_or_none() -> None:
-    s = training()
+def test_play_and_pause_that_ctrl_c_ends_leave_one_thread_or_none(s: sv.Session) -> None:
 
     def play() -> None:
         s.play(1.0, "operation")
@@ -352,9 +356,8 @@ def test_a_change_that_is_cut_in_two_on_the_way_back_is_made_whole(
 
 
 def test_what_cannot_be_made_whole_at_once_is_made_so_by_the_next_call(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, s: sv.Session
 ) -> None:
-    s = training()
     want = s.copy()
     with monkeypatch.context() as patch:
         for owner, name, error in (

@@ -208,8 +208,12 @@ def test_doing_something_after_going_back_starts_a_branch() -> None:
     assert s.learning_rate == 0.01
 
 
-def test_reset_begins_again_and_keeps_what_was() -> None:
-    s = session()
+@pytest.fixture
+def s() -> sv.Session:
+    return session()
+
+
+def test_reset_begins_again_and_keeps_what_was(s: sv.Session) -> None:
     start = s.network.bank.value.copy()
     s.reset()
     assert len(s.branches) == 1
@@ -278,8 +282,9 @@ def test_what_does_not_fit_is_refused_at_the_start() -> None:
     assert net.engine == "python" and (net.bank.value == value).all()
 
 
-def test_a_file_that_a_function_saves_has_what_it_has_written(tmp_path: Path) -> None:
-    s = session()
+def test_a_file_that_a_function_saves_has_what_it_has_written(
+    tmp_path: Path, s: sv.Session
+) -> None:
 
     def write_and_save(view: Any) -> None:
         if view.step == 2:
@@ -508,8 +513,7 @@ def test_an_error_in_the_thread_reaches_the_caller() -> None:
 # Pinned weights.
 
 
-def test_a_pinned_weight_has_a_history_from_the_start_on() -> None:
-    s = session()
+def test_a_pinned_weight_has_a_history_from_the_start_on(s: sv.Session) -> None:
     w = s.network.layers[0].perceptrons[2].weights[1]
     told = {}
     for step in range(60):
@@ -697,8 +701,7 @@ def test_what_waits_for_the_next_step_survives_a_branch_there() -> None:
 
 
 @pytest.mark.slow  # some 10 seconds
-def test_a_thousand_branches_of_branches() -> None:
-    s = session()
+def test_a_thousand_branches_of_branches(s: sv.Session) -> None:
     for i in range(1100):
         s.advance(2)
         s.back(1)
@@ -783,8 +786,7 @@ def test_switching_back_keeps_what_was_done_at_the_end() -> None:
 @pytest.mark.parametrize(
     "wrong", ["abc", None, object(), 10**30, 1.7, True, [], [[0, 1], [2, 3]], [True, False]]
 )
-def test_what_names_no_weight_is_refused(wrong: Any) -> None:
-    s = session()
+def test_what_names_no_weight_is_refused(wrong: Any, s: sv.Session) -> None:
     for call in (lambda: s.edit(wrong, 0.5), lambda: s.freeze(wrong), lambda: s.pin(wrong)):
         with pytest.raises(InputError):
             call()
@@ -808,9 +810,8 @@ def test_data_that_fails_leaves_the_numbers_where_the_clock_is() -> None:
     assert s.step_index == 5 and not s.current_branch.journal
 
 
-def test_leaps_are_told_from_single_operations() -> None:
+def test_leaps_are_told_from_single_operations(s: sv.Session) -> None:
     """A picture animates operations, and not what is done by whole steps."""
-    s = session()
     leaps, seen = s.timeline.here.leaps, []
     count = len(s.operations)
     for move in (
@@ -843,8 +844,7 @@ def test_going_back_by_an_operation_publishes_its_end_alone() -> None:
     assert set(seen) == {(2, 4), (2, 2)}
 
 
-def test_a_snapshot_says_of_which_moment_it_is() -> None:
-    s = session()
+def test_a_snapshot_says_of_which_moment_it_is(s: sv.Session) -> None:
     shot = s.snapshot()
     s.advance(2, "operation")
     shot.request()

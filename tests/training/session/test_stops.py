@@ -329,8 +329,12 @@ def test_a_saved_training_stops_where_it_would_have(engine: str, tmp_path: Path)
         assert bits(other) == bits(twin) and other.stopped == twin.stopped
 
 
-def test_a_saved_training_and_a_copy_keep_their_marks(tmp_path: Path) -> None:
-    s = session()
+@pytest.fixture
+def s() -> sv.Session:
+    return session()
+
+
+def test_a_saved_training_and_a_copy_keep_their_marks(tmp_path: Path, s: sv.Session) -> None:
     s.stop_when("weight 1 changes sign", "loss < 0.004")
     s.advance(STEPS)
     s.first("loss < 0.01")
@@ -367,8 +371,7 @@ def test_marks_that_cannot_be_are_refused(marks: Any, value: str) -> None:
     assert not s.stops.marks
 
 
-def test_a_file_says_which_functions_it_could_not_hold(tmp_path: Path) -> None:
-    s = session()
+def test_a_file_says_which_functions_it_could_not_hold(tmp_path: Path, s: sv.Session) -> None:
     s.stop_when("loss < 0.004", lambda view: view.step == 3)
     s.save(tmp_path / "run")
     with pytest.warns(UserWarning, match="<lambda>"):
@@ -381,8 +384,7 @@ def test_a_file_says_which_functions_it_could_not_hold(tmp_path: Path) -> None:
         sv.Session.load(tmp_path / "again")
 
 
-def test_a_network_that_grows_keeps_its_conditions_with_other_rows() -> None:
-    s = session()
+def test_a_network_that_grows_keeps_its_conditions_with_other_rows(s: sv.Session) -> None:
     s.stop_when("weight 9 changes sign", "weight 2 > 100", "loss < 0.004")
     wider = sv.add_neurons(s, 0)
     assert wider.stop_conditions == ["weight 12 changes sign", "weight 2 > 100", "loss < 0.004"]
@@ -414,8 +416,9 @@ def test_a_network_that_grows_keeps_its_conditions_with_other_rows() -> None:
         ("loss < 1 " * 30, InputError, "200"),
     ],
 )
-def test_what_has_no_meaning_is_refused(given: Any, kind: type[Exception], value: object) -> None:
-    s = session()
+def test_what_has_no_meaning_is_refused(
+    given: Any, kind: type[Exception], value: object, s: sv.Session
+) -> None:
     refused(kind, value).by(s.stop_when, "loss < 0.5", given)
     assert s.stop_conditions == [] and not s.current_branch.journal
     with pytest.raises(kind):

@@ -417,9 +417,13 @@ DEEDS: dict[str, Callable[[sv.Session], object]] = {
 }
 
 
+@pytest.fixture
+def s() -> sv.Session:
+    return branched_session()
+
+
 @pytest.mark.parametrize("did", DEEDS)
-def test_a_branch_is_called_after_what_began_it(did: str) -> None:
-    s = branched_session()
+def test_a_branch_is_called_after_what_began_it(did: str, s: sv.Session) -> None:
     s.seek(1)
     DEEDS[did](s)
     s.branches  # noqa: B018  # what was written into the bank is noticed with the next call
@@ -427,8 +431,7 @@ def test_a_branch_is_called_after_what_began_it(did: str) -> None:
     assert s.current_branch.name == f"from step 1: {did}"
 
 
-def test_several_changes_are_told_shortly() -> None:
-    s = branched_session()
+def test_several_changes_are_told_shortly(s: sv.Session) -> None:
     assert [each.name for each in s.branches] == ["from the start", "from step 2: rate 0.3"]
     s.seek(1)
     for value in (0.1, 0.2, 0.3):  # as in a drag
@@ -446,8 +449,7 @@ def test_several_changes_are_told_shortly() -> None:
     assert s.current_branch.name == "from the start"
 
 
-def test_what_was_asked_within_a_step_tells_its_place() -> None:
-    s = branched_session()
+def test_what_was_asked_within_a_step_tells_its_place(s: sv.Session) -> None:
     s.seek(1)
     s.advance(3, "operation")
     s.batch = 2
@@ -477,8 +479,7 @@ def test_a_name_is_given_undone_and_done_again() -> None:
     assert s.learning_rate == 0.1 and s.step_index == 2
 
 
-def test_a_branch_begins_with_a_name_and_is_found_by_it() -> None:
-    s = branched_session()
+def test_a_branch_begins_with_a_name_and_is_found_by_it(s: sv.Session) -> None:
     s.branch("mine")
     s.learning_rate = 0.5
     assert s.current_branch.name == "mine"
@@ -498,8 +499,7 @@ def test_a_branch_begins_with_a_name_and_is_found_by_it() -> None:
 @pytest.mark.parametrize(
     "name", [None, 3, "x" * 61, "a\u202eb", "a\nb", "a\0", "\ud800", "a\u2800"]
 )
-def test_a_name_that_cannot_be_read_is_refused(name: Any) -> None:
-    s = branched_session()
+def test_a_name_that_cannot_be_read_is_refused(name: Any, s: sv.Session) -> None:
     with refused(InputError):
         s.branches[1].name = name
     assert s.branches[1].name == "from step 2: rate 0.3"
@@ -516,8 +516,7 @@ def test_a_file_with_another_name_is_refused(name: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_branch_outlives_its_session_and_keeps_it_not() -> None:
-    s = branched_session()
+def test_a_branch_outlives_its_session_and_keeps_it_not(s: sv.Session) -> None:
     branch, timeline = s.branches[1], ref(s.timeline)
     del s
     gc.collect()
@@ -587,8 +586,12 @@ def test_keyframes_alone_give_fewer_moments_but_the_same_numbers() -> None:
     assert np.array_equal(seen.tiles, values[seen.steps.astype(int)].T)
 
 
-def test_slow_steps_are_all_kept() -> None:
-    session = made()
+@pytest.fixture(name="session")
+def small_session() -> sv.Session:
+    return made()
+
+
+def test_slow_steps_are_all_kept(session: sv.Session) -> None:
     session.advance(2000)  # the pace is of many steps now
     for _ in range(5):
         session.timeline._kept_at -= 1.0  # as if a second had passed
@@ -597,8 +600,7 @@ def test_slow_steps_are_all_kept() -> None:
     assert {2001, 2002, 2003, 2004, 2005} <= kept
 
 
-def test_those_that_went_farthest_stand_first() -> None:
-    session = made()
+def test_those_that_went_farthest_stand_first(session: sv.Session) -> None:
     session.advance(40)
     values, _ = trail(40)
     seen = over_time_of(session, [0, 40], order="distance")
@@ -610,8 +612,7 @@ def test_those_that_went_farthest_stand_first() -> None:
     ]
 
 
-def test_the_order_by_distance_stays_while_it_is_kept() -> None:
-    session = made()
+def test_the_order_by_distance_stays_while_it_is_kept(session: sv.Session) -> None:
     session.advance(3)
     bank, here = session.network.bank, session.timeline.here
     reader = WeightsOverTime(session.network.program, len(bank))
@@ -657,8 +658,7 @@ def test_norms_of_layers_are_euclidean_and_those_of_changes_are_for_one_step() -
     assert seen.norms[0, 2] == pytest.approx(moved, rel=1e-12)
 
 
-def test_a_branch_has_the_moments_of_its_parent_and_its_own() -> None:
-    session = made()
+def test_a_branch_has_the_moments_of_its_parent_and_its_own(session: sv.Session) -> None:
     session.advance(20)
     session.seek(10)
     session.edit(session.network.layers[0].perceptrons[0].weights[0], 5.0)
@@ -672,8 +672,7 @@ def test_a_branch_has_the_moments_of_its_parent_and_its_own() -> None:
     assert np.array_equal(seen.tiles[:, 20], session.network.bank.value)
 
 
-def test_filling_leaves_the_session_where_it_is() -> None:
-    session = made()
+def test_filling_leaves_the_session_where_it_is(session: sv.Session) -> None:
     session.advance(25)
     before = session.network.bank.value.copy(), session.timeline.here
     filled(session, [3, 7, 11])
@@ -682,9 +681,8 @@ def test_filling_leaves_the_session_where_it_is() -> None:
 
 
 def test_a_past_that_takes_too_long_or_too_much_memory_is_not_filled(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, session: sv.Session
 ) -> None:
-    session = made()
     session.advance(2000)
     monkeypatch.setattr("scalarviz.training.session.over_time.LONGEST", 0.0)
     assert filled(session, [100, 200]).moments == {}
