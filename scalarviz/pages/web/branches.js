@@ -74,12 +74,7 @@ export class Branches {
     this.isThinned = false; // whether a page has more metrics than are kept
     this.dropped = []; // numbers of branches that were dropped for want of memory
     this.all = [];
-    this.take(new Branch(this.nextKey(), null, start, [], start));
-  }
-
-  nextKey() {
-    this.keys += 1;
-    return this.keys - 1;
+    this.take(new Branch(this.keys++, null, start, [], start));
   }
 
   /** Show a branch; one that is not in the list gets the next number. */
@@ -104,7 +99,7 @@ export class Branches {
     const isParent = (each) => each.parent === null || isBefore(each.fork, place);
     const parent = this.now.lineage.find(isParent);
     const journal = this.now.journal.slice(0, place.applied);
-    this.take(new Branch(this.nextKey(), parent, place, journal, place));
+    this.take(new Branch(this.keys++, parent, place, journal, place));
     return this.now;
   }
 

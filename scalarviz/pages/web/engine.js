@@ -11,6 +11,7 @@ const TABLE = "__indirect_function_table";
 const POINTER = "__stack_pointer";
 const NO_ROW = -1;
 const OVERFLOW = -2;
+const OVERFLOWN = { why: "overflow", row: NO_ROW };
 const SURVEYED = 64; // samples of a survey that are evaluated at once
 const HEAD = 56; // bytes of what is saved before the bank
 
@@ -87,10 +88,6 @@ export class Engine {
   take(record, field) {
     const at = this.spec.records[record][field];
     return this.numbers.getUint32(at, true) + 2 ** 32 * this.numbers.getUint32(at + 4, true);
-  }
-
-  putFloat(record, field, number) {
-    this.numbers.setFloat64(this.spec.records[record][field], number, true);
   }
 
   /** The learning rate of the next step, schedule included. Setting it ends the schedule. */
@@ -187,7 +184,7 @@ export class Engine {
       this.put("progress", "steps", asked);
       this.put("progress", "count", this.count);
       this.put("progress", "taken", 0);
-      this.setResult(NO_ROW);
+      this.result = NO_ROW;
       this.calls.train(this.jobs.train);
       const now = this.take("progress", "taken");
       this.count = this.take("progress", "count");
@@ -196,28 +193,23 @@ export class Engine {
       this.step += now;
       if (now > 0) this.loss = losses[taken - 1];
       if (now < asked) {
-        stopped = this.reason();
-        if (stopped.why === "overflow") this.again(before, now);
+        const { result } = this;
+        stopped = result === OVERFLOW ? OVERFLOWN : { why: "gradient", row: result };
+        if (result === OVERFLOW) this.restore(before);
+        if (result === OVERFLOW && now > 0) this.train(now); // those before the one that is undone
       }
     }
     this.done = 0;
     return { taken, losses: losses.subarray(0, taken), stopped };
   }
 
-  /** Undo a step that left numbers not finite: repeat those before it. */
-  again(before, steps) {
-    this.restore(before);
-    if (steps > 0) this.train(steps);
+  /** Of the last step: NO_ROW, OVERFLOW, or the row of a gradient that is not finite. */
+  get result() {
+    return Number(this.numbers.getBigInt64(this.spec.records.progress.result, true));
   }
 
-  setResult(result) {
+  set result(result) {
     this.numbers.setBigInt64(this.spec.records.progress.result, BigInt(result), true);
-  }
-
-  /** Why the last step was refused: {why, row}. */
-  reason() {
-    const result = Number(this.numbers.getBigInt64(this.spec.records.progress.result, true));
-    return result === OVERFLOW ? { why: "overflow", row: -1 } : { why: "gradient", row: result };
   }
 
   // ---- a step, moment by moment -----------------------------------------------------------------
@@ -248,7 +240,8 @@ export class Engine {
       refused = this.move();
     } else {
       this.run(moment.pass);
-      if (moment.kind === "loss") this.loss = this.sumOfErrors() * this.meanFactor();
+      if (moment.kind === "loss")
+        this.loss = this.arrays.errors.reduce((sum, error) => sum + error, 0) * this.meanFactor();
       if (moment.kind === "forward") this.checkStatistics();
       if (moment.kind === "weight gradient") {
         const first = moment.operation;
@@ -261,23 +254,15 @@ export class Engine {
 
   /** Run a pass: [what, low, high, gathers]. */
   run([what, low, high, gathers]) {
-    const fields = this.spec.records.pass;
-    this.numbers.setBigInt64(fields.what, BigInt(what), true);
-    this.numbers.setBigInt64(fields.low, BigInt(low), true);
-    this.numbers.setBigInt64(fields.high, BigInt(high), true);
-    this.numbers.setBigInt64(fields.gathers, BigInt(gathers), true);
+    const { pass, batch } = this.spec.records;
+    for (const [name, each] of Object.entries({ what, low, high, gathers }))
+      this.numbers.setBigInt64(pass[name], BigInt(each), true);
     this.put("batch", "steps", this.count);
-    const scale = this.spec.mixed ? this.state[0] : 1;
-    this.putFloat("batch", "scale", this.round(this.round(this.meanFactor()) * this.round(scale)));
+    const scale = this.round(this.spec.mixed ? this.state[0] : 1);
+    this.numbers.setFloat64(batch.scale, this.round(this.round(this.meanFactor()) * scale), true);
     this.arrays.errors.fill(0);
     if (this.spec.mixed) this.calls.roundBank(this.jobs.moments);
     this.calls.runPasses(this.jobs.moments);
-  }
-
-  sumOfErrors() {
-    let total = 0;
-    for (const error of this.arrays.errors) total += error;
-    return total;
   }
 
   /** Normalisation factor of the loss for the present batch. */
@@ -298,14 +283,14 @@ export class Engine {
     const before = this.bank().slice();
     this.put("progress", "count", this.count);
     this.calls.move(this.jobs.train);
-    const result = Number(this.numbers.getBigInt64(this.spec.records.progress.result, true));
+    const { result } = this;
     if (result >= 0) return { why: "gradient", row: result };
     const skipped = this.take("progress", "count") === this.count;
     if (skipped) {
       this.state.set(this.statistics, this.spec.scaling);
     } else if (this.lost || result === OVERFLOW) {
       this.bank().set(before);
-      return { why: "overflow", row: -1 };
+      return OVERFLOWN;
     }
     if (!skipped) this.count += 1;
     this.step += 1;
