@@ -21,10 +21,11 @@ export class Access {
     this.ring = made("div", "ring");
     this.ring.hidden = true;
     byId("picture").append(this.ring);
-    this.walls = new Walls(byId("walls"), app.spec.facts, {
-      look: (thing) => this.look(thing),
-      pin: ({ row }) => app.pin(app.pinned?.row === row ? null : { row }),
-    });
+    const look = (thing) => this.look(thing);
+    const pin = ({ row }) => app.pin(app.pinned?.row === row ? null : { row });
+    this.tables = wallsOf(app.spec.facts).map((wall) => new WallTable(wall, look, pin));
+    byId("walls").append(...this.tables.map((each) => each.body));
+    setShown(byId("walls"), this.tables.length > 0);
     byId("curve").addEventListener("keydown", (event) => this.seek(event));
     const cubes = byId("cubes");
     cubes.addEventListener("focus", () => this.walk(null));
@@ -93,7 +94,10 @@ export class Access {
     }
     const isBusy = app.player.playing || app.tour;
     // Tables that are seen, which is where no picture is, follow at once.
-    if (!isBusy || app.picture.fault) this.walls.show(state, app.pinned?.row ?? -1);
+    if (!isBusy || app.picture.fault) {
+      if (state.tile) byId("walls").ariaLabel = text("walls.tile", { count: state.tile });
+      for (const table of this.tables) table.show(state, app.pinned?.row ?? -1);
+    }
     if (isBusy) return;
     setWords(byId("spoken"), title);
     if (state.exact && place)
@@ -165,24 +169,11 @@ export function cellAfter(key, /** @type {number[]} */ [i, j], { rows, columns }
   return [inside(way[0], rows), inside(way[1], columns)];
 }
 
-/** Shows the tables in an element; `look` and `pin` are called with {row} or null. */
-class Walls {
-  constructor(element, facts, { look, pin }) {
-    const tables = wallsOf(facts).map((wall) => new WallTable(wall, look, pin));
-    this.tables = tables;
-    this.element = element;
-    element.append(...tables.map((each) => each.body));
-    setShown(element, tables.length > 0);
-  }
-
-  /** Write the values of a state, and mark the one that is pinned. */
-  show(state, pinned) {
-    if (state.tile) this.element.ariaLabel = text("walls.tile", { count: state.tile });
-    for (const table of this.tables) table.show(state, pinned);
-  }
-}
-
-/** One table; all of it is a single stop of the Tab key, inside it arrows go from cell to cell. */
+/**
+ * One table; all of it is a single stop of the Tab key, inside it arrows go from cell to cell.
+ *
+ * `look` and `pin` are called with {row} or null.
+ */
 class WallTable {
   constructor(wall, look, pin) {
     this.wall = wall;

@@ -19,7 +19,7 @@ export class Pictures {
     Object.assign(this, { data, use });
     [this.across, this.down] = [unpacked(data.across), unpacked(data.down)];
     this.target = unpacked(data.target);
-    this.goals = unpacked(data.goals); // of the coarse picture
+    this.goals = sharesOf(unpacked(data.goals)); // of the coarse picture
     this.wait = 0;
     this.begun = 0; // counts fine pictures: a former one ends where another begins
     this.result = new Result(element, () => made("canvas"), { doors: 3 });
@@ -149,15 +149,9 @@ export class Pictures {
     const found = await this.answers(isStale);
     if (!found) return;
     put(this.canvases[0], found, this.data.fine, 1);
-    const target = this.own ?? this.target;
-    const noise = text("exhibits.pictures.noise", { psnr: noiseOf(found, target) });
-    setWords(
-      this.result.yet,
-      offBy(
-        found,
-        Float64Array.from(target, (each) => each / 255),
-      ),
-    );
+    const wanted = sharesOf(this.own ?? this.target);
+    const noise = text("exhibits.pictures.noise", { psnr: noiseOf(found, wanted) });
+    setWords(this.result.yet, offBy(found, wanted));
     this.describe(text("exhibits.pictures.said", { noise, count: found.length / 3 }));
   }
 
@@ -187,26 +181,25 @@ export class Pictures {
   /** How far the pixels are off, those of the goal or of a picture of the user's own. */
   verdict({ probe }) {
     if (this.own) return ""; // until all its pixels are evaluated
-    const goals = Float64Array.from(this.goals, (each) => each / 255);
-    return offBy(readAnswers(probe, this.data.reads, 3), goals);
+    return offBy(readAnswers(probe, this.data.reads, 3), this.goals);
   }
 }
 
-/** Return the PSNR of colors from 0 to 1 against bytes, in dB. */
-function noiseOf(found, target) {
+/** Return the PSNR of colors from 0 to 1 against others, in dB. */
+function noiseOf(found, wanted) {
   let sum = 0;
-  for (let i = 0; i < found.length; i++) sum += (found[i] - target[i] / 255) ** 2;
+  for (let i = 0; i < found.length; i++) sum += (found[i] - wanted[i]) ** 2;
   return -10 * Math.log10(sum / found.length);
 }
 
-/** Return colors, of which `top` is the largest, as bytes. */
-function bytesOfColors(colors, top) {
-  return Uint8ClampedArray.from(colors, (each) => (255 * each) / top);
+/** Return bytes as colors from 0 to 1. */
+function sharesOf(bytes) {
+  return Float64Array.from(bytes, (each) => each / 255);
 }
 
 /** Put colors, of which `top` is the largest, onto a canvas. */
 function put(canvas, colors, [wide, high], top) {
-  const bytes = bytesOfColors(colors, top);
+  const bytes = Uint8ClampedArray.from(colors, (each) => (255 * each) / top);
   putImage(canvas, wide, high, (i) => bytes.subarray(3 * i, 3 * i + 3));
 }
 

@@ -6,10 +6,10 @@ import { agrees, answer_words, quoted, reply_to } from "./story/judging.js";
 import { text } from "./texts.js";
 import { unzippedText } from "./zipped.js";
 
-/** Return a cell of the table of guesses; what the lesson says is HTML of the page's own. */
-function cell(words, html = "") {
-  const found = made("td", "", words);
-  if (html) found.innerHTML = html;
+/** Return an element with what the lesson says, which is HTML of the page's own. */
+function lessonSays(tag, html) {
+  const found = made(tag);
+  found.innerHTML = html;
   return found;
 }
 
@@ -87,9 +87,12 @@ class LessonPage {
     const rows = begun.map((question) => {
       const { guesses } = this.answers.of(question.key);
       const isOpen = this.answers.isOpen(question.key);
-      const result = isOpen ? "" : answer_words(question.answer);
-      const why = isOpen ? "" : question.why;
-      const cells = [cell("", question.ask), cell(guesses.join(", ")), cell(result), cell("", why)];
+      const cells = [
+        lessonSays("td", question.ask),
+        made("td", "", guesses.join(", ")),
+        made("td", "", isOpen ? "" : answer_words(question.answer)),
+        lessonSays("td", isOpen ? "" : question.why),
+      ];
       cells.forEach((each, i) => (each.dataset.name = titles[i])); // before it on narrow screens
       return made("tr", "", ...cells);
     });
@@ -269,11 +272,9 @@ export class Asked {
     else this.say(text("predict.said.wrong", { guess: words }), reply_to(this.question, typed));
   }
 
-  /** Say words, and after them what the lesson says, which is HTML of the page's own. */
+  /** Say words, and after them what the lesson says. */
   say(words, html = "") {
-    const reason = made("span");
-    reason.innerHTML = html;
-    this.said.replaceChildren(made("b", "", words), " ", reason);
+    this.said.replaceChildren(made("b", "", words), " ", lessonSays("span", html));
   }
 }
 
