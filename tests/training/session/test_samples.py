@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,8 +16,6 @@ from scalarviz.training.network.grown_networks import is_as_made
 from tests.sessions import RUNNABLE, advanced, training_of
 from tests.training.session.test_stops import bits, every_engine, session
 from tests.wording import refused
-
-UNITS: tuple[Literal["step"], Literal["operation"]] = "step", "operation"
 
 
 def colours(engine: str = "cpu", batch: int | None = 8) -> sv.Session:
@@ -87,40 +85,6 @@ def test_growths_of_one_set_do_not_write_into_each_other() -> None:
     other = one.with_added(np.array([[4.0]]), np.array([[4.0]]))
     assert [each.training[0][-1, 0] for each in (one, two, other)] == [2.0, 3.0, 4.0]
     assert np.shares_memory(one.training[0], two.training[0])
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_random_sequences_give_the_bits_of_a_straight_run(seed: int, tmp_path: Path) -> None:
-    rng = np.random.default_rng(seed)
-    s = colours(["cpu", "python"][seed % 2], [None, 4, 8][seed % 3])
-    for _ in range(14):
-        choice: Any = rng.integers(7)
-        if choice == 0:
-            count = int(rng.integers(1, 4))
-            s.add_samples(rng.random((count, 3)), rng.random((count, 3)))
-        elif choice == 1:
-            s.set_rate(rng.integers(0, 45, 5), float(rng.random()) / 10)
-        elif choice == 2:
-            s.set_rate(s.network.layers[0], None)
-        elif choice == 3:
-            s.back(int(rng.integers(1, 4)), UNITS[int(rng.integers(2))])
-        elif choice == 4:
-            s.edit(int(rng.integers(45)), float(rng.random()))
-        elif choice == 5:
-            s.freeze([int(rng.integers(45))], bool(rng.random() < 0.7))
-        s.advance(int(rng.integers(1, 5)), UNITS[int(rng.integers(2))])
-    s.advance(1)
-    end, clock = s.network.bank.value.tobytes(), s.step_index
-    path = tmp_path / "run.safetensors"
-    s.save(path)
-    for each in (s, sv.Session.load(path)):
-        assert each.network.bank.value.tobytes() == end
-        operation = each.clock.operation
-        each.seek(0)
-        each.seek(clock)
-        each.advance(operation, "operation")
-        assert each.network.bank.value.tobytes() == end
-        assert each.data.samples == s.data.samples
 
 
 def test_samples_are_checked_against_data_that_waits_for_the_next_step() -> None:
