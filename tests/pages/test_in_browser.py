@@ -151,16 +151,21 @@ def test_arrows_go_by_the_unit_and_ten_times_with_shift(tab: Tab) -> None:
     assert (tab.state["step"], tab.state["operation"]) == (2, 1)
 
 
+def click_curve(tab: Tab, part: float) -> None:
+    """Click a part of the way from the first step of the curve to the last."""
+    box = tab.page.locator("#curve").bounding_box()
+    x, width = tab.ask("[app.curve.plot.x, app.curve.plot.width]")
+    tab.page.mouse.click(box["x"] + x + part * width, box["y"] + box["height"] / 2)
+    tab.settle()
+
+
 def test_a_click_on_the_curve_goes_to_its_step(tab: Tab) -> None:
     tab.press("Shift+ArrowRight", 4)
     seen = {40: tab.state["value"]}
     tab.press("Shift+ArrowLeft", 2)
     seen[20] = tab.state["value"]
-    box = tab.page.locator("#curve").bounding_box()
-    x, width = tab.ask("[app.curve.plot.x, app.curve.plot.width]")
     for part, step in ((1.0, 40), (0.5, 20)):
-        tab.page.mouse.click(box["x"] + x + part * width, box["y"] + box["height"] / 2)
-        tab.settle()
+        click_curve(tab, part)
         assert tab.state["step"] == step and tab.state["value"] == seen[step]
     assert tab.page.get_attribute("#curve", "aria-valuenow") == "20"
 
@@ -169,11 +174,8 @@ def test_a_click_on_the_curve_goes_to_its_step(tab: Tab) -> None:
 def test_the_curve_of_a_page_that_was_trained_before_leads_to_its_own_steps(tab: Tab) -> None:
     assert tab.state["step"] == 50
     tab.press("Shift+ArrowRight")
-    box = tab.page.locator("#curve").bounding_box()
-    x, width = tab.ask("[app.curve.plot.x, app.curve.plot.width]")
     for part, step in ((0.9, 54), (0.5, 50)):
-        tab.page.mouse.click(box["x"] + x + part * width, box["y"] + box["height"] / 2)
-        tab.settle()
+        click_curve(tab, part)
         assert tab.state["step"] == step
     assert tab.page.get_attribute("#curve", "aria-valuemin") == "50"
 

@@ -453,11 +453,11 @@ export class App {
       reset: () => still("reset"),
       undo: () => still("undo"),
       redo: () => still("redo"),
-      branches: (key, step) => this.chooseBranch(still, key, step),
+      branches: (key, step) => this.chooseBranch(key, step),
       optimizer: (number) => this.act() && player.ask("optimizer", { number: Number(number) }),
       batch: (size) => this.act() && player.ask("batch", { size: Number(size) }),
       color: (color) => this.choose({ color, cubes: color }),
-      "new weights": () => this.newWeights(still),
+      "new weights": () => this.newWeights(),
       unit: (unit) => this.setUnit(unit),
       speed: (place) => player.setSpeed(place),
       "learning rate": (rate) => this.setRate(rate),
@@ -580,8 +580,8 @@ export class App {
   }
 
   /** Begin again with the weights of the next seed. */
-  async newWeights(still) {
-    await still("new weights");
+  async newWeights() {
+    await this.still("new weights");
     this.tell(text("page.weights", { seed: this.state.seed }));
   }
 
@@ -593,14 +593,13 @@ export class App {
   }
 
   /** Go over to a branch, by default to the one with the next number. */
-  chooseBranch(still, key, step) {
+  async chooseBranch(key, step) {
     const { branches = [] } = this.state;
-    if (key === undefined && this.spec.recording) this.tell(text("page.recorded.refused"));
-    else if (key === undefined && branches.length < 2) this.tell(text("notices.one_branch"));
-    else
-      still("branches", key === undefined ? { by: 1 } : { key: Number(key), step }).then(() =>
-        this.tellBranch(),
-      );
+    const isNext = key === undefined;
+    if (isNext && this.spec.recording) return this.tell(text("page.recorded.refused"));
+    if (isNext && branches.length < 2) return this.tell(text("notices.one_branch"));
+    await this.still("branches", isNext ? { by: 1 } : { key: Number(key), step });
+    return this.tellBranch();
   }
 
   /** Say which branch is shown. */

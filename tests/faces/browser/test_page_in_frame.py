@@ -46,7 +46,7 @@ def linked_value(session: sv.Session | None = None) -> PageLink:
     return LINKS[-1]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def links_end() -> Iterator[None]:
     yield
     for link in LINKS:
@@ -80,7 +80,6 @@ def session_of(page: FramedPage) -> sv.Session:
     return page.link.session
 
 
-@pytest.mark.usefixtures("links_end")
 def test_a_cube_under_the_mouse_is_known_and_a_click_opens_its_card(page: FramedPage) -> None:
     x, y = page.place_of(f"{{row: {ROW}}}")
     page.mouse.move(x, y)
@@ -90,7 +89,6 @@ def test_a_cube_under_the_mouse_is_known_and_a_click_opens_its_card(page: Framed
     page.wait(lambda: page.frame.locator("#card").is_visible())
 
 
-@pytest.mark.usefixtures("links_end")
 def test_a_click_into_the_picture_gives_keys_to_the_page(page: FramedPage) -> None:
     page.page.evaluate("document.body.tabIndex = 0; document.body.focus()")
     assert not page.frame.evaluate("document.hasFocus()")
@@ -99,7 +97,6 @@ def test_a_click_into_the_picture_gives_keys_to_the_page(page: FramedPage) -> No
     page.wait(lambda: page.step == 1)
 
 
-@pytest.mark.usefixtures("links_end")
 def test_it_plays_and_pauses(page: FramedPage) -> None:
     page.frame.click("#play")
     page.wait(lambda: session_of(page).playing and page.app("state.step") > 2)
@@ -108,15 +105,6 @@ def test_it_plays_and_pauses(page: FramedPage) -> None:
     page.wait(lambda: page.app("state.step") == session_of(page).step_index)
 
 
-@pytest.mark.usefixtures("links_end")
-def test_a_step_on_and_one_back(page: FramedPage) -> None:
-    for button, step in (("on", 1), ("on", 2), ("back", 1)):
-        page.frame.click(f"#{button}")
-        page.wait(lambda step=step: page.app("state.step") == step)
-        assert session_of(page).step_index == step
-
-
-@pytest.mark.usefixtures("links_end")
 def test_the_curve_leads_back(page: FramedPage) -> None:
     session_of(page).advance(20)
     page.wait(lambda: page.app("losses.end") == 20 or page.app("state.last") == 20)
@@ -127,22 +115,19 @@ def test_the_curve_leads_back(page: FramedPage) -> None:
     assert session_of(page).step_index == page.app("state.step")
 
 
-@pytest.mark.usefixtures("links_end")
 def test_a_rate_is_typed(page: FramedPage) -> None:
     page.frame.fill("#rate-number", "0.25")
     page.frame.press("#rate-number", "Enter")
     page.wait(lambda: session_of(page).learning_rate == 0.25)
 
 
-@pytest.mark.usefixtures("links_end")
-def test_an_edit_begins_a_branch_and_is_undone(page: FramedPage) -> None:
+def test_steps_on_and_back_and_an_edit_begins_a_branch_and_is_undone(page: FramedPage) -> None:
     session = session_of(page)
     branches = len(session.branches)
-    page.frame.click("#on")
-    page.frame.click("#on")
-    page.wait(lambda: page.app("state.step") == 2)
-    page.frame.click("#back")
-    page.wait(lambda: page.app("state.step") == 1)
+    for button, step in (("on", 1), ("on", 2), ("back", 1)):
+        page.frame.click(f"#{button}")
+        page.wait(lambda step=step: page.app("state.step") == step)
+        assert session.step_index == step
     page.frame.evaluate(f"scalarviz.pin({{row: {ROW}}}); null")
     page.frame.evaluate(f"scalarviz.player.ask('edit', {{row: {ROW}, value: 0.75}}); null")
     page.wait(lambda: session.network.bank.value[ROW] == 0.75)
@@ -152,7 +137,6 @@ def test_an_edit_begins_a_branch_and_is_undone(page: FramedPage) -> None:
     page.wait(lambda: session.network.bank.value[ROW] != 0.75)
 
 
-@pytest.mark.usefixtures("links_end")
 def test_an_input_of_ones_own_is_answered(page: FramedPage) -> None:
     page.frame.evaluate("scalarviz.player.ask('own', {inputs: [0.5, 0.25, 0.75]}); null")
     page.wait(lambda: page.app("state.own"))
@@ -160,7 +144,6 @@ def test_an_input_of_ones_own_is_answered(page: FramedPage) -> None:
     page.wait(lambda: not page.app("state.own"))
 
 
-@pytest.mark.usefixtures("links_end")
 def test_a_long_cell_leaves_the_camera_free(page: FramedPage) -> None:
     before, step = page.camera(), page.app("state.step")
     page.frame.click("#on")
@@ -173,7 +156,6 @@ def test_a_long_cell_leaves_the_camera_free(page: FramedPage) -> None:
     page.wait(lambda: page.app("state.step") == step + 1 and page.app("client.stands") == "")
 
 
-@pytest.mark.usefixtures("links_end")
 def test_two_views_see_what_the_other_does(page: FramedPage, browser: Any) -> None:
     other = FramedPage(browser, page.link)
     page.frame.click("#on")
@@ -187,7 +169,6 @@ def test_two_views_see_what_the_other_does(page: FramedPage, browser: Any) -> No
     other.page.context.close()
 
 
-@pytest.mark.usefixtures("links_end")
 def test_another_neuron_keeps_camera_and_pin(browser: Any) -> None:
     page = FramedPage(browser, linked_value())
     page.drag()
@@ -206,7 +187,6 @@ def test_another_neuron_keeps_camera_and_pin(browser: Any) -> None:
     assert page.complaints == []
 
 
-@pytest.mark.usefixtures("links_end")
 def test_before_python_answers_the_page_shows_the_state_that_it_was_made_with(
     browser: Any,
 ) -> None:
@@ -222,7 +202,6 @@ def test_before_python_answers_the_page_shows_the_state_that_it_was_made_with(
     assert page.complaints == []
 
 
-@pytest.mark.usefixtures("links_end")
 def test_who_looks_on_is_told_what_one_can_do(browser: Any) -> None:
     page = FramedPage(browser, linked_value())
     page.reader.looks = True
@@ -235,7 +214,6 @@ def test_who_looks_on_is_told_what_one_can_do(browser: Any) -> None:
     assert text("page.looks") in body.inner_text() and page.complaints == []
 
 
-@pytest.mark.usefixtures("links_end")
 def test_far_away_it_works_as_well(browser: Any) -> None:
     page = FramedPage(browser, linked_value(), delay=0.15)
     began = time.monotonic()
@@ -247,7 +225,6 @@ def test_far_away_it_works_as_well(browser: Any) -> None:
     assert page.complaints == []
 
 
-@pytest.mark.usefixtures("links_end")
 def test_what_has_ended_says_so_and_can_be_turned(browser: Any) -> None:
     page = FramedPage(browser, linked_value())
     page.link.close("The kernel has ended.")
@@ -259,7 +236,6 @@ def test_what_has_ended_says_so_and_can_be_turned(browser: Any) -> None:
     assert page.complaints == []
 
 
-@pytest.mark.usefixtures("links_end")
 def test_a_node_of_a_graph_that_is_clicked_opens_its_card(browser: Any) -> None:
     a, b = sv.Value(2.0, label="a"), sv.Value(-3.0, label="b")
     page = FramedPage(browser, linked_value(value_session.session_of((a * b + a**2).relu() + b)))
@@ -275,7 +251,6 @@ FIELDS = "[...document.querySelectorAll('#card input')].map(each => each.value)"
 TABLE = "[...document.querySelectorAll('#walls td button')].map(each => each.textContent)"
 
 
-@pytest.mark.usefixtures("links_end")
 @pytest.mark.parametrize(
     ("sizes", "tile"), [((300, 160, 3), 1), ((784, 128, 10), 4), ((1000, 820, 10), 16)]
 )
@@ -317,7 +292,6 @@ FIELDS_OF_SHEET = """[...document.querySelectorAll("#sheet [data-row]")]
   .filter(each => each.closest("#first, .offers")).map(each => each.dataset.row).sort()"""
 
 
-@pytest.mark.usefixtures("links_end")
 def test_a_training_that_grows_keeps_its_controls_and_its_curve(browser: Any) -> None:
     session = rgb_session()
     session.advance(30)
@@ -345,7 +319,6 @@ def test_a_training_that_grows_keeps_its_controls_and_its_curve(browser: Any) ->
     page.page.context.close()
 
 
-@pytest.mark.usefixtures("links_end")
 def test_the_curve_of_a_page_has_the_metrics_of_the_session(browser: Any) -> None:
     rng = np.random.default_rng(0)
     data = sv.data.Arrays(rng.random((40, 3)), rng.integers(0, 3, 40), share=0.8)
