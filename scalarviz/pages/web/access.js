@@ -48,7 +48,7 @@ export class Access {
     this.look(thing);
     if (!this.isTold) app.tell(text("notices.walking"));
     this.isTold = true;
-    if (thing) setWords(byId("walked"), spokenOf(app.spec.facts, placed, app.state, thing));
+    if (thing) setWords(byId("walked"), spokenOf(app.spec.facts, app.state, thing));
   }
 
   /** Keys while the picture has the focus. */
@@ -102,7 +102,7 @@ export class Access {
     setWords(byId("spoken"), title);
     if (state.exact && place)
       // the number comes after the name
-      setWords(byId("walked"), spokenOf(app.spec.facts, app.picture.placed, state, this.focused));
+      setWords(byId("walked"), spokenOf(app.spec.facts, state, this.focused));
   }
 }
 

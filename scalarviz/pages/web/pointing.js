@@ -3,7 +3,8 @@
 
 import { DIRECTIONS, next_place, seen_at } from "./story/picking.js";
 import { numberAt } from "./arrays.js";
-import { name_of_row, neuron_name, sentence } from "./story/names.js";
+import { name_of_row, sentence } from "./story/names.js";
+import { numbers_of } from "./story/cards.js";
 import { said } from "./story/formats.js";
 import { text } from "./texts.js";
 
@@ -62,19 +63,9 @@ export function isSameThing(one, other) {
 }
 
 /** Return the name of a cube or neuron with its value, for screen readers. */
-export function spokenOf(facts, layout, state, { row = -1, neuron = null }) {
-  if (!neuron) {
-    return spokenWith(sentence(name_of_row(facts, row)), numberAt(state, row));
-  }
-  const [name, place] = neuron;
-  const [line] = layout.line_of(neuron) ?? [];
-  const known = [line?.values, ...(line?.also ?? []), line?.sums].find(
-    (each) => each && each in state.values,
-  );
-  const value = known === undefined ? undefined : state.values[known][place];
-  return spokenWith(sentence(neuron_name(facts, [name, place])), value);
-}
-
-function spokenWith(name, value) {
-  return value === undefined ? name : text("walking.at", { name, value: said(value) });
+export function spokenOf(facts, state, { row = -1, neuron = null }) {
+  const known = neuron && numbers_of(facts, state, neuron);
+  const name = known ? known.title : sentence(name_of_row(facts, row));
+  const value = (known ? known.value : numberAt(state, row)) ?? null;
+  return value === null ? name : text("walking.at", { name, value: said(value) });
 }
