@@ -17,8 +17,8 @@ def mean(each: FloatArray | list[float], w: Weights = None) -> float:
 
 def totals(rows: FloatArray, w: Weights) -> list[float]:
     """Return the sum of each output over the samples, by their weights."""
-    found: list[float] = (rows * (1.0 if w is None else w[:, np.newaxis])).sum(axis=0).tolist()
-    return found
+    weighted = rows if w is None else rows * w[:, np.newaxis]
+    return [float(total) for total in weighted.sum(axis=0)]
 
 
 def centered(rows: FloatArray, w: Weights) -> FloatArray:
