@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
     from scalarviz.scene.frame_data import CubeValues, FrameData
     from scalarviz.scene.layout.division import Projection
+    from scalarviz.scene.layout.plates import Layout
     from scalarviz.scene.lights import Lights
 
 
@@ -41,8 +42,9 @@ def draw_numbers(
 
     inks  of letters and of their halos
     """
+    layout: Layout = frame_data.layout
     for row, number in numbers_on_cubes(canvas, see, frame_data).items():
-        if not lit.is_dim(row, frame_data.layout.plate_number(row)):
+        if not lit.is_dim(row, layout.plate_number(row)):
             write_number(canvas, number, inks[0], inks[1])
 
 

@@ -15,7 +15,7 @@ from scalarviz.story.facts import NONE, Neuron
 
 if TYPE_CHECKING:
     from scalarviz.scene.frame_data import CubeValues, FrameData, Mask
-    from scalarviz.scene.layout.plates import Fan, Plate
+    from scalarviz.scene.layout.plates import Fan, Layout, Plate
 
 # By kind of operation whose sentence is about a sum: whether all of that is in focus.
 SPOKEN = {"forward": True, "weight gradient": True, "input gradient": False}
@@ -38,9 +38,10 @@ class Focus:
 
 def focus_of(frame_data: FrameData) -> Focus | None:
     """Return what is in focus: guessed, else under the mouse, pinned or spoken of; None for all."""
-    layout, rows = frame_data.layout, rows_in_focus(frame_data)
+    layout: Layout = frame_data.layout
+    rows = rows_in_focus(frame_data)
     fans = [(row, layout.fan_of(row)) for row in rows]
-    ends = [found[0].ends_of(row, found[1]) for row, found in fans if found is not None]
+    ends = [ends_of(row, *found) for row, found in fans if found is not None]
     places: list[Any] = [place for each in ends for place in each]
     if not places and frame_data.walked is not None:  # it contributes without weights
         places = places_of(layout, frame_data.walked)
@@ -49,6 +50,11 @@ def focus_of(frame_data: FrameData) -> Focus | None:
     lying = [] if frame_data.is_upright else rows
     cells = [cells_of(plate, lying) for plate in layout.plates]
     return Focus(set(lying), cells, masks_at(layout, places))
+
+
+def ends_of(row: int, fan: Fan, unit: int) -> Sequence[Any]:
+    """Return the places of the units that a bank index joins."""
+    return fan.ends_of(row, unit)
 
 
 def cells_of(plate: Plate, rows: Sequence[int]) -> list[int]:
@@ -81,7 +87,8 @@ def rows_in_focus(frame_data: FrameData) -> list[int]:
     """Return the bank indices of a cube, a sum or a column, in order."""
     if frame_data.guess is not None:
         return [frame_data.guess.row]
-    layout, moment = frame_data.layout, frame_data.moment
+    layout: Layout = frame_data.layout
+    moment = frame_data.moment
     cubes: CubeValues = frame_data.cubes
     for card, neuron in [
         (frame_data.hover, frame_data.hover_neuron),
@@ -120,13 +127,14 @@ def rows_walked(frame_data: FrameData) -> list[int]:
     walked, moment = frame_data.walked, frame_data.moment
     if walked is None or moment is None or moment.kind != "weight gradient":
         return []
-    found = frame_data.layout.fan_into(walked)
+    layout: Layout = frame_data.layout
+    found = layout.fan_into(walked)
     return [] if found is None else rows_of_sum(*found)
 
 
 def pointed_rows(frame_data: FrameData) -> set[int]:
     """Return the bank indices whose lines are pointed at: that of a cube, all of a neuron."""
-    layout = frame_data.layout
+    layout: Layout = frame_data.layout
     rows = [row for row in chosen_rows(frame_data) if layout.fan_of(row) is not None]
     for neuron in chosen_neurons(frame_data):
         into, leaving = layout.fan_into(neuron), layout.fan_from(neuron)

@@ -6,7 +6,6 @@ import { MOVED } from "./story/pace.js";
 import { along3, dot3, minus3 } from "./projection.js";
 import { spheres_in_sight } from "./silhouettes.js";
 
-const { share, shortest, most, searched, before, apart } = Object.fromEntries(ON_CUBES);
 const PAIRS = [[1, 2], [0, 2], [0, 1]]; // prettier-ignore
 
 /** The cubes that may have a number, the `first` ones and then the nearest, and what hides them. */
@@ -20,7 +19,7 @@ export class CubeFaces {
     this.cubes = this.seen
       .filter(({ row }) => frame.look.numbers || first.has(row))
       .sort((a, b) => rank(a) - rank(b) || a.far - b.far)
-      .slice(0, most);
+      .slice(0, ON_CUBES.get("most"));
   }
 
   /** Note that a number stands on a cube. */
@@ -31,7 +30,8 @@ export class CubeFaces {
   /** Whether a number meets another one, or a neuron unless its cube is marked. */
   is_taken({ x, y, wide, high }, rank) {
     const isOn = (each) =>
-      Math.abs(x - each.x) < wide + each.wide + apart && Math.abs(y - each.y) < high + each.high;
+      Math.abs(x - each.x) < wide + each.wide + ON_CUBES.get("apart") &&
+      Math.abs(y - each.y) < high + each.high;
     return (rank > 0 && this.balls.some(isOn)) || this.numbers.some(isOn);
   }
 
@@ -89,7 +89,10 @@ function faceOf(see, plate, eye, axes, middle, half) {
     const sign = dot3(axis, minus3(eye, middle)) < 0 ? -1 : 1;
     return axis.map((each) => sign * each);
   });
-  const corner = ways.reduce((at, way) => along3(at, before * plate.unit, way), middle);
+  const corner = ways.reduce(
+    (at, way) => along3(at, ON_CUBES.get("before") * plate.unit, way),
+    middle,
+  );
   const ends = [half, -half].flatMap((far) => ways.flatMap((way) => along3(middle, far, way)));
   const { x, y, depth } = see.see([...ends, ...middle, ...corner]);
   if (!isInBox(see.box, x[6], y[6]) || !x.every(Number.isFinite)) return null;
@@ -103,7 +106,7 @@ function faceOf(see, plate, eye, axes, middle, half) {
       Math.max(Math.abs(edges[a][k]), Math.abs(edges[b][k]), 1e-9),
     );
     const high = area / across;
-    return [high, (share * more * area) / down, more * high];
+    return [high, (ON_CUBES.get("share") * more * area) / down, more * high];
   });
   const at = { fronts, edges, reach, rooms, middle: [x[6], y[6]], x: x[6] };
   return { ...at, far: depth[6], near: depth[7] };
@@ -111,8 +114,8 @@ function faceOf(see, plate, eye, axes, middle, half) {
 
 /** Row, column and bank index of the cubes of a plate that may have a number. */
 function cellsOf(see, plate, first, scale) {
-  const least = (LEAST_LETTERS * scale * shortest) / share;
-  if (plate.size <= searched && largestCell(see, plate) >= least) {
+  const least = (LEAST_LETTERS * scale * ON_CUBES.get("shortest")) / ON_CUBES.get("share");
+  if (plate.size <= ON_CUBES.get("searched") && largestCell(see, plate) >= least) {
     const { rows, columns, indices } = plate.cells();
     const { x, y } = see.see(plate.middles());
     const found = [];

@@ -327,7 +327,7 @@ export class Picture {
       taken.boxes.push(box);
       return box;
     });
-    taken.write(view, this.cards);
+    taken.write(paper, view.palette, this.cards);
     this.held = drawGuess(view, frame.guess && this.placeOf(frame.guess));
   }
 
