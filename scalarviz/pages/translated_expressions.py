@@ -497,7 +497,8 @@ class Expressions:
     def comparison(self, op: ast.cmpop, left: ast.expr, right: ast.expr) -> str:
         kinds = {bare(self.type_of(each)) for each in (left, right)}
         is_not = isinstance(op, (ast.NotIn, ast.NotEq, ast.IsNot))
-        if ARRAYS in kinds:
+        is_same = isinstance(op, (ast.Is, ast.IsNot))
+        if ARRAYS in kinds and not is_same:
             return self.of_each(lambda a, b: ast.Compare(a, [op], [b]), left, right)
         is_plain = kinds & {"str", "NoneType"} or kinds <= {"int", "float"} or kinds == {"bool"}
         if type(op) in COMPARED:
@@ -507,7 +508,7 @@ class Expressions:
             return code(f"{self.write(left, SUM)} {sign} {self.write(right, SUM)}", LESS)
         if isinstance(op, (ast.In, ast.NotIn)):
             made = f"py.has({self.list_of([right, left])})"
-        elif is_plain or isinstance(op, (ast.Is, ast.IsNot)):
+        elif is_plain or is_same:
             sign = "!==" if is_not else "==="
             return code(f"{self.write(left, LESS)} {sign} {self.write(right, LESS)}", EQUAL)
         else:

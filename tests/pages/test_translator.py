@@ -632,6 +632,7 @@ def f(a: FloatArray, b: FloatArray, line: FloatArray, n: float):
     return [
         (a - line) ** 2 / 4.0, n + line, a.transpose() == a.max(1), a.argmax(1), small,
         small.sum(0), small.sum(1), a.max(), small.any(), small.all(), (a != b).any(),
+        a is None, b is not None,
     ]
 """
 

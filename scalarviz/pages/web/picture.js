@@ -311,8 +311,10 @@ export class Picture {
 
   /** Write all shapes and words of a picture. */
   write(view) {
-    const { frame, paper } = view;
+    const { frame, paper, palette, see } = view;
+    const { layout, doors, values, answers } = frame;
     paper.clip = [0, 0, this.right, this.size[1]];
+    draw_doors(paper, palette, see, layout, doors, values, answers); // below all numbers
     drawWalls(view, this.walls.of(view));
     const drawAbove = drawLines(view, this.fans.of(view));
     drawGhosts(view);
@@ -397,7 +399,6 @@ function drawScenery(view, drawAbove) {
   const { layout, values, hasResult } = frame;
   const seen = [paper, palette, see, layout];
   draw_tied(...seen, values);
-  draw_doors(...seen, frame.doors, values, frame.answers); // below the numbers
   for (const line of layout.neurons) drawNeurons(view, line);
   drawAbove();
   draw_numbers(paper, see, frame, view.lit, [palette.number, palette.halo]);
