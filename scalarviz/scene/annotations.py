@@ -242,12 +242,10 @@ def write_names(
     two.
     """
     size, margin, spaces = 12.0 * canvas.scale, 6.0 * canvas.scale, len(balls) - 1
-    count = len(line.names)
-    given = [line.names[place] for place in places if place < count]
+    given = [line.names[place] for place in places if place < len(line.names)]
     if not given:
         return
-    low = box.x - EDGE * canvas.scale if is_first else math.inf
-    most = box.right + EDGE * canvas.scale
+    edge = EDGE * canvas.scale
     first, last = balls[0], balls[spaces]
     apart = math.hypot(last.x - first.x, last.y - first.y) / spaces if spaces else math.inf
     if apart < size:
@@ -257,10 +255,13 @@ def write_names(
     least: float = min([ball.radius for ball in balls])
     start: float = min([ball.x - ball.radius for ball in balls])
     has_room = apart > 2.0 * least + 1.3 * size and wide < 4.0 * least
-    below, left = not spaces or (line.square and has_room), start - margin - wide >= low
+    below, left = (
+        not spaces or (line.square and has_room),
+        is_first and start - margin - wide >= box.x - edge,
+    )
     for i, name in enumerate(names):
         ball, color, anchor = balls[i], theme.ink, "center"
-        x = min(ball.x, most - 0.5 * wide) if below else ball.x
+        x = min(ball.x, box.right + edge - 0.5 * wide) if below else ball.x
         y, far = ball.y + ball.radius + 1.15 * size, ball.radius + margin
         if bright[i] < SPOKEN or (
             line.is_color and apart < ball.radius + max(ball.radius + size, 1.8 * size)
@@ -269,7 +270,9 @@ def write_names(
         if line.is_color:
             y, color = ball.y - ball.radius - 0.55 * size, theme.channels[i]
         elif not below:
-            x, anchor = (x - far, "right") if left else (min(x + far, most - wide), "left")
+            x, anchor = (
+                (x - far, "right") if left else (min(x + far, box.right + edge - wide), "left")
+            )
             y = ball.y + (0.36 - (0.675 if "\n" in name else 0.0)) * size
         canvas.text(
             x,

@@ -63,11 +63,10 @@ def numbers_on_cubes(canvas: Canvas2D, see: Projection, frame_data: FrameData) -
             number = fitted(canvas, words, rank, front, aside, cube.near, room)
             if number is None or faces.is_taken(number, rank):
                 continue
-            if is_open and faces.hides(cube, face, 2.0 * ON_CUBES["seen"] * number.wide):
-                continue
-            found[cube.row] = number
-            faces.take(number)
-            break
+            if not is_open or not faces.hides(cube, face, 2.0 * ON_CUBES["seen"] * number.wide):
+                found[cube.row] = number
+                faces.take(number)
+                break
     return found
 
 

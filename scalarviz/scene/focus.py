@@ -41,8 +41,9 @@ def focus_of(frame_data: FrameData) -> Focus | None:
     layout: Layout = frame_data.layout
     rows = rows_in_focus(frame_data)
     fans = [(row, layout.fan_of(row)) for row in rows]
-    ends = [ends_of(row, *found) for row, found in fans if found is not None]
-    places: list[Any] = [place for each in ends for place in each]
+    places: list[Any] = [
+        place for row, found in fans if found is not None for place in ends_of(row, *found)
+    ]
     if not places and frame_data.walked is not None:  # it contributes without weights
         places = places_of(layout, frame_data.walked)
     if not places:

@@ -234,11 +234,19 @@ def draw_results(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, division: Division, theme: Theme
 ) -> None:
     """Draw the lines from the outputs to the result, unless it is below the network."""
-    exhibit, known = frame_data.exhibit, frame_data.buffers
+    exhibit = frame_data.exhibit
     if exhibit is not None and division.exhibit.width:
         doors = exhibit.doors(division.exhibit, division.scale)
         if doors[0][0] >= division.inner.right:
-            draw_doors(canvas, theme, see, frame_data.layout, doors, known.values, known.answers)
+            draw_doors(
+                canvas,
+                theme,
+                see,
+                frame_data.layout,
+                doors,
+                frame_data.buffers.values,
+                frame_data.buffers.answers,
+            )
 
 
 def draw_seam(canvas: Canvas2D, frame_data: FrameData, box: Box, theme: Theme) -> None:
