@@ -268,7 +268,7 @@ def layout_data(layout: Layout) -> dict[str, Any]:
             for sign in layout.signs
         ],
         "written": [
-            {**parts(each, "words least"), "ends": np.ravel(each.ends).tolist()}
+            {"words": each.words, "least": each.least, "ends": np.ravel(each.ends).tolist()}
             for each in layout.written
         ],
         "views": {name: astuple(camera) for name, camera in layout.views.items()},

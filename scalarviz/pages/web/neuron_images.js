@@ -1,7 +1,6 @@
 // Neurons as images: feature maps, one for each channel; squares with what each computes; and
 // colors. As scene/neuron_images.py.
 
-import { Ball } from "./story/annotations.js";
 import { colorOf } from "./palette.js";
 import { short } from "./story/decimals.js";
 import { inputsOn } from "./plane_exhibit.js";
@@ -364,11 +363,6 @@ export function paintedNeurons(name, frame, palette) {
   return Array.from(values, (_, i) => palette.map(shown[i] ?? 0, frame.activationScale));
 }
 
-/** The buffer whose numbers a line shows: its outputs if they are there, else its sums. */
-export function shownIn(line, frame) {
-  return line.values in frame.values ? line.values : line.sums;
-}
-
 /** The numbers that a line shows: its outputs, and sums where these are not there yet. */
 export function heldBy(line, { values }) {
   const outputs = Array.from(values[line.values] ?? []);
@@ -385,11 +379,6 @@ export function paintedLine(line, frame, palette) {
   return outputs.length >= line.count
     ? outputs
     : [...outputs, ...colorsOf(line.sums).slice(outputs.length)];
-}
-
-/** Neurons as they are seen. */
-export function ballsOf({ x, y, depth, unit }, radius) {
-  return Array.from(x, (each, i) => new Ball(each, y[i], radius * unit[i], depth[i], unit[i]));
 }
 
 /** The places of points that are before the eye. */

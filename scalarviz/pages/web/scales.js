@@ -70,7 +70,7 @@ export function largestOf(numbers) {
   return first + (place % 1) * (next - first);
 }
 
-/** The largest numbers in ascending order, at least so many. */
+/** The largest numbers in ascending order, at least a count of them. */
 function largestOnes(numbers, count) {
   const middle = numbers[numbers.length >> 1];
   const above = numbers.filter((each) => each > middle);
