@@ -240,7 +240,7 @@ def explain(
         return
     chain = frame_data.told.chain if frame_data.told is not None else ()
     linked = {each.row for each in chain[1:]} - {NONE}
-    for row in told | linked:
+    for row in sorted(told | linked):
         unit = whole.unit_of(row)
         if unit is None:
             continue

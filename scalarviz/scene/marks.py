@@ -41,8 +41,8 @@ def draw_chosen(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
         rows, neurons = [*rows, *caption.rows[:SPOKEN]], [*neurons, *caption.neurons[:SPOKEN]]
     if pointed is not None:
         rows, neurons = [*rows, pointed.row], [*neurons, pointed.neuron]
-    boxes = [box_of_neuron(see, frame_data.layout, each) for each in {*neurons} - {None} if each]
-    chosen = {*rows} - {NONE}
+    boxes = [box_of_neuron(see, frame_data.layout, each) for each in dict.fromkeys(neurons) if each]
+    chosen = dict.fromkeys(row for row in rows if row != NONE)
     written = numbers_on_cubes(canvas, see, frame_data) if chosen else {}
     for row in chosen:
         number = written[row].box if row in written else None

@@ -89,14 +89,14 @@ def tops_of(maps: FloatArray) -> FloatArray:
 def frame(canvas: Canvas2D, xy: FloatArray, color: FloatArray, depth: FloatArray) -> None:
     """Draw a thin frame around each image."""
     (first, right, down), (near, far), following = xy.transpose(1, 0, 2), depth.T, [1, 2, 3, 0]
-    corners = np.array([first, right, right + down - first, down])
-    deep = np.array([near, far, far, near])
+    corners = np.stack([first, right, right + down - first, down], axis=1)
+    deep = np.stack([near, far, far, near], axis=1)
     canvas.segments(
         corners.reshape(-1, 2),
-        corners[following].reshape(-1, 2),
+        corners[:, following].reshape(-1, 2),
         color,
         width=1.0,
-        depth=np.array([deep, deep[following]]).reshape(2, -1).T,
+        depth=np.stack([deep, deep[:, following]], axis=2).reshape(-1, 2),
     )
 
 

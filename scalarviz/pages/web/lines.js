@@ -185,7 +185,8 @@ function explain(paint, { fan, seen, halves, depthOf, written }, told, { moment,
   if (!moment || !told.size || fan.is_direct) return;
   const { palette } = paint;
   const linked = (frame.told?.chain ?? []).slice(1).map((each) => each.row);
-  for (const row of new Set([...told, ...linked.filter((each) => each >= 0)])) {
+  const rows = new Set([...told, ...linked.filter((each) => each >= 0)]);
+  for (const row of [...rows].sort((a, b) => a - b)) {
     const unit = fan.unit_of(row);
     if (unit === null) continue;
     const column = fan.unit_before(row);

@@ -15,10 +15,11 @@ const MARKS = {
 export function drawMarks(view) {
   const { frame, paper, palette, see } = view;
   const { rows = [], neurons = [] } = (frame.moment && !frame.guess && frame.words.caption) || {};
-  const cubes = [...chosen_rows(frame), ...frame.beside, frame.pointed?.row ?? -1];
-  const chosen = [...chosen_neurons(frame), frame.pointed?.neuron];
-  const boxes = [...chosen, ...neurons.slice(0, MARKS.spoken)].map((each) => neuronBox(view, each));
-  const marked = [...cubes, ...rows.slice(0, MARKS.spoken)].filter((row) => row >= 0);
+  const cubes = [...frame.beside, ...chosen_rows(frame), ...rows.slice(0, MARKS.spoken)];
+  const balls = [...chosen_neurons(frame), ...neurons.slice(0, MARKS.spoken)];
+  const named = [...balls, frame.pointed?.neuron].map((each) => [String(each), each]);
+  const boxes = Object.values(Object.fromEntries(named)).map((each) => neuronBox(view, each));
+  const marked = [...cubes, frame.pointed?.row ?? -1].filter((row) => row >= 0);
   const written = marked.length && numbers_on_cubes(paper, see, frame);
   for (const row of new Set(marked))
     boxes.push(cubeBox(view, row, null)?.around(written.get(row)?.box ?? null));
@@ -45,8 +46,10 @@ export function neuronBox({ see, frame }, neuron) {
   if (!line) return null;
   if (line.isImages) {
     const image = Math.floor(place / (line.shape[1] * line.shape[2]));
-    const { x, y } = see.see(line.corners().subarray(9 * image, 9 * image + 9));
-    return boxAround([...x, x[1] + x[2] - x[0]], [...y, y[1] + y[2] - y[0]]);
+    const corners = line.corners().subarray(9 * image, 9 * image + 9);
+    const last = [0, 1, 2].map((k) => corners[3 + k] + corners[6 + k] - corners[k]);
+    const { x, y } = see.see([...corners, ...last]);
+    return boxAround(x, y);
   }
   const { x, y, unit } = see.one(line.point(place));
   const radius = line.radius * unit;
