@@ -16,6 +16,13 @@ CLASSES = {
     "moons": "lie on which moon",
     "quadrants": "have coordinates of the same sign",
 }
+TASKS = {
+    "circle": "inside (lime) or outside (teal)",
+    "gaussians": "which cloud is it of",
+    "spiral": "which arm of the spiral",
+    "moons": "upper moon (teal) or lower moon (lime)",
+    "quadrants": "have x and y the same sign",
+}
 SHAPES = {
     "circle": data.Circle,
     "gaussians": data.Gaussians,
@@ -72,7 +79,8 @@ def scene(
     return Show(
         session,
         about=f"Each cube is one weight. This network learns which points {CLASSES[shape]}.",
-        title=f"A {'-'.join(str(size) for size in sizes)} network learns two classes: {shape}",
+        title=f"A network learns {'what lies in a circle' if shape == 'circle' else shape}",
+        task=f"Task: say of every point: {TASKS[shape]}?",
         hint="scalarviz watch circle --shape spiral --hidden 16,16 --activation relu --lr 0.1",
         speed=100,
         steps=5_000,

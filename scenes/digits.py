@@ -39,7 +39,9 @@ def scene(folder="", channels="8,16", lr=0.01, batch=64, engine="auto", seed=0):
         session,
         about="Each cube is one weight. This network learns to read digits: those held out are "
         "sorted by its answers.",
-        title=f"A network of {len(network.bank):,} weights learns digits",
+        title="A network learns to read digits",
+        task="Task: say which digit from 0 to 9 is written here. "
+        f"Tested on {len(digits.held_out[0]):,} pictures that it never saw.",
         hint="scalarviz watch digits --batch 1 --lr 0.001",
         speed=20,
         steps=1_000,

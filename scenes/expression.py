@@ -48,7 +48,8 @@ def scene(
     return Show(
         session,
         about="Each cube is one number of the formula.",
-        title="height * exp(-damping x) * sin(speed x + phase) is fitted to measurements",
+        title="A formula learns its four numbers",
+        task="Task: turn the four numbers until the curve runs through all the dots.",
         hint="scalarviz watch expression --noise 0.3",
         speed=20,
         steps=1_000,

@@ -48,7 +48,6 @@ def scene(
         for i, layer in enumerate(model.layers)
     }
     score = sv.compile(lambda x, y: model([x, y]), inputs=2, parameters=neurons)
-    count = len(model.parameters())
     session = sv.Session(
         score,
         data.Moons(noise=noise, samples=samples, share=1.0, signed=True, seed=seed, scale=1.5),
@@ -61,7 +60,8 @@ def scene(
     return Show(
         session,
         about="Each cube is one Value, and each row of cubes a neuron; its bias is the last.",
-        title=f"An MLP of {count} Values learns two moons",
+        title="A network learns two moons",
+        task="Task: say of every point: upper moon (teal) or lower moon (lime)?",
         hint="scalarviz watch micrograd --hidden 4",
         speed=10,
         steps=100,

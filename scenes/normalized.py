@@ -48,7 +48,8 @@ def scene(
     )
     return Show(
         session,
-        title=f"A network learns a spiral, norm: {norm}",
+        title="A network learns a spiral" + ("" if norm == "layer" else f", norm: {norm}"),
+        task="Task: say of every point: which arm of the spiral?",
         hint="scalarviz watch normalized --norm none",
         speed=50,
         steps=5_000,

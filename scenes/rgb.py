@@ -18,6 +18,10 @@ DOES = {
 }
 
 
+TITLES = {"invert": "the opposite of every colour"}
+TASKS = {"invert": "Task: red in, cyan out; white in, black out; and so for every colour."}
+
+
 def scene(
     map: Annotated[str, OptionInfo(data.MAPS, changes="data", offer="colour map")] = "invert",
     hidden=8,
@@ -65,7 +69,8 @@ def scene(
     )
     return Show(
         session,
-        title=f"A {'-'.join(str(size) for size in sizes)} network learns colours: {map}",
+        title=f"A network learns {TITLES.get(map, f'colours: {map}')}",
+        task=TASKS.get(map, f"Task: {DOES[map]}."),
         about=f"Each cube is one weight. This network learns to {DOES[map]}.",
         hint=f"scalarviz watch rgb {hint}",
         speed=10,

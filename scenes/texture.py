@@ -58,7 +58,8 @@ def scene(
         session,
         about="Each square shows one neuron, each cube one weight. This network learns a picture, "
         "point by point.",
-        title=f"A network of {len(network.bank):,} weights learns a picture",
+        title="A network paints a picture from memory",
+        task="Task: told only a place, say which colour the picture has there.",
         hint="scalarviz watch texture --transform zoom",
         steps=5_000,
         film=True,

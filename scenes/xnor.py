@@ -30,7 +30,8 @@ def scene(hidden=8, lr=0.01, engine="auto", seed=168):
     )
     return Show(
         session,
-        title=f"A 2-{hidden}-{hidden}-1 network learns XNOR",
+        title="A network learns XNOR",
+        task="Task: four questions; the answer is 1 if x and y are the same.",
         hint="scalarviz watch xnor --hidden 3 --seed 1",
         speed=50,
         steps=3_000,

@@ -48,12 +48,12 @@ def scene(
         engine=engine,
         seed=seed,
     )
-    network = f"{3 if as_posted else 2}-{hidden}-1"
     return Show(
         session,
         about="Each cube is one weight. This network learns to say whether exactly one of two "
         "inputs is 1.",
-        title=f"A {network} network learns XOR" + (" as it was posted" if as_posted else ""),
+        title="A network learns XOR" + (" as it was posted" if as_posted else ""),
+        task="Task: four questions; the answer is 1 if exactly one of x and y is 1.",
         hint="scalarviz watch xor "
         + (f"--seed {seed + 1}" if as_posted or changed else "--as-posted"),
         speed=500 if as_posted else 50,

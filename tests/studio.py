@@ -15,7 +15,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import NONE, Buffer, Operation, Program
-from scalarviz.scene.canvas.canvas2d import CLIP, MIDDLE, Canvas2D
+from scalarviz.scene.canvas.canvas2d import AXIS, CLIP, MIDDLE, Canvas2D
 from scalarviz.scene.canvas.canvas2d import HALF as HALF_SIZE
 from scalarviz.scene.canvas.canvas2d import color as color_of
 from scalarviz.scene.canvas.fonts import layout
@@ -416,8 +416,10 @@ class Noted(OneByOne):
     def extent(self) -> Box:
         """The smallest box around all that is drawn."""
         rows = self._quads.rows(1.0)
-        low = np.maximum(rows[:, MIDDLE] - rows[:, HALF_SIZE], rows[:, CLIP][:, :2]).min(axis=0)
-        high = np.minimum(rows[:, MIDDLE] + rows[:, HALF_SIZE], rows[:, CLIP][:, 2:]).max(axis=0)
+        axis, half = np.abs(rows[:, AXIS]), rows[:, HALF_SIZE]
+        half = axis * half[:, :1] + axis[:, ::-1] * half[:, 1:]  # lines are turned
+        low = np.maximum(rows[:, MIDDLE] - half, rows[:, CLIP][:, :2]).min(axis=0)
+        high = np.minimum(rows[:, MIDDLE] + half, rows[:, CLIP][:, 2:]).max(axis=0)
         return Box(*low.tolist(), *(high - low).tolist())
 
 

@@ -77,6 +77,7 @@ PACKAGES = """
     scene.canvas
     scene.layout
     scene.visuals
+    scene.annotations
     scene.exhibits
     scene
     stage.displays

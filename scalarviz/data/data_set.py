@@ -124,6 +124,7 @@ class DataSet(ABC):
                                `affine()`
     first_shown                inputs and target of the sample that is shown at first; None: that of
                                the first batch
+    things                     what its samples are, a key of texts: "things.dots" and the like
     rule                       function from inputs to targets, one row a sample, if there is one:
                                "Learn this too" takes the answer from it
     """
@@ -141,6 +142,7 @@ class DataSet(ABC):
     standardize: bool = False
     first_shown: tuple[FloatArray, FloatArray] | None = None
     rule: Callable[[FloatArray], object] | None = None
+    things: ClassVar[str] = "samples"
 
     def __init_subclass__(cls) -> None:
         if "__init__" in vars(cls):

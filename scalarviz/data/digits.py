@@ -58,6 +58,7 @@ class Digits(TableSet):
     Raises InputError or ShapeError for unsuitable files or arrays.
     """
 
+    things = "pictures"
     name = "digits"
     input_tint = "grey"
     output_names = "0123456789"

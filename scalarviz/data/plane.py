@@ -110,6 +110,7 @@ class CornerSet(TwoClasses):
     order   "shuffled", the default, "in_order", or "picked", as in Arrays
     """
 
+    things = "questions"
     truth: ClassVar[tuple[float, ...]]
     input_names: Sequence[str] = PLANE
     bounds = (0.0, 1.0)
@@ -170,6 +171,8 @@ class PlaneSet(TwoClasses):
     features  inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None, the
              default: x and y themselves
     """
+
+    things = "dots"
 
     @final
     def __init__(

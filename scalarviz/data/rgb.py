@@ -97,6 +97,7 @@ class Rgb(TableSet):
     Raises InputError, ShapeError or NotFiniteError for an unsuitable map.
     """
 
+    things = "colours"
     name = "rgb"
     input_names = output_names = "RGB"
     input_tint = output_tint = "rgb"

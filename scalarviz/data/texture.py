@@ -68,6 +68,7 @@ class Texture(DataSet):
     array.
     """
 
+    things = "pixels"
     name = "texture"
     input_names, output_names = "uv", "RGB"
     output_tint = "rgb"

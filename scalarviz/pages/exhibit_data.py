@@ -62,6 +62,7 @@ def exhibit_data(session: Session) -> dict[str, Any] | None:
     kind     "swatches": colours; "plane": a map of two inputs, or a curve over one; "pictures": a
              picture and what is learned of it; "sorting": pictures by their answers; "answers":
              numbers or classes
+    things   what the samples are, a key of texts
     reads    "sigmoid" or "softmax" if the loss applies it to the outputs, else ""
     output   name of the buffer of the outputs, and `outputs` is how many there are
     """
@@ -70,6 +71,7 @@ def exhibit_data(session: Session) -> dict[str, Any] | None:
         return None
     return {
         **made[0],
+        "things": session.data.things,
         "reads": session.trainer.loss.row.logits or "",
         "output": session.network.program.outputs.name,
         "outputs": session.network.program.outputs.size,

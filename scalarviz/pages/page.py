@@ -66,6 +66,11 @@ PLAYED = 15.0  # seconds that a recording lasts at least at its first speed
 SAY = "say_"  # names in page.html with this prefix stand for texts
 ENDINGS = (".html", ".htm")
 GOOD_ON_LIGHT = "#00775e"  # letters; the first colour of classes is too pale for them
+# The cubes of the legend, with their numbers.
+CUBES = "minus", "minus half", "zero", "plus half", "plus"
+CUBE = """<span class="{}"><svg viewBox="0 0 43 41" aria-hidden="true"><path class="front" \
+d="M0 7h34v34H0z"/><path class="above" d="M0 7l9-7h34l-9 7z"/><path class="side" \
+d="M34 7l9-7v34l-9 7z"/></svg><b></b></span>"""
 ROW = re.compile(r"(^  (\w+): (\w+),\n)", re.MULTILINE)  # of exhibit_kinds.js
 # Of a style, what it does without: comments, and spaces beside group 1.
 SPACED = re.compile(r"/\*.*?\*/\s*|\s*([{};])\s*", re.DOTALL)
@@ -290,7 +295,8 @@ def filled(
     words = said_in(markup)
     if show.session.trainer.recorded is not None:
         words[f"{SAY}keys"] = text("page.keys.recorded")
-    words |= {"title": show.title, "about": show.about, "version": __version__}
+    words |= {"minus": text("legend.minus"), "plus": text("legend.plus")}
+    words |= {"title": show.title, "task": show.task, "about": show.about, "version": __version__}
     style, raw = style_of_page(), {"links": links}
     return html(markup, words, style, script, loader(), data, parts or {}, raw, policy)
 
@@ -340,12 +346,14 @@ def module_for(exhibit: Mapping[str, Any] | None, name: str) -> str:
 
 
 def markup_of_page() -> str:
-    """Return page.html with the buttons of its sheet."""
+    """Return page.html with the buttons of its sheet and the cubes of its legend."""
     button = '<button type="button" id="{}" data-row="{}">{}</button>'.format
     rows = [button(id, row, "$" + SAY + id.replace("-", "_")) for id, row in PAGE_BUTTONS.items()]
     for field, row in page_ticks().items():
         rows.append(button(field.replace("_", "-"), row.name, escape(row.words("text"))))
-    return text_beside(__file__, "page.html").replace("$buttons", "\n".join(rows))
+    cubes = "".join(map(CUBE.format, CUBES))
+    markup = text_beside(__file__, "page.html").replace("$cubes", cubes)
+    return markup.replace("$buttons", "\n".join(rows))
 
 
 def said_in(markup: str) -> dict[str, str]:
@@ -396,6 +404,11 @@ def properties(theme: Theme) -> str:
         "positive": map.positive,
         "negative-half": between(map, -0.5),
         "positive-half": between(map, 0.5),
+        "answers": " ".join(f"{place:g}{c}" for place, c in zip(*theme.answers.table, strict=True)),
+        "sides": " ".join(theme.sides),
+        "soft": theme.soft,
+        "former": theme.former,
+        "worse": theme.worse,
         "classes": " ".join(CLASSES_ON_DARK if theme.is_dark else CLASSES_ON_LIGHT),
     }
     scheme = "dark" if theme.is_dark else "light"

@@ -117,7 +117,10 @@ def plain(text: str) -> str:
 def colors_of(theme: Theme) -> dict[str, Any]:
     """Return the colors of a theme."""
     return {
-        **parts(theme, "ground pool tray shelf glass shadow channels ink quiet faint accent light"),
+        **parts(
+            theme, "ground pool tray shelf glass shadow channels ink soft former worse quiet faint"
+        ),
+        **parts(theme, "accent light chip loss sides"),
         **parts(theme, "push lit wire panel rim ghost"),
         "number": NUMBER,
         "halo": HALO,
@@ -293,7 +296,8 @@ def plate_data(plate: Plate) -> dict[str, Any]:
 
 def neurons_data(line: Neurons) -> dict[str, Any]:
     return {
-        **parts(line, "sums values layer side radius square"),
+        **parts(line, "sums values layer side radius square along"),
+        "bends": [*line.bends],
         "names": [*line.names],
         "shape": [*line.shape],
         "also": [*line.also],
@@ -305,7 +309,7 @@ def neurons_data(line: Neurons) -> dict[str, Any]:
 
 def fan_data(fan: Fan) -> dict[str, Any]:
     return {
-        **parts(fan, "weights inputs biases stride operation before after radius is_direct"),
+        **parts(fan, "weights inputs biases stride operation before after radius is_direct nested"),
         **{name: x.tolist() for name, x in parts(fan, "begin foot").items()},
         "reads": [fan.reads.start, fan.reads.stop],
         "top": None if fan.top is None else fan.top.tolist(),

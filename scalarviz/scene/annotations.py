@@ -49,30 +49,27 @@ def bracket(canvas: Canvas2D, box: Box, color: str) -> None:
             canvas.line([(x + right, y), (x, y), (x, y + down)], color, width=BRACKET * scale)
 
 
-# What a gradient asks of a cube, in pixels: hooks above it that point outward for a larger cube,
-# inward for a smaller one; the shortest and the longest, from its middle, and from the cube or from
-# its number, which is as high.
-HOOKS, APART, OVER, WRITTEN = (4.0, 9.0), 3.0, 9.0, 14.0
+# What a gradient asks of a cube, in pixels: an arrow above it, to the left for more minus, to the
+# right for more plus; the shortest and the longest, and from the cube or its number to it.
+ARROW, OVER, WRITTEN, TIP = (16.0, 39.0), 11.0, 14.0, 7.0
 
 
 def draw_push(canvas: Canvas2D, theme: Theme, box: Box, share: float) -> None:
-    """Mark that the cube of a box shall become larger, for a share above 0 to 1, or smaller."""
+    """Mark that the number of a cube shall become larger, for a share above 0 to 1, or smaller."""
     scale = canvas.scale
-    long: float = scale * (HOOKS[0] + (HOOKS[1] - HOOKS[0]) * math.sqrt(min(1.0, abs(share))))
-    long = min(long, 0.3 * box.width)
+    long: float = scale * max(ARROW[0], ARROW[1] * min(1.0, abs(share)))
     top = min(box.y, box.y + 0.5 * (box.height - WRITTEN * scale))
-    x, y, near = box.x + 0.5 * box.width, top - OVER * scale, APART * scale
-    for side in (-1.0, 1.0):
-        foot, tip = x + side * near, x + side * (near + long)
-        if share < 0.0:
-            foot, tip = tip, foot
-        hook = [(foot, y - 0.8 * long), (tip, y), (foot, y + 0.8 * long)]
-        canvas.line(hook, theme.ground, width=5.2 * scale)
-        canvas.line(hook, theme.push, width=2.6 * scale)
+    x, y = box.x + 0.5 * box.width, top - OVER * scale
+    way = 1.0 if share > 0.0 else -1.0
+    foot, end, head = x - 0.5 * way * long, x + 0.5 * way * long, TIP * scale
+    hook = [(end - way * head, y - 0.7 * head), (end, y), (end - way * head, y + 0.7 * head)]
+    for color, more in ((theme.ground, 2.6), (theme.push, 0.0)):
+        canvas.line([(foot, y), (end, y)], color, width=(3.0 + more) * scale)
+        canvas.line(hook, color, width=(2.6 + more) * scale)
 
 
-# A question over a cube: above it hooks and words of the guess, below it those of what came. Size
-# of letters, and pixels from the middle of hooks to that of words.
+# A question over a cube: above it an arrow and words of the guess, below it those of what came.
+# Size of letters, and pixels from the middle of an arrow to that of words.
 QUESTION, APART_WORDS = 17.0, 24.0
 
 
@@ -89,7 +86,7 @@ def draw_question(
     cube   middle and half a side
     guess  words of the guess; `came`, of the answer, None while it is asked: a question mark is
            in its place, for the cube has its own number
-    ways   1 for a larger cube, -1 for a smaller one, 0 for neither; of the guess, and in truth
+    ways   1 for more plus, -1 for more minus, 0 for neither; of the guess, and in truth
     """
     (x, y, half), scale, size = cube, canvas.scale, QUESTION * canvas.scale
     above, below = y - half - OVER * scale, y + half + OVER * scale
@@ -208,6 +205,7 @@ def write_end(
 
 LETTERS = 14  # of a line of a name
 FEW = 3.0  # least room for two lines, in sizes of letters
+PAST_NUMBER = 3.4  # from the middle of a ball to its name, in letters: right of a long number
 SPOKEN = 0.7  # brightness from which on a neuron has words
 EDGE = 9.0  # pixels by which names may leave the box of the network
 
@@ -255,6 +253,7 @@ def write_names(
     least: float = min([ball.radius for ball in balls])
     start: float = min([ball.x - ball.radius for ball in balls])
     has_room = apart > 2.0 * least + 1.3 * size and wide < 4.0 * least
+    has_numbers = not line.square and len(balls) <= MOST and least >= SMALLEST_BALL * canvas.scale
     below, left = (
         not spaces or (line.square and has_room),
         is_first and start - margin - wide >= box.x - edge,
@@ -263,6 +262,8 @@ def write_names(
         ball, color, anchor = balls[i], theme.ink, "center"
         x = min(ball.x, box.right + edge - 0.5 * wide) if below else ball.x
         y, far = ball.y + ball.radius + 1.15 * size, ball.radius + margin
+        if has_numbers and not left:
+            far = max(far, PAST_NUMBER * size)
         if bright[i] < SPOKEN or (
             line.is_color and apart < ball.radius + max(ball.radius + size, 1.8 * size)
         ):

@@ -12,7 +12,7 @@ from scalarviz.scene.canvas.canvas2d import color
 from scalarviz.scene.canvas.palette import Theme, faded, rgb
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.camera import Camera
-from scalarviz.scene.layout.plates import DOWN, RIGHT, Layout, Neurons, Wires
+from scalarviz.scene.layout.plates import DOWN, NEAR, Layout, Neurons, Wires
 from scalarviz.scene.lights import Lights
 from scalarviz.scene.neuron_images import painted_line
 from scalarviz.scene.pace import BACK, OF_CUBES
@@ -75,9 +75,10 @@ def trays_of(layout: Layout) -> list[tuple[FloatArray, FloatArray]]:
     for fan in layout.fans:
         found = layout.plate_of(fan.weights)
         if found is not None and found[0].seat:
-            ends, seat = fan.columns[[0, -1]], found[0].seat
-            half = 0.5 * (ends[1] - ends[0]) + fan.begin + 1.1 * seat * RIGHT
-            places = fan.rows + ends.mean(axis=0) + seat * DOWN
+            ends = fan.columns.min(axis=0), fan.columns.max(axis=0)
+            seat = found[0].seat
+            half = 0.5 * (ends[1] - ends[0]) + fan.begin + 1.1 * seat * NEAR
+            places = fan.rows + 0.5 * (ends[0] + ends[1]) + seat * DOWN
             parts.append((places, np.tile(half, (len(places), 1))))
     return parts
 

@@ -3,43 +3,50 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts import text
 from scalarviz.scene.annotations import Ball
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
-from scalarviz.scene.frame_data import FrameData, NeuronMaps
+from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import Layout
+from scalarviz.scene.lines import carried, known_fan
 from scalarviz.scene.marks import box_of, box_of_neuron, cube_boxes
-from scalarviz.scene.neuron_images import heat_of, shaded, tiled
 from scalarviz.scene.overlay import draw_cubes
 from scalarviz.scene.pace import BACK
 from scalarviz.scene.telling import (
-    BEFORE,
+    BESIDE,
     COME,
-    PLACE,
-    Lane,
+    FEW_OUTPUTS,
+    LEAST_WIDE,
+    ROWED,
+    WISH,
+    WISH_WIDE,
+    Miss,
+    ToldRow,
     card_place,
     card_size,
-    chain_places,
     draw_bars,
     draw_card,
-    draw_chain,
     draw_changes,
     draw_curve,
-    draw_upright,
+    draw_misses,
+    draw_sum,
+    draw_wish,
     kept_clear,
-    stood,
+    panel_of,
     told_about,
+    wish_of,
+    wish_words,
+    wished,
 )
-from scalarviz.story.caption import Caption, Summand, Summed
+from scalarviz.story.caption import Caption, Summand
 from scalarviz.story.facts import Neuron
 
 
@@ -52,15 +59,19 @@ def draw_told(
 ) -> list[Box]:
     """Draw how an operation comes to its number; return the boxes that it covers.
 
-    A sum stands forward on an upright tray, and as bars; an activation has its curve; why a weight
-    is to change is a chain.
+    A sum has its products as bars below its row, an activation its curve, the loss a panel in the
+    place of the last layer, and a weight that is to change a panel with its cube and the reason.
+    The panel is noted in `taken`.
     """
     caption, see_box = frame_data.told, see.box
+    boxes: list[Box] | None = None
     if caption is not None and caption.chain:
-        things = [box_of(see, frame_data, each.row, each.neuron) for each in caption.chain]
-        places = chain_places(canvas, caption.chain, things, see_box)
-        draw_chain(canvas, theme, caption.chain, things, places, frame_data.part)
-        return places
+        boxes = draw_wished(canvas, see, frame_data, caption, taken, theme)
+    elif frame_data.moment is not None and frame_data.moment.kind == "loss":
+        boxes = draw_error(canvas, see, frame_data, theme)
+    if boxes is not None:
+        taken.panel = boxes[0] if boxes else None
+        return boxes
     subject = None if caption is None else caption.subject
     ball = None if subject is None else ball_of(see, frame_data.layout, subject)
     if caption is None or subject is None or ball is None:
@@ -68,36 +79,29 @@ def draw_told(
     scale, part = canvas.scale, frame_data.part
     back = frame_data.moment is not None and frame_data.moment.kind in BACK
     signs: Any = theme.map.negative, theme.map.positive
-    boxes, summed, bent = [], caption.summed, caption.bent
-    lanes = [] if summed is None else lanes_of(see, frame_data, summed, theme)
+    summed, bent = caption.summed, caption.bent
+    row = told_row(see, frame_data, subject, canvas.scale) if frame_data.is_upright else None
+    panel = None if row is None else panel_of(row, see_box, scale)
+    if row is not None and panel is not None:
+        draw_sum(canvas, theme, row, panel, caption.title, signs, part)
+        taken.panel = panel
+        return [panel]
     into = frame_data.layout.fan_into(subject) if frame_data.is_upright else None
     has_card = into is not None and into[0].is_direct  # see tray_card.py
-    is_told = frame_data.is_upright and not has_card
-    squares = squares_of(canvas, frame_data, caption, theme) if is_told else None
-    place = PLACE if squares is None else BEFORE
-    tray = stood(lanes, ball, see_box, scale, part, place) if is_told else None
-    if tray is not None:
-        boxes.append(tray.box)
-        draw = partial(draw_cubes, canvas, theme=theme)
-        draw_upright(canvas, theme, lanes, ball, tray, signs, part, draw, squares)
-        if squares is not None:
-            left, wide = tray.box.right, ball.x - ball.radius - tray.box.right
-            return [*boxes, Box(left, tray.box.y, wide, tray.box.height)]
     wide, high = card_size(caption, scale)
     if has_card or part < COME or wide > see_box.width or high > see_box.height:
-        return boxes
+        return []
     around = told_about(ball, scale)
-    spheres = [kept_clear(x, y, r, scale) for x, y, r in taken.spheres.tolist()]
     rows = frame_data.cubes.moved[0] if summed is None else [each.row for each in summed.largest]
     cubes = cube_boxes(see, frame_data, rows, None)
     own = [box_of_neuron(see, frame_data.layout, subject) or around]
-    others = [*taken.boxes, *boxes, around.inside(1.0), *own, *spheres, *cubes]
+    others = [*spheres_of(taken, scale), around.inside(1.0), *own, *cubes]
     box = card_place(wide, high, around, see_box, others)
     if box is None:
-        return boxes
+        return []
     draw_card(canvas, theme, box, around, back=back)
     if summed is not None:
-        chips = [None if each.ball is None else each.color for each in lanes]
+        chips = [chip_of(frame_data.layout, each, theme) for each in summed.largest]
         draw_bars(canvas, theme, summed, chips, box, signs, part, back=back)
     elif caption.changes:
         neurons = [each.neuron for each in caption.changes]
@@ -105,45 +109,97 @@ def draw_told(
         draw_changes(canvas, theme, caption.changes, colors, box, part)
     elif bent is not None:
         draw_curve(canvas, theme, bent, box, signs, part)
-    return [*boxes, box]
+    return [box]
 
 
-def squares_of(
-    canvas: Canvas2D, frame_data: FrameData, caption: Caption, theme: Theme
-) -> Callable[[list[Box]], None] | None:
-    """Return what draws the products of a sum over all places, and their sums so far.
+def spheres_of(taken: Obstacles, scale: float) -> list[Box]:
+    """Return what cards keep clear of: words, and neurons with their names."""
+    return [
+        *taken.boxes,
+        *[kept_clear(x, y, radius, scale) for x, y, radius in taken.spheres.tolist()],
+    ]
 
-    None where inputs or the neuron have no squares, and for more products than are shown.
+
+def draw_wished(
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    caption: Caption,
+    taken: Obstacles,
+    theme: Theme,
+) -> list[Box]:
+    """Draw what a weight is to become, and why; return the box of the panel.
+
+    It stands below or above its row, else beside its cube.
     """
-    maps, summed = frame_data.maps, caption.summed
-    line = frame_data.layout.line_of(caption.neurons[0])
-    if maps is None or maps.is_curve or summed is None or line is None or not line[0].square:
+    row, scale, pushes = caption.chain[0].row, canvas.scale, frame_data.cubes.pushes
+    near = box_of(see, frame_data, row, None)
+    if near is None or pushes is None or not np.isfinite(pushes[row]):
+        return []
+    told = told_row(see, frame_data, caption.neurons[0], scale) if caption.neurons else None
+    box = None if told is None else wish_of(told, see.box, scale)
+    if box is None:
+        size = WISH_WIDE * scale, WISH * scale
+        around = near.inside(-BESIDE * scale)
+        box = card_place(*size, around, see.box, [*spheres_of(taken, scale), near])
+    if box is None:
+        return []
+    number = frame_data.layout.plate_number(row)
+    top = float(frame_data.cubes.size_scales[number]) or 1.0
+    share = float(frame_data.weights[row]) / top
+    push = float(pushes[row]) / (float(np.nanmax(np.abs(pushes))) or 1.0)
+    words, cube = wish_words(caption, share, push), (share, wished(share, push))
+    draw_wish(canvas, theme, box, cube, words, partial(draw_cubes, canvas, theme=theme))
+    return [box]
+
+
+def draw_error(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> list[Box]:
+    """Draw how wrong the answer is, in the place of the last layer."""
+    layout, buffers, caption = frame_data.layout, frame_data.buffers, frame_data.words.caption
+    fan = layout.fans[-1] if layout.fans else None
+    known = None if fan is None else known_fan(fan, layout, see, canvas.scale)
+    outs, goals = buffers.answers, buffers.target
+    if known is None or outs is None or goals is None or len(outs) > FEW_OUTPUTS:
+        return []
+    line, seen, scale = layout.neurons[-1], known.seen, canvas.scale
+    names = [*line.names, *[text("picture.out")] * len(outs)]
+    colors = theme.channels if line.is_color else [theme.ink] * len(outs)
+    misses = [
+        Miss(names[i], colors[i], float(out), float(goal))
+        for i, (out, goal) in enumerate(zip(outs, goals, strict=True))
+    ]
+    left, right = seen.left - 30.0 * scale, seen.gates[0][0] + seen.half_gate
+    box = Box(left, see.box.y, right - left, see.box.height)
+    if box.width < LEAST_WIDE * scale:
+        return []
+    words = "" if caption is None else caption.title
+    draw_misses(canvas, theme, misses, box, words, squared=True)
+    return [box]
+
+
+def told_row(
+    see: Projection, frame_data: FrameData, neuron: Neuron, scale: float
+) -> ToldRow | None:
+    """Return the row of a neuron as it is seen; None if its layer has no rows that are told."""
+    layout, found = frame_data.layout, frame_data.layout.fan_into(neuron)
+    known = None if found is None else known_fan(found[0], layout, see, scale)
+    if found is None or known is None or found[0].is_direct or found[0].is_tiled:
         return None
-    one = np.ones(maps.values[line[0].values].shape[1:]) if line[0].values in maps.values else None
-    squares = [map_in(maps, each, one) for each in summed.largest]
-    if one is None or summed.others is not None or any(each is None for each in squares):
+    (fan, unit), feet = found, known.seen.feet[found[1]]
+    if len(feet) > ROWED:
         return None
-    weights = np.array([each.weight for each in summed.largest])
-    products = weights[:, np.newaxis, np.newaxis] * np.array(squares)
-    every = np.concatenate([products, np.cumsum(products, axis=0)])
-    parts = every / max(1e-9, float(np.abs(every).max()))
-    image, places = tiled(shaded(parts, heat_of(theme.name)))
-
-    def draw(boxes: list[Box]) -> None:
-        half = len(boxes) // 2
-        shown = [*range(half), *range(len(products), len(products) + half)]
-        corners = [[(b.x, b.y), (b.right, b.y), (b.x, b.bottom)] for b in boxes]
-        if boxes:
-            canvas.images(np.array(corners), image, places[shown], smooth=True, radius=4.0)
-
-    return draw
-
-
-def map_in(maps: NeuronMaps, summand: Summand, one: FloatArray | None) -> FloatArray | None:
-    """Return what a summand has over all places: that of its neuron, or `one` of a bias."""
-    name, place = summand.neuron
-    found = maps.values.get(name, ())
-    return found[place] if place < len(found) else one if place == len(found) else None
+    numbers, rows = carried(fan, frame_data), known.rows[unit]
+    result = sum(numbers.terms[unit])
+    edges = [2.1 * half * known.seen.cell for half in numbers.halves[unit]]
+    return ToldRow(
+        feet,
+        [y - edge for (_, y), edge in zip(feet, edges, strict=True)],
+        known.seen.gates[unit],
+        known.seen.left,
+        numbers.values,
+        [float(frame_data.weights[row]) for row in rows],
+        result,
+    )
 
 
 def ball_of(see: Projection, layout: Layout, neuron: Neuron) -> Ball | None:
@@ -157,16 +213,12 @@ def ball_of(see: Projection, layout: Layout, neuron: Neuron) -> Ball | None:
     return Ball(x, y, radius * unit, float(seen.depth[0]), unit) if math.isfinite(x + y) else None
 
 
-def lanes_of(see: Projection, frame_data: FrameData, summed: Summed, theme: Theme) -> list[Lane]:
-    """Return the products of a sum as they are seen."""
-    top, lanes = float(frame_data.cubes.size_scales.max(initial=0.0)), []
-    for each in summed.largest:
-        ball = ball_of(see, frame_data.layout, each.neuron)
-        hue = theme.map.negative if each.number < 0.0 else theme.map.positive
-        channel = channel_of(frame_data.layout, each.neuron, theme)
-        about = each.number, each.weight, each.weight / (top or 1.0)
-        lanes.append(Lane(ball, channel or hue, channel is not None, *about))
-    return lanes
+def chip_of(layout: Layout, term: Summand, theme: Theme) -> str | None:
+    """Return the color of what a term of a sum comes from; None of a bias."""
+    if layout.line_of(term.neuron) is None:
+        return None
+    hue = theme.map.negative if term.number < 0.0 else theme.map.positive
+    return channel_of(layout, term.neuron, theme) or hue
 
 
 def channel_of(layout: Layout, neuron: Neuron | None, theme: Theme) -> str | None:

@@ -24,7 +24,7 @@ from scalarviz.scene.loss_chart import (
 )
 
 BESIDE, EDGE = (162.0, 104.0), 8.0  # right of a curve, in small pictures; above and below it
-PARTS, OF_PARTS = 34.0, 0.55  # height of the parts of a step above it, and their share of it
+PARTS = 34.0  # height of the parts of a step above it
 RISE, GAP = 16.0, 12.0  # from a curve up to the words over it, and from the parts to these
 ROW = 17.0  # height of a row right of a curve
 
@@ -58,7 +58,7 @@ def draw_loss(
         draw_shares(canvas, plot, color_of(shares, theme), scale)
     grip = Box(plot.x - 6.0, box.y, plot.width + 12.0, box.height)
     chart = Chart(box, title, grip, plot, *curve.span, curve.whole)
-    free = max(plot.x + OF_PARTS * plot.width * (words_from > 0.0), words_from + GAP * scale)
+    free = max(plot.x, words_from + GAP * scale)
     return draw_curves(canvas, chart, curve, theme, scale, free, RISE)
 
 

@@ -76,7 +76,7 @@ def first_rows(frame_data: FrameData) -> dict[int, int]:
     cubes: CubeValues = frame_data.cubes
     chain = [] if told is None else list(told.chain)
     beside = [*rows_explained(frame_data), *[each.row for each in chain if each.row != NONE]]
-    if not chain and not cubes.moved[0]:  # these have hooks or outlines
+    if not chain and not cubes.moved[0]:  # these have arrows or outlines
         beside += rows_in_focus(frame_data)[: int(ON_CUBES["most"])]
     chosen = [*chosen_rows(frame_data), *frame_data.beside]
     return {**dict.fromkeys(beside, 1), **dict.fromkeys(chosen, 0)}

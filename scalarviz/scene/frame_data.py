@@ -199,10 +199,12 @@ class NeuronMaps:
 class PictureWords:
     """The text of a picture.
 
-    title    of the show; `about` is a sentence beside it
+    title    of the show; `about` is a sentence at its start
     caption  what the operation did, or another sentence
     is_new   no step is done: `about` is the title of the caption
     rests    nothing happens: the caption says what stands at the loss curve
+    task     what is to be learned
+    things   what the samples are, such as "dots"
     """
 
     title: str = ""
@@ -210,6 +212,8 @@ class PictureWords:
     caption: Caption | None = None
     is_new: bool = False
     rests: bool = False
+    task: str = ""
+    things: str = "samples"
 
 
 @dataclass(frozen=True)
@@ -357,7 +361,7 @@ class FrameData:
 
     @property
     def is_upright(self) -> bool:
-        """Whether a sum stands on an upright tray, while its own one is out of focus."""
+        """Whether a sum is explained, forward."""
         is_sum = self.told is not None and self.told.summed is not None
         return is_sum and self.moment is not None and self.moment.kind == "forward"
 

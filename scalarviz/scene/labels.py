@@ -40,6 +40,7 @@ class Obstacles:
     spheres   (n, 3), x, y and radius
     polygons  (n, corners, 2), convex, of which plates and images consist
     words     words in space, whose boxes are the last of the first `placed` ones
+    panel     the box of what tells an operation with its sentence; None without
     """
 
     boxes: list[Box]
@@ -47,6 +48,7 @@ class Obstacles:
     polygons: FloatArray
     words: list[SpaceWords] = field(default_factory=list)
     placed: int = 0
+    panel: Box | None = None
 
     def covered(self, box: Box) -> float:
         """Return the share of a box with something of the network or its labels under it."""

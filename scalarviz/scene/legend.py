@@ -5,6 +5,7 @@ Of plain numbers and texts: pages have it in JavaScript, see docs/TRANSLATOR.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -14,15 +15,24 @@ from scalarviz.base.texts.decimals import typeset
 if TYPE_CHECKING:
     from scalarviz.scene.frame_data import CubeValues
 
+PART_OF, ROUND = 0.43, (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)  # most of the scale of the smaller ones
+
 
 def ends_of(cubes: CubeValues) -> list[str]:
     """Return what the largest negative and the largest positive cube stand for."""
     scales = [float(each) for each in cubes.color_scales]
     most: float = cubes.common or (scales[0] if scales else 1.0)
-    if cubes.per_layer and len({*scales}) > 1:
-        return [text("legend.least"), text("legend.most")]
-    low, high = typeset(f"{-most:g}"), typeset(f"{most:+g}")
-    return [text("legend.minus", number=low), text("legend.plus", number=high)]
+    minus, plus = text("legend.minus"), text("legend.plus")
+    return [f"{minus} {typeset(f'{-most:g}')}", f"{plus} {typeset(f'{most:g}')}"]
+
+
+def five_of(cubes: CubeValues) -> list[float]:
+    """Return the numbers of the cubes of the legend: the scale, a round part of it, and 0."""
+    scales = [float(each) for each in cubes.color_scales]
+    top: float = cubes.common or (scales[0] if scales else 1.0)
+    power: float = 10.0 ** math.floor(math.log10(PART_OF * top))
+    part = max([each * power for each in ROUND if each * power <= PART_OF * top * 1.0001])
+    return [-top, -part, 0.0, part, top]
 
 
 def grown_words(cubes: CubeValues) -> str:
@@ -34,7 +44,7 @@ def grown_words(cubes: CubeValues) -> str:
 def news_of(cubes: CubeValues) -> str:
     """Return what is new of the scale, or what cubes show in place of values; "" for neither."""
     beyond = text("legend.only_beyond", count=cubes.clipped) if cubes.clipped else ""
-    is_usual = cubes.color == cubes.size == "value"
+    is_usual = cubes.color == cubes.size == "value" and not cubes.per_layer
     return grown_words(cubes) or beyond or ("" if is_usual else words_of(cubes))
 
 
@@ -43,6 +53,7 @@ def words_of(cubes: CubeValues) -> str:
     color, other = name_of(cubes.color), name_of(cubes.size)
     words = text("legend.cube", color=color) if color == other else ""
     words = words or text("legend.both", color=color, size=other)
+    words = text("legend.per_layer", words=words) if cubes.per_layer else words
     words = text("legend.beyond", words=words, count=cubes.clipped) if cubes.clipped else words
     return grown_words(cubes) or words
 
@@ -57,7 +68,7 @@ def mark_rows(cubes: CubeValues, extra: Iterable[str]) -> list[tuple[str, str]]:
 
     extra  marks that not every picture has, such as "striped" and "frozen"
     """
-    names: list[str] = ["cube", "sphere", "numbers", *extra]
+    names: list[str] = ["cube", "line", "sphere", "numbers", *extra]
     rows = [(text(f"marks.{name}.name"), text(f"marks.{name}.meaning")) for name in names]
     if cubes.clipped:
         rows.append((text("legend.only_beyond", count=cubes.clipped), text("marks.beyond.meaning")))

@@ -45,7 +45,9 @@ class Lights:
         return is_outside or bool(self.plates[plate] < 1.0)
 
     def neurons_of(self, number: int, count: int) -> FloatArray:
-        """Return the brightness of each neuron of a line, (count, 1)."""
+        """Return the brightness of each neuron of a line, (count, 1); both ends stay bright."""
+        if number in (0, len(self.neurons) - 1):
+            return np.ones((count, 1))
         bright: FloatArray = np.zeros((count, 1)) + self.neurons[number]
         if self.focus is not None:
             lit = self.focus.neurons[number]

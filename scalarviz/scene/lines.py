@@ -20,7 +20,7 @@ from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.focus import pointed_rows, told_rows
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Projection
-from scalarviz.scene.layout.plates import RIGHT, UP, Fan, Layout, Neurons
+from scalarviz.scene.layout.plates import RIGHT, Fan, Layout, Neurons
 from scalarviz.scene.layout.ways import (
     BEHIND,
     LIT,
@@ -28,21 +28,22 @@ from scalarviz.scene.layout.ways import (
     MOST_DIRECT,
     NEARER,
     PICKED,
-    TIP,
     TUBE,
     Point,
     SeenFan,
     Stroke,
     curve,
     direct_strokes,
-    head_of,
+    draw_bias,
+    draw_gates,
     lit_parts,
     strokes_of,
     thread_strokes,
 )
 from scalarviz.scene.lights import Lights
-from scalarviz.scene.pace import BACK, WAYS_BACK
+from scalarviz.scene.pace import WAYS_BACK
 
+TIP = 12.0  # pixels of an arrow head
 LARGEST: float = np.finfo(np.float64).max  # in place of infinity
 CHANNEL = 3  # number of the color of the first channel, see `LinePaint`
 Depths = tuple[float, float]
@@ -65,13 +66,15 @@ class KnownFan:
 def points_of(fan: Fan) -> tuple[FloatArray, list[slice], list[list[int]]]:
     """Return the points of a layer, where each of five kinds is, and the bank indices of its cubes.
 
-    The units before and behind it, front edges of its trays, middles of its cubes, and one cell to
-    the right and upwards; the cubes of direct lines stand nowhere.
+    The units before and behind it, the feet of its cubes, their middles, and the top of the first
+    row with one cell to the right; the cubes of direct lines stand nowhere.
     """
     few = slice(0, 1 if fan.is_direct else None)
     middles = fan.rows[few, np.newaxis] + fan.columns[few]
-    edges = np.concatenate([middles[:, :1] - fan.begin, middles], axis=1) + fan.foot
-    kinds = fan.starts, fan.ends, edges, middles, edges[0, 0] + [RIGHT, UP]
+    feet = middles + fan.foot
+    corner = feet[0].min(axis=0)
+    marks = [corner - fan.begin, corner - 2.3 * fan.foot, corner, corner + RIGHT]
+    kinds = fan.starts, fan.ends, feet, middles, np.array(marks)
     points = [each.reshape(-1, 3) for each in kinds]
     ends = accumulate(map(len, points), initial=0)
     return (
@@ -82,27 +85,34 @@ def points_of(fan: Fan) -> tuple[FloatArray, list[slice], list[list[int]]]:
 
 
 def known_fan(fan: Fan, layout: Layout, see: Projection, scale: float) -> KnownFan | None:
-    """Return the trays of a layer as they are seen."""
+    """Return the rows of a layer as they are seen."""
     before, after = layout.neurons[fan.before], layout.neurons[fan.after]
     most, units = MOST_DIRECT if fan.is_direct else MOST, len(fan.rows)
     if fan.top is not None or units * len(fan.columns) > most:
         return None
     points, kinds, rows = layout.once(("lines", id(fan)), lambda _: points_of(fan))
     seen, count = see(points), 1 if fan.is_direct else units
-    (starts, ends, edges, middles, cell), xy = kinds, seen.xy
-    below: Any = xy[edges]
+    (starts, ends, feet, middles, marks), xy = kinds, seen.xy
+    below: Any = xy[feet]
     if not math.isfinite(np.add.reduce(below, None)):
         return None
-    right, up = (xy[cell] - below[0]).tolist()
+    (left, _), (_, top), corner, right = xy[marks].tolist()
+    along = np.abs(np.diff(below.reshape(count, -1, 2)[0, :2, 0]))
+    cell = right[0] - corner[0]
     trays = SeenFan(
         rings(xy[starts], seen.unit[starts], before),
         rings(xy[ends], seen.unit[ends], after),
         below.reshape(count, -1, 2).tolist(),
-        right,
-        up,
+        left,
+        top - 6.0 * scale,
+        float(along[0]) if len(along) else cell,
+        cell,
         scale,
-        after.square,
-        before.is_color,
+        square=after.square,
+        tubes=before.is_color,
+        nested=fan.nested,
+        wired=fan.is_wired,
+        tiled=fan.is_tiled,
     )
     near, far = seen.depth[middles].reshape(count, -1).tolist(), seen.depth[ends].tolist()[0]
     depths = [[*zip(row, repeat(far), strict=False)] for row in near]
@@ -181,13 +191,14 @@ def draw_lines(
     )
     paint, above = LinePaint(canvas, theme), LinePaint(canvas, theme)
     told, pointed = told_rows(frame_data), pointed_rows(frame_data)
-    thread, moment = frame_data.layout.thread, frame_data.moment
-    goes_back = moment is not None and moment.kind in BACK
+    thread = frame_data.layout.thread
     written = [*numbers_on_cubes(canvas, see, frame_data).values()]
     for number, (fan, known) in enumerate(zip(frame_data.layout.fans, fans, strict=True)):
         if known is None:
             continue
         seen, rows, numbers = known.seen, known.rows, carried(fan, frame_data)
+        if not fan.is_direct:
+            draw_bias(canvas, theme, seen)
         if fan.is_direct:
             strokes = direct_strokes(seen, strongest(numbers.terms))
         else:
@@ -199,21 +210,16 @@ def draw_lines(
         for stroke in strokes:
             unit, column, kind = stroke.unit, stroke.column, stroke.kind
             row = rows[unit][column] if unit >= 0 and column >= 0 else NONE
-            is_product, is_in = kind == "product", kind == "in"
-            depth = known.depths[unit][column] if is_product else BEHIND
+            is_in = kind in ("in", "arm")
             part = 1.0 if focus is None or row in focus else outside
             hue = 0 if stroke.value == 0.0 else 1 if stroke.value > 0.0 else 2
-            if seen.tubes and not is_product and column >= 0:
+            if seen.tubes and is_in:
                 hue = CHANNEL + column % 3
             if row in pointed:
                 stroke.width, stroke.strength = LIT * stroke.width, 0.95
             else:
                 stroke.strength *= part
-            added += [(stroke, hue, depth, is_in and seen.tubes)]
-            if stroke.strong and (is_product or is_in):
-                way, middle = head_of(seen, stroke), 0.5 * (depth[0] + depth[1])
-                is_drawn = way and not goes_back and is_free(written, *way[0], TIP * scale)
-                paint.heads += [(*way[0], *way[-1], hue, part, middle)] if is_drawn else []
+            added += [(stroke, hue, BEHIND, is_in and seen.tubes)]
         paint.add(added)
         for _, unit, column in [step for step in thread if step[0] == number]:
             two = numbers.values[column], numbers.terms[unit][column]
@@ -224,6 +230,10 @@ def draw_lines(
                 into.add([(stroke, hue, (level, level), False)])
         explain(paint, (fan, known, numbers), told, frame_data, written)
     paint.draw()
+    for fan, known in zip(frame_data.layout.fans, fans, strict=True):
+        if known is not None and not fan.is_direct:
+            curve = frame_data.layout.neurons[fan.after].bends
+            draw_gates(canvas, theme, known.seen, curve, known.depths[0][0][1])
     return above
 
 

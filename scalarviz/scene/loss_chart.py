@@ -327,18 +327,24 @@ def write_scale(
     draw_ends(canvas, scales, theme, scale)
     pad, gap = 8.0 * scale, 12.0 * scale
 
-    def free(x: float) -> float:
+    def free(x: float, wide: float) -> float:
         """Return the base of words from x on, at the end of the plot that the curve leaves free."""
-        is_low = mean_height(own, x + 1.5 * size, 2.5 * size) > plot.y + 0.5 * plot.height
+        is_low = mean_height(own, x + 0.5 * wide, 0.5 * wide + size) > plot.y + 0.5 * plot.height
         return plot.y + size if is_low else plot.bottom - 6.0 * scale
 
-    if not scales.losses.is_linear and plot.width > 20.0 * size:
-        canvas.text(plot.x + pad, free(plot.x + pad), text("chart.log"), **look)
+    said = [] if about else [text("chart.hint")]
+    if not scales.losses.is_linear:
+        said.append(text("chart.log"))
+    told = "   ".join(said)
+    if said and plot.width > 20.0 * size:
+        there = free(plot.x + pad, canvas.measure(told, size=size))
+        canvas.text(plot.x + pad, there, told, **look)
     if plot.right - scales.x(curve.at) > 3.0 * size:  # else it is named beside the curve
         right, last = plot.right - pad, f"{scales.last:,.0f}"
-        canvas.text(right, free(right - 3.0 * size), last, anchor="right", **look)
-    left, right, wide = words_from, plot.right, canvas.measure(about[0][0], size=size)
-    is_over = len(about) == 1 and about[0][1] != theme.quiet and wide > right - left
+        canvas.text(right, free(right - 3.0 * size, 3.0 * size), last, anchor="right", **look)
+    left, right = words_from, plot.right
+    is_over = len(about) == 1 and about[0][1] != theme.quiet
+    is_over = is_over and canvas.measure(about[0][0], size=size) > right - left
     # What the mouse is on is read even on the curve.
     left, base = (plot.x, plot.y + size) if is_over else (left, plot.y - rise * scale)
     for words, color in about:
@@ -349,7 +355,7 @@ def write_scale(
 
 
 def about_curve(curve: Curve, theme: Theme) -> Sequence[tuple[str, str]]:
-    """Return what the mouse is on, else the steps, lines and metrics there are, else a hint.
+    """Return what the mouse is on, else the steps, lines and metrics there are.
 
     Of several networks, the mouse is on their losses, that of the last one first.
     """
@@ -368,7 +374,7 @@ def about_curve(curve: Curve, theme: Theme) -> Sequence[tuple[str, str]]:
         found = [(words, theme.accent), *found]
     elif curve.others:
         found = [(plural("chart.ghost", len(curve.others)), theme.quiet), *found]
-    return found or [(text("chart.hint"), theme.quiet)]
+    return found
 
 
 def said_loss(loss: float) -> str:

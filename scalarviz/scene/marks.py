@@ -153,7 +153,7 @@ def draw_pushes(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
         scale = float(cubes.size_scales[frame_data.layout.plate_number(row)])
         share = float(shares_of(cubes.pushes[[row]], top, scale)[0])
         for box in cube_boxes(see, frame_data, [row], None) if share else ():
-            draw_push(canvas, theme, box, -share if cubes.sizes[row] >= 0.0 else share)
+            draw_push(canvas, theme, box, -share)
             found += 1
     return found > 0
 
@@ -219,8 +219,8 @@ def draw_guess(
     if guess is None or mark is None:
         return
     x, y, away = mark
-    grows = 0.0 if guess.kind == "gradient" else np.sign(frame_data.cubes.sizes[guess.row]) or 1.0
-    ways = float(grows * (guess.way or 0)), float(grows * (guess.came or 0))
+    knows = guess.kind != "gradient"
+    ways = float(knows * (guess.way or 0)), float(knows * (guess.came or 0))
     said = guess.typed or guess.label or "⇅"  # it can be dragged
     draw_question(canvas, theme, (x, y, away - GUESS_GAP * scale), said, guess.result, ways)
 

@@ -150,15 +150,15 @@ def write_on_pictures(
 # Minus and plus by theme, at these shares of the strongest number.
 HEAT = {
     "dark": (
-        ("#14161e", "#164a96", "#349eff", "#b0dcff"),
-        ("#14161e", "#963e12", "#ff9224", "#ffdea0"),
+        ("#4a5260", "#2c5c96", "#2288f0", "#68b2ff"),
+        ("#4a5260", "#96582c", "#f08422", "#ffb05c"),
     ),
     "light": (
-        ("#f1f2f5", "#9cc4f4", "#2f7fe0", "#0a3f94"),
-        ("#f1f2f5", "#f8c08c", "#e0741a", "#8a3a00"),
+        ("#ced4dc", "#92bce8", "#2f86e4", "#0a5fc8"),
+        ("#ced4dc", "#ecc096", "#ee8a2c", "#c45e00"),
     ),
 }
-STOPS = (0.0, 0.45, 0.85, 1.0)
+STOPS = (0.0, 0.35, 0.8, 1.0)
 SHADES = 511  # with that of 0 in the middle
 SQUARES: dict[str, Any] = {
     "hue": 0.85,  # share of the strongest number whose colors stand for the signs

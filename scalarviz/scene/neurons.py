@@ -76,5 +76,6 @@ def seen_neurons(
     """
     good = np.logical_and.reduce(np.isfinite(see.of(line.points).xy), 1)
     places, every = np.flatnonzero(good).tolist(), balls_of(see, line.points, line.radius)
-    front = see(line.points + 1.02 * line.radius * see.toward).depth[good]
+    out = np.array(see.camera.way(0.0, 0.0, 1.0))  # in which depth is counted
+    front = see(line.points + 1.02 * line.radius * out).depth[good]
     return good, places, [every[place] for place in places], front

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -12,17 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import typeset
 from scalarviz.core.past_numbers import KINDS, ORDERS
-from scalarviz.core.program import NONE
 from scalarviz.scene.canvas.canvas2d import Canvas2D, image_bytes
 from scalarviz.scene.canvas.palette import NUMBER, Theme
 from scalarviz.scene.caption_band import PieceBox, clearest, corners
 from scalarviz.scene.charts import draw_loss
-from scalarviz.scene.frame_data import FrameData, Pane, Terrain
+from scalarviz.scene.frame_data import CubeValues, FrameData, Pane, Terrain
 from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import Box, Division, what_at
-from scalarviz.scene.layout.plates import LEAST, Layout
-from scalarviz.scene.legend import ends_of, mark_rows, news_of
+from scalarviz.scene.layout.plates import LEAST
+from scalarviz.scene.legend import five_of, mark_rows, news_of
 from scalarviz.scene.loss_chart import AXIS, Chart
 from scalarviz.scene.past_charts import (
     draw_past,
@@ -31,7 +30,7 @@ from scalarviz.scene.past_charts import (
     status_of_weights,
 )
 from scalarviz.scene.past_tabs import draw_tabs
-from scalarviz.scene.strip import Place
+from scalarviz.scene.strip import Place, words_end
 
 LOSS_SHARE = 0.46  # of a large chart that the losses have
 LANDSCAPE = "landscape"
@@ -43,11 +42,49 @@ Button = tuple[Box, str]  # the box and the label of a button
 
 
 def draw_title(canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme) -> None:
-    """Draw the title."""
-    box, margin, size = division.head, TITLE_LEFT * division.scale, HEAD * division.scale
-    base = box.y + 0.5 * min(box.height, TALL_HEAD * division.scale) + 0.36 * size
-    look: dict[str, Any] = {"size": size, "color": theme.ink, "bold": True}
-    canvas.text(margin, base, frame_data.words.title, room=box.width - 3.0 * margin, **look)
+    """Draw the title, and below it what is to be learned."""
+    box, scale, words = division.head, division.scale, frame_data.words
+    left, room = TITLE_LEFT * scale, box.width - 3.0 * TITLE_LEFT * scale
+    for said, size, low, color, bold in (
+        (words.title, HEAD, TITLE_LOW, theme.ink, True),
+        (words.task, TASK, TASK_LOW, theme.soft, False),
+    ):
+        look: dict[str, Any] = {"size": size * scale, "color": color, "bold": bold, "room": room}
+        if said and low * scale < box.bottom:
+            canvas.text(left, box.y + low * scale, said, **look)
+
+
+def draw_headline(
+    canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
+) -> bool:
+    """Draw what has come of the training: the number at the start, an arrow, and that of now.
+
+    Return whether there is room for it, and something to say.
+    """
+    box, scale, exhibit = division.headline, division.scale, frame_data.exhibit
+    things = text(f"things.{frame_data.words.things}")
+    found = None if exhibit is None or not box.height else exhibit.headline(things)
+    if found is None:
+        return False
+    said, start, now, is_better = found
+    size, large = LETTERS * scale, NUMBER_SIZE * scale
+    color = theme.ink if is_better else theme.worse
+    base, low = box.y + 46.0 * scale, box.y + 63.0 * scale
+    canvas.text(box.x, box.y + 16.0 * scale, said, size=size, color=theme.quiet, room=box.width)
+    x = box.x
+    for number, words, ink in (
+        (start, text("headline.start"), theme.former),
+        (now, text("headline.now"), color),
+    ):
+        wide = canvas.text(x, base, number, size=large, color=ink, bold=True)
+        beside = canvas.text(x, low, words, size=size, color=theme.quiet)
+        if number is start:
+            x += max(wide, beside) + 16.0 * scale
+            y = base - 0.36 * large
+            ends = [(x, y)], [(x + 28.0 * scale, y)]
+            canvas.arrows(*ends, theme.ink, width=2.6 * scale, head=9.0 * scale)
+            x += 44.0 * scale
+    return True
 
 
 def draw_head(
@@ -67,28 +104,26 @@ def draw_head(
     box, scale = division.head, division.scale
     if not box.height:
         return None
-    ends = ends_of(frame_data.cubes)
     news = news or news_of(frame_data.cubes)
     wide = canvas.measure(frame_data.words.title, size=HEAD * scale, bold=True)
     left = TITLE_LEFT * scale * 1.6 + min(wide, box.width - 3.0 * TITLE_LEFT * scale)
     if titled:
         draw_title(canvas, division, frame_data, theme)
-    return draw_legend(canvas, box, scale, ends, frame_data.layout, theme, left, news)
+    return draw_legend(canvas, box, scale, frame_data.cubes, theme, left, news)
 
 
 # The legend: the rule of lines as a drawing, the marks that are there, cubes on their scale.
 
-HEAD = 16.0  # letters of the title
+HEAD, TASK = 16.0, 14.0  # letters of the title, and of what is to be learned
+TITLE_LOW, TASK_LOW, NUMBER_SIZE = 33.0, 55.0, 24.0  # their lines, and letters of a headline
 TITLE_LEFT, TALL_HEAD = 24.0, 60.0  # pixels left of the title; twice those down to its middle
 SHORT_HEAD = 40.0  # height of a head without room for the bar
 LETTERS, ICON, BESIDE = 12.0, 18.0, 6.0  # letters, width of a mark, and from it to its words
-PITCH = 20.0  # of two rows, where the marks have no room in one
-RULE, OF_RULE = ("plus", "weight", "minus"), re.compile("(?<=×) ")  # marks before its words
-BAR, BAR_HIGH, LARGEST = 180.0, 4.0, 22.0  # the scale of cubes, and the side of the largest one
-OUTER = 0.7 * LARGEST  # from the middle of the outer cubes to the gap beside them
+# Cubes of the legend: their foot, the side of the largest, and from one to the next.
+CUBES_LOW, LARGEST, CUBE_PITCH = 48.0, 34.0, 45.0
 DEEP = 0.26, 0.2  # how far the rear of a cube stands out at the right and above, in its sides
 FACES = 0.94, 1.13, 0.62  # light on front, top and side
-ON_BAR = -1.0, -0.5, 0.0, 0.5, 1.0  # shares of the scale that cubes on the bar show
+FIVE = range(5)
 Cube = tuple[float, float, float, float]  # middle, foot and side in pixels, and share of the scale
 
 
@@ -96,86 +131,44 @@ def draw_legend(
     canvas: Canvas2D,
     head: Box,
     scale: float,
-    ends: Sequence[str],
-    layout: Layout | None,
+    cubes: CubeValues,
     theme: Theme,
     left: float,
     news: str,
 ) -> Box | None:
-    """Draw as much of the legend as has room right of x = `left`, else "?"; return its box.
+    """Draw five cubes with their numbers right of x = `left`, if there is room, else "?".
 
-    ends    what the largest negative and the largest positive cube stand for
-    layout  the network whose marks it has; None: it has cubes alone
+    Return the box.
     """
-    fans = layout.fans if layout is not None else ()
-    size, gap, icon = LETTERS * scale, BESIDE * scale, ICON * scale
+    size, icon = LETTERS * scale, ICON * scale
     right = head.right - TITLE_LEFT * scale
-    middle = head.y + 0.5 * min(head.height, TALL_HEAD * scale)
-    bar_left = right - legend_width(canvas, ends, scale)
-    x = bar_left + canvas.measure(ends[0], size=size) + gap + OUTER * scale
-    signs = ["rule", "neuron"] * bool(fans) + ["bias"] * any(fan.biases != NONE for fan in fans)
-    words = {each: text(f"legend.sign.{each}") for each in signs} | ({"news": news} if news else {})
-    parts = {
-        name: [*zip(RULE, (*OF_RULE.split(said), ""), strict=True)]
-        if name == "rule"
-        else [(name, said)]
-        for name, said in words.items()
-    }
-    wide = {
-        name: sum(icon * (name != "news") + canvas.measure(said, size=size) for _, said in each)
-        + gap * (2.0 * len(each) + 1.0)
-        for name, each in parts.items()
-    }
-    room = bar_left - 2.0 * gap - left
-    in_two = [["rule", "news"], ["neuron", "bias"][: 2 - bool(news)]]  # few words at a time
-    rows = [[*wide]] if sum(wide.values()) <= room else in_two
-    rows = [[name for name in row if name in wide] for row in rows]
-    for row in rows:  # what has no room is explained by the key to the marks
-        while row and sum(wide[name] for name in row) > room:
-            row.pop(0 if "news" in row else -1)
-    rows = [row for row in rows if row]
-    if (not rows and fans) or bar_left < left or head.height < SHORT_HEAD * scale:
+    low = head.y + CUBES_LOW * scale
+    words = [text("legend.minus"), text("legend.plus")]
+    wide = [canvas.measure(each, size=size) for each in words]
+    first = right - wide[1] - ((len(FIVE) - 0.5) * CUBE_PITCH + BESIDE) * scale
+    start = first - 0.5 * CUBE_PITCH * scale - wide[0]
+    if start < left or head.height < SHORT_HEAD * scale:
+        middle = head.y + 0.5 * min(head.height, TALL_HEAD * scale)
         return draw_question(canvas, Box(right - icon, middle - 0.5 * icon, icon, icon), theme)
-    cubes: list[Cube] = [
-        (x + BAR * scale * (0.5 + 0.5 * part), middle + 8.0 * scale, LARGEST * scale, part)
-        for part in ON_BAR
+    numbers = five_of(cubes)
+    top = numbers[-1] or 1.0
+    places: list[Cube] = [
+        (first + i * CUBE_PITCH * scale, low, LARGEST * scale, each / top)
+        for i, each in enumerate(numbers)
     ]
-    bar = x, middle + 8.0 * scale, BAR * scale, BAR_HIGH * scale
-    canvas.image(*bar, bar_of(theme)[0], smooth=True)
-    base = middle + 0.36 * size
-    look: dict[str, Any] = {"size": size, "color": theme.quiet}
-    canvas.text(bar_left + 0.5 * gap, base + 4.0 * scale, ends[0], **look)
-    canvas.text(right, base + 4.0 * scale, ends[1], anchor="right", **look)
-    most = max((sum(wide[name] for name in row) for row in rows), default=0.0)
-    start = bar_left - 2.0 * gap - most
-    for i, row in enumerate(rows):
-        at, y = start, middle + PITCH * scale * (i - 0.5 * (len(rows) - 1))
-        for mark, said in (part for name in row for part in parts[name]):
-            if mark in ("plus", "minus"):
-                color = theme.map.positive if mark == "plus" else theme.map.negative
-                canvas.segments([(at, y)], [(at + icon, y)], color, width=2.5 * scale)
-            elif mark in ("weight", "bias"):
-                place = at + 0.5 * icon, y + 0.5 * icon - 2.0 * scale
-                cubes.append((*place, 0.8 * icon, 0.8 if mark == "bias" else -0.8))
-            elif mark == "neuron" and layout is not None:
-                draw_neuron(canvas, (at + 0.5 * icon, y), 0.4 * icon, layout, theme)
-            at += (icon + gap) * (mark != "news")
-            at += canvas.text(at, y + 0.36 * size, said, **look) if said else 0.0
-            at += gap * (2.0 if mark in ("minus", "neuron", "bias") else 1.0)
-    draw_cubes(canvas, cubes, theme)
-    if any("bias" in row for row in rows):  # the letter b, as a mark
-        x, foot, side, _ = cubes[-1]
-        line, radius = 0.14 * side, 0.2 * side
-        canvas.box(x - radius, foot - 0.8 * side, line, 0.65 * side, NUMBER)
-        bowl = x + 0.5 * line, foot - 0.15 * side - radius
-        canvas.discs(bowl, radius, None, outline=NUMBER, line=line)
+    draw_cubes(canvas, places, theme)
+    for (x, foot, side, share), each in zip(places, numbers, strict=True):
+        if share:
+            edge = side * abs(share) ** (1.0 / 3.0)
+            y, bold = foot - 0.5 * edge + 0.36 * size, abs(share) == 1.0
+            look: dict[str, Any] = {"size": size, "anchor": "center", "bold": bold}
+            canvas.text(x, y, typeset(f"{each:g}"), color=NUMBER, **look)
+    base = low - 0.5 * LARGEST * scale + 0.36 * size
+    canvas.text(start, base, words[0], size=size, color=theme.quiet)
+    canvas.text(right, base, words[1], size=size, color=theme.quiet, anchor="right")
+    if news:
+        canvas.text(right, low + 15.0 * scale, news, size=size, color=theme.quiet, anchor="right")
     return Box(start, head.y, right - start, head.height)
-
-
-def legend_width(canvas: Canvas2D, ends: Sequence[str], scale: float) -> float:
-    """Return the width of cubes on their scale, with the words at its ends."""
-    words = sum(canvas.measure(each, size=LETTERS * scale) for each in ends)
-    return words + (BAR + 2.0 * (BESIDE + OUTER)) * scale
 
 
 def draw_question(canvas: Canvas2D, box: Box, theme: Theme) -> Box:
@@ -186,22 +179,6 @@ def draw_question(canvas: Canvas2D, box: Box, theme: Theme) -> Box:
         x, y, "?", size=LETTERS * canvas.scale, color=theme.quiet, bold=True, anchor="center"
     )
     return box
-
-
-def draw_neuron(
-    canvas: Canvas2D,
-    middle: tuple[float, float],
-    radius: float,
-    layout: Layout,
-    theme: Theme,
-) -> None:
-    """Draw a ball, or a square where neurons are squares."""
-    (x, y), colors = middle, bar_of(theme)[0]
-    if any(line.square for line in layout.neurons[1:-1]):
-        place = x - radius, y - radius, 2.0 * radius, 2.0 * radius
-        canvas.image(*place, colors, smooth=True, outline=theme.faint)
-    else:
-        canvas.discs(middle, radius, theme.map(0.6), outline=theme.faint)
 
 
 @lru_cache(maxsize=8)
@@ -215,7 +192,7 @@ def bar_of(theme: Theme) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
 def draw_cubes(canvas: Canvas2D, cubes: Sequence[Cube], theme: Theme) -> None:
     """Draw small cubes by their middles, feet, largest sides and shares of the scale."""
     x, foot, side, share = np.array(cubes).T
-    side = side * np.maximum(np.sqrt(np.abs(share)), LEAST)
+    side = side * np.maximum(np.cbrt(np.abs(share)), LEAST)
     left, top = x - 0.5 * side, foot - side
     right, high = DEEP[0] * side, DEEP[1] * side
     front = (left, top), (left + side, top), (left, foot)
@@ -273,7 +250,8 @@ def draw_band(
         return None
     box = replace(division.strip, height=division.strip.height + division.band.height)
     parts = max((each.right for each, _ in cells), default=0.0)
-    look = frame_data.curve, theme, division.scale, parts
+    words_from = words_end(canvas, division, frame_data, parts)
+    look = frame_data.curve, theme, division.scale, words_from
     return draw_loss(canvas, box, division.curve_left, *look)
 
 

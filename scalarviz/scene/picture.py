@@ -37,7 +37,7 @@ from scalarviz.scene.callout import draw_told
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import HALO, NUMBER, THEMES, Theme, rgb
 from scalarviz.scene.canvas.renderer import STATE, Renderer, set_state
-from scalarviz.scene.caption_band import CARD_PAD, PieceBox, draw_caption, draw_opened
+from scalarviz.scene.caption_band import CARD_PAD, MORE, PieceBox, draw_caption, draw_opened
 from scalarviz.scene.cube_numbers import draw_numbers
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.inspector import draw_hover, draw_inspector
@@ -70,6 +70,7 @@ from scalarviz.scene.wall_lines import draw_walls
 
 # Order of nodes: our own before those of a user, and wires, which mix, after all that is solid.
 CUBES, SPHERES, WIRES = -3, -2, -1
+STRIPE = 14.0  # pixels between OUT and its goal, at full light
 
 
 @final
@@ -256,10 +257,11 @@ def draw_seam(canvas: Canvas2D, frame_data: FrameData, box: Box, theme: Theme) -
     if exhibit is None or not light:
         return
     places = exhibit.places(box, canvas.scale)
-    start, wide = places.out.right, (places.goal.x - places.out.right) * light
-    if wide > 0.0:
-        left = start + 0.5 * (places.goal.x - start - wide)
-        canvas.box(left, places.out.y, wide, places.out.height, theme.accent, radius=0.5 * wide)
+    between = places.goal.x - places.out.right
+    wide, middle = max(STRIPE * canvas.scale, between) * light, places.out.right + 0.5 * between
+    canvas.box(
+        middle - 0.5 * wide, places.out.y, wide, places.out.height, theme.push, radius=0.5 * wide
+    )
 
 
 # What title and legend depend on.
@@ -376,11 +378,11 @@ class Picture:
             draw_walls(part, see, frame_data, theme)
             return draw_lines(part, see, frame_data, lit, theme)
 
-        def marks(part: Canvas2D) -> list[Box]:
+        def marks(part: Canvas2D) -> tuple[list[Box], Box | None]:
             draw_marks(part, see, frame_data, theme)
             taken.boxes += draw_told(part, see, frame_data, taken, theme)
             draw_guess(part, see, frame_data, theme, scale)
-            return taken.boxes
+            return taken.boxes, taken.panel
 
         doors = partial(
             draw_results, see=see, frame_data=frame_data, division=division, theme=theme
@@ -390,7 +392,8 @@ class Picture:
             above = canvas.by_turns("lines", (see, key), lines)
             found, arrows = canvas.by_turns("scenery", (see, key), scenery)
             taken = replace(found, boxes=[*found.boxes])
-            taken.boxes = [*canvas.by_turns("marks", (see, key), marks)]
+            covered, panel = canvas.by_turns("marks", (see, key), marks)
+            taken = replace(taken, boxes=[*covered], panel=panel)
         on_top = self._write(canvas, division, frame_data, see, taken, key, arrows=arrows)
         self.words = canvas.words
         return canvas, on_top
@@ -433,7 +436,10 @@ class Picture:
             balls = taken.spheres[taken.spheres[:, 2] >= SMALLEST_BALL * scale].tolist()
             numbers = [around_ball((x, y, radius), scale).box for x, y, radius in balls]
             clear = replace(taken, boxes=[*taken.boxes, *numbers])  # no sentence is over a number
-            caption, told = draw_caption(part, division, frame_data, theme, clear, title)
+            said = frame_data
+            if taken.panel is not None:  # it has the sentence
+                said = replace(said, words=replace(said.words, caption=None))
+            caption, told = draw_caption(part, division, said, theme, clear, title)
             if division.head.height and not caption.meets(division.head):
                 overlay.draw_title(part, division, frame_data, theme)
             inner = caption.inside(CARD_PAD * scale)
@@ -442,6 +448,8 @@ class Picture:
             return chart, told, [*buttons, *made], [caption, *boxes]
 
         exhibit = frame_data.exhibit
+        if overlay.draw_headline(canvas, division, frame_data, theme) and exhibit is not None:
+            exhibit = exhibit.headed()
         if exhibit is not None and division.exhibit.width:
             paint = partial(exhibit.paint, box=division.exhibit, theme=theme)
             canvas.by_turns("exhibit", key, paint)
@@ -462,6 +470,8 @@ class Picture:
         title = division.head if legend is None else replace(division.head, width=legend.x)
         title = title.inside(min(4.0 * scale, 0.1 * title.height))
         chart, told, buttons, boxes = canvas.by_turns("band", key, band)
+        if taken.panel is not None:  # a click on it opens all terms
+            told = [(taken.panel, MORE)]
         with canvas.clip(*division.view.place):
             canvas.by_turns("words", (see, key), lambda part: taken.write(part, theme, boxes))
         draw_hovered(canvas, cells, frame_data, theme, scale)
@@ -493,7 +503,7 @@ class Picture:
             cubes.numbers(shown.colors, shown.sizes)
             self._shown = shown
         cells = {} if lit.focus is None else {"focus": np.reshape(lit.focus.cells, (-1, 4))}
-        cubes.lights(lit.plates, lit.outside, letters=not frame_data.look.numbers, **cells)
+        cubes.lights(lit.plates, lit.outside, **cells)
 
     def _node(self, frame_data: FrameData) -> Any:
         """Return the node of the cubes; a new one if the layout has changed."""

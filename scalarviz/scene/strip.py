@@ -1,4 +1,4 @@
-"""The strip beside Play: the three parts of a step, filled as far as they are done."""
+"""The strip above Play: the four parts of a step; the one that runs is filled."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box, Division
-from scalarviz.story.caption import BACKWARD, call_of, label
+from scalarviz.story.caption import BACKWARD, ERROR, call_of, label
 
 Place = tuple[Box, int]  # the box of an operation, and how many operations are done after it
-SIZE, PAD, GAP = 12.0, 14.0, 6.0  # letters, beside those of a part, and between two parts
+SIZE, PAD, GAP = 12.0, 15.0, 6.0  # letters, beside those of a part, and between two parts
+LEFT, END = 24.0, 0.765  # of the first part, and share of the width where all ends
 
 
 def draw_strip(
@@ -32,26 +33,29 @@ def draw_strip(
     size, pad, places = SIZE * scale, PAD * scale, list[Place]()
     parts = {part: [*group] for part, group in groupby(strip, lambda cell: cell.part)}
     widths = [canvas.measure(heading(part), size=size, bold=True) + 2.0 * pad for part in parts]
-    room = box.right - division.curve_left - GAP * scale * (len(parts) + 1)
+    left = LEFT * scale
+    room = box.right - left - GAP * scale * (len(parts) + 1)
     share = min(1.0, room / max(1.0, sum(widths)))
-    x, base, high = division.curve_left, box.y + 0.5 * box.height + 0.36 * size, 22.0 * scale
+    x, base, high = left, box.y + 0.5 * box.height + 0.36 * size, 22.0 * scale
+    colors = {ERROR: theme.loss, BACKWARD: theme.push}
     for (part, cells), wide in zip(parts.items(), share * np.array(widths), strict=True):
-        done = min(max(current - cells[0].done + 1, 0), len(cells))
-        runs = done > 0 and current <= cells[-1].done
-        color = theme.push if part == BACKWARD else theme.lit
+        runs = cells[0].done <= current <= cells[-1].done
+        color = colors.get(part, theme.lit)
         words = canvas.fit(heading(part), wide, size=size, bold=True)
         place = x, box.y + 0.5 * (box.height - high), wide, high
-        canvas.box(*place, theme.rim, radius=0.5 * high, outline=color if runs else None)
-        with canvas.clip(x, box.y, wide * done / len(cells), box.height):
-            canvas.box(*place, color + "50" if runs else theme.faint, radius=0.5 * high)
-        ink = color if runs else theme.quiet
+        canvas.box(*place, theme.chip, radius=0.5 * high, outline=theme.rim)
+        if runs:
+            canvas.box(*place, color, radius=0.5 * high)
+        ink = theme.ground if runs else theme.quiet
         canvas.text(x + 0.5 * wide, base, words, size=size, color=ink, bold=runs, anchor="center")
         each = wide / len(cells)
         places += [
             (Box(x + i * each, box.y, each, box.height), cell.done) for i, cell in enumerate(cells)
         ]
         x += wide + GAP * scale
-    end = box.x + 0.57 * box.width  # there are words on the curve beside it
+    end = box.x + END * box.width  # there are words on the curve beside it
+    if not current and parts and waits(canvas, division, x):
+        canvas.text(x + GAP * scale, base, text("strip.waits"), size=size, color=theme.quiet)
     if 0 < current <= len(strip):
         cell, x = strip[current - 1], x + GAP * scale
         for words, bold in ((label(cell), True), (call_of(cell), False)):
@@ -59,6 +63,19 @@ def draw_strip(
                 color = theme.ink if bold else theme.quiet
                 x += canvas.text(x, base, words, size=size, color=color, bold=bold) + GAP * scale
     return places
+
+
+def waits(canvas: Canvas2D, division: Division, x: float) -> bool:
+    """Return whether there is room for what a step waits for, right of x."""
+    wide = canvas.measure(text("strip.waits"), size=SIZE * division.scale)
+    return x + wide < division.strip.x + END * division.strip.width
+
+
+def words_end(canvas: Canvas2D, division: Division, frame_data: FrameData, parts: float) -> float:
+    """Return where the words beside the parts of a step end, which end at x = `parts`."""
+    if not parts or not (frame_data.current or waits(canvas, division, parts)):
+        return parts
+    return max(parts, division.strip.x + END * division.strip.width)
 
 
 def draw_hovered(

@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +25,6 @@ from scalarviz.scene.frame_data import Mask
 from scalarviz.scene.layout.division import HEIGHT, WIDTH, Box
 from scalarviz.scene.layout.plates import LEAST as LEAST_CUBE
 from scalarviz.scene.loss_chart import ChartScales, draw_ends, loss_scale
-from scalarviz.scene.overlay import draw_legend, legend_width
 
 # Networks as small pictures in rows and columns: walls of cubes, maps, swatches or loss lines.
 # All pictures of a panel are one image, whose cubes are drawn once for each of some numbers.
@@ -439,24 +439,14 @@ def scale_of(width: float, height: float) -> float:
 def draw_title(canvas: Canvas2D, sweep: SweepPanels, theme: Theme, scale: float) -> None:
     """Draw the line above all panels, and what the small pictures show at its right end."""
     margin, base, size = MARGIN * scale, 0.5 * HEAD * scale + 5.0 * scale, SIZE * scale
-    room, ends, has_cubes = canvas.width - 2.0 * margin, ends_of(sweep), sweep.kind == CUBES
-    words = text(f"sweep.picture.legend.{sweep.kind}")
-    wide = legend_width(canvas, ends, scale) if has_cubes else canvas.measure(words, size=size)
+    room, words = canvas.width - 2.0 * margin, text(f"sweep.picture.legend.{sweep.kind}")
+    words = "   ".join([words, *ends_of(sweep)]) if sweep.kind == CUBES else words
+    wide = canvas.measure(words, size=size)
     has_pictures = any(panel.pictures.kind != LOSSES for panel in sweep.panels)
     wanted = wide + GAP * scale if has_pictures and wide < LEGEND * room else 0.0
-    end = margin + canvas.text(
-        margin,
-        base,
-        sweep.title,
-        size=LARGE * scale,
-        color=theme.ink,
-        bold=True,
-        room=room - wanted,
-    )
-    if wanted and has_cubes:
-        head = Box(0.0, 0.0, canvas.width, HEAD * scale)
-        draw_legend(canvas, head, scale, ends, None, theme, end, words)
-    elif wanted:
+    look: dict[str, Any] = {"color": theme.ink, "bold": True, "room": room - wanted}
+    canvas.text(margin, base, sweep.title, size=LARGE * scale, **look)
+    if wanted:
         right = canvas.width - margin
         canvas.text(right, base, words, size=size, color=theme.quiet, anchor="right")
 

@@ -1,4 +1,4 @@
-"""Telling: a sum on an upright tray and in bars, an activation's curve, the chain of a reason.
+"""An operation, explained: the bars of a sum, a curve, misses, and what a weight should become.
 
 Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
 """
@@ -12,249 +12,31 @@ from typing import TYPE_CHECKING
 
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import CHANGE, short, typeset
-from scalarviz.scene.annotations import BIG, LEFT, Ball, lead
+from scalarviz.scene.annotations import LEFT, Ball, draw_before, lead
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.pace import ARRIVES, MOVED
-from scalarviz.story.caption import Bent, Caption, Effect, Piece, Summed, ends_of_bars
+from scalarviz.story.caption import Bent, Caption, Effect, Summed, ends_of_bars
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
     from scalarviz.scene.canvas.palette import Theme
 
-# Parts of an operation until which the tray has swung upright, light has come to its cubes, and
-# products to the ball; then bars come, one after the other, until the result ARRIVES.
-UPRIGHT, COME, ADDED = 0.12, 0.3, 0.46
-PLACE, BEFORE = 0.46, 0.26  # of the tray, on the way to the ball, and before squares
-PITCH, CUBE, WIDE = 64.0, 44.0, 116.0  # pixels of a lane, of its largest cube, of the tray
-FACTORS = 84.0  # width of a tray for two factors, where three quarters of the way have it
-LEAST_PITCH = 34.0  # of a lane with words
-LETTERS, AROUND = 12.0, 10.0  # of words, and space around a tray
-ROUND = 16  # pieces of a line
+# Parts of an operation until which nothing has come, light has come to cubes, and products to the
+# ball; then bars come, one after the other, until the result ARRIVES.
+STARTED, COME, ADDED = 0.12, 0.3, 0.46
+LETTERS = 12.0  # pixels of words
 BAR_HIGH, BAR_PITCH, BAR_LONG = 12.0, 20.0, 118.0  # pixels; from a bar to the next, the longest
 CURVE = 180.0, 116.0  # pixels of the card of a curve
 # Least pixels from a neuron to its card, above one for its name, and of the widest number.
 BESIDE, NAMED, WIDEST = 12.0, 18.0, 36.0
 PLACES = 9  # that are tried for a card, across and down, less one
+BAR_WIDE = 22.0  # of a bar in a column
 NAME, NUMBER, PAD = 52.0, 44.0, 10.0  # width of names and numbers left of bars, space around
-
-
-@dataclass
-class Lane:
-    """A product of a sum, and what it is made of.
-
-    ball    where the number comes from, as it is seen; None: nothing comes in
-    color   of what comes in
-    tube    whether that is a color channel, which comes in a tube
-    number  the other factor of the product
-    share   the weight as a share of the scale of the cubes
-    """
-
-    ball: Ball | None
-    color: Color
-    tube: bool
-    number: float
-    weight: float
-    share: float
-
-
-@dataclass
-class Upright:
-    """Where a tray stands upright: its box, and the middles of its lanes."""
-
-    box: Box
-    x: float
-    lanes: list[float]
-
-
-def stood(
-    lanes: Sequence[Lane],
-    ball: Ball,
-    view: Box,
-    scale: float,
-    part: float,
-    place: float = PLACE,
-) -> Upright | None:
-    """Return where the tray of a ball stands, of an operation's `part`; None without room.
-
-    view   box of the picture that it stays in
-    place  part of the way to the ball
-    """
-    pad, count = AROUND * scale, len(lanes)
-    starts = [each.ball.x + each.ball.radius for each in lanes if each.ball is not None]
-    end, start = ball.x - ball.radius, max(starts) if starts else -math.inf
-    start = max(start, view.x, end - 6.0 * PITCH * scale)
-    room = end - start
-    wide: float = min(WIDE * scale, max(0.5 * room, min(0.75 * room, FACTORS * scale)))
-    pitch: float = min(PITCH * scale, (view.height - 2.0 * pad) / max(1, count))
-    if wide < 0.5 * CUBE * scale or pitch < 0.4 * CUBE * scale:
-        return None
-    x, high = start + place * (end - start), pitch * count
-    top = min(max(ball.y - 0.5 * high, view.y + pad), view.bottom - pad - high)
-    risen: float = min(1.0, part / UPRIGHT)
-    places = [ball.y + risen * (top + pitch * (each + 0.5) - ball.y) for each in range(count)]
-    whole = risen * high
-    box = Box(x - 0.5 * wide, ball.y + risen * (top - ball.y) - 0.5 * pad, wide, whole + pad)
-    return Upright(box, x, places)
-
-
-def draw_upright(
-    canvas: Canvas2D,
-    theme: Theme,
-    lanes: Sequence[Lane],
-    ball: Ball,
-    tray: Upright,
-    signs: tuple[Color, Color],
-    part: float,
-    draw_cubes: Callable[[list[tuple[float, float, float, float]]], None],
-    draw_squares: Callable[[list[Box]], None] | None,
-) -> None:
-    """Draw the tray: what comes in, its cubes, and the products on their way to the ball.
-
-    signs         colors of minus and plus
-    draw_squares  draws what products are over all places, then their sums so far; None: these have
-                  no squares, and products run to the ball at once
-    """
-    scale, box, x = canvas.scale, tray.box, tray.x
-    canvas.box(
-        box.x, box.y, box.width, box.height, theme.panel[:7], radius=6.0 * scale, outline=theme.rim
-    )
-    size, count = LETTERS * scale, max(1, len(lanes))
-    pitch = (box.height - AROUND * scale) / count
-    side: float = min(CUBE * scale, 0.62 * pitch, 0.6 * box.width)
-    sizes = [
-        abs(each.number) for each in lanes if each.ball is not None and each.number == each.number
-    ]
-    products = [each.number * each.weight for each in lanes]
-    largest: float = max([*sizes, 1e-30])
-    top: float = max([*[abs(each) for each in products if each == each], 1e-30])
-    come: float = clamped((part - UPRIGHT) / (COME - UPRIGHT))
-    gone: float = clamped((part - COME) / (ADDED - COME))
-    cubes: list[tuple[float, float, float, float]] = []
-    has_words = pitch >= LEAST_PITCH * scale and part >= UPRIGHT
-    for place, lane in enumerate(lanes):
-        y, product = tray.lanes[place], products[place]
-        middle = y - (0.5 * size if has_words else 0.0)
-        half = 0.5 * side * max(0.2, math.sqrt(min(1.0, abs(lane.share))))
-        if lane.ball is not None:
-            words = typeset(short(lane.number))
-            written: float = canvas.measure(words, size=BIG * scale, bold=True) + 7.0 * scale
-            right: float = max(lane.ball.radius, written - LEFT * lane.ball.radius)
-            start = lane.ball.x + right, lane.ball.y
-            wide = (1.6 + 3.4 * abs(lane.number) / largest) * scale
-            run(canvas, theme, start, (x - half, middle), come, wide, lane.color)
-            if lane.tube:
-                run(canvas, theme, start, (x - half, middle), come, 0.45 * wide, theme.ground)
-        if draw_squares is not None:
-            cubes.append((x, middle + half, side, min(1.0, max(-1.0, lane.share))))
-            continue
-        angle = 1.1 * (place - 0.5 * (count - 1)) / count
-        end = ball.x - ball.radius - 2.0 * scale, ball.y + ball.radius * math.sin(angle)
-        wide = (1.4 + 5.0 * abs(product) / top) * scale
-        run(canvas, theme, (x + half, middle), end, gone, wide, signs[0 if product < 0.0 else 1])
-        cubes.append((x, middle + half, side, min(1.0, max(-1.0, lane.share))))
-    if draw_squares is not None:
-        end = ball.x - ball.radius, ball.y
-        heights = [y - (0.5 * size if has_words else 0.0) for y in tray.lanes]
-        added = (x, side), heights, end
-        draw_squares(added_squares(canvas, theme, *added, gone, products, signs))
-    draw_cubes(cubes)
-    for place, lane in enumerate(lanes):
-        if not has_words:
-            break
-        words = f"{short(lane.number)} × {short(lane.weight)}"
-        if lane.ball is None:
-            words = f"{text('plates.bias')} {short(lane.weight)}"
-        low = tray.lanes[place] + 0.5 * side + 0.5 * size
-        ink, halo = theme.ink, theme.ground
-        look = typeset(words)
-        long: float = canvas.measure(look, size=size, bold=True)
-        # Lines come in at the left; wider words are on its middle, and in sight.
-        edge: float = max(box.right - 6.0 * scale, box.x + 0.5 * (box.width + long), long + size)
-        canvas.text(edge, low, look, size=size, color=ink, bold=True, anchor="right", outline=halo)
-
-
-def added_squares(
-    canvas: Canvas2D,
-    theme: Theme,
-    cube: tuple[float, float],
-    heights: Sequence[float],
-    end: tuple[float, float],
-    part: float,
-    products: Sequence[float],
-    signs: tuple[Color, Color],
-) -> list[Box]:
-    """Draw the lines of squares that add up; return the boxes of products, and of sums so far.
-
-    cube     where cubes stand, and the side of the largest
-    heights  of the lanes; `end` is where the last sum goes
-    part     of the time for all: those to come are not drawn
-    """
-    scale, count, size = canvas.scale, len(heights), LETTERS * canvas.scale
-    x, side = cube
-    room = end[0] - x
-    half = 0.5 * min(1.3 * side, 0.3 * room)
-    left, right = x + 0.4 * room, x + 0.76 * room
-    middle = 0.5 * (left + right)
-    shown = math.ceil(part * count) if part > 0.0 else 0
-    parts: list[Box] = []
-    sums: list[Box] = []
-    named = [(left, text("reason.part")), (right, text("reason.so_far"))]
-    wide: float = sum([canvas.measure(words, size=size) for _, words in named]) + size
-    for at, words in named:
-        if shown > 0 and 0.5 * wide < right - left:
-            top, ink, halo = heights[0] - half - 0.5 * size, theme.ink, theme.ground
-            canvas.text(at, top, words, size=size, color=ink, anchor="center", outline=halo)
-    for place in range(shown):
-        y = heights[place]
-        color = signs[0 if products[place] < 0.0 else 1]
-        canvas.line([(x + 0.5 * side, y), (right, y)], color, width=3.0 * scale)
-        if place > 0:
-            before = sums[place - 1]
-            canvas.line([(right, before.bottom), (right, y)], theme.ink, width=3.0 * scale)
-            canvas.text(
-                middle,
-                y + 0.36 * size,
-                "+",
-                size=size,
-                color=theme.ink,
-                bold=True,
-                anchor="center",
-                outline=theme.ground,
-            )
-        parts.append(Box(left - half, y - half, 2.0 * half, 2.0 * half))
-        sums.append(Box(right - half, y - half, 2.0 * half, 2.0 * half))
-    if shown == count and count:
-        last = sums[count - 1]
-        start = last.right, last.y + 0.5 * last.height
-        run(canvas, theme, start, end, 1.0, 3.4 * scale, theme.ink)
-    return [*parts, *sums]
 
 
 def clamped(part: float) -> float:
     """Return a part between 0 and 1."""
     return min(1.0, max(0.0, part))
-
-
-def run(
-    canvas: Canvas2D,
-    theme: Theme,
-    start: tuple[float, float],
-    end: tuple[float, float],
-    part: float,
-    width: float,
-    color: Color,
-) -> None:
-    """Draw a part of a curve that is level at both ends, from its start on, on a dark rim."""
-    if part <= 0.0:
-        return
-    (x, y), (right, low) = start, end
-    points: list[tuple[float, float]] = []
-    for i in range(ROUND + 1):
-        at = part * i / ROUND
-        points.append((x + at * (right - x), y + at * at * (3.0 - 2.0 * at) * (low - y)))
-    if color != theme.ground:
-        canvas.line(points, theme.ground, width=width + 3.0 * canvas.scale)
-    canvas.line(points, color, width=width)
 
 
 def card_size(caption: Caption, scale: float) -> tuple[float, float]:
@@ -312,6 +94,308 @@ def draw_card(canvas: Canvas2D, theme: Theme, box: Box, subject: Box, *, back: b
     canvas.box(box.x, box.y, box.width, box.height, fill, radius=rim, outline=light, line=line)
 
 
+# A sum, explained at its row: what arrives over each cube, below the tray the products, end to end.
+
+ROWED = 20  # most cubes of a row that is explained so
+PANEL, GAP_BELOW, OVER = 196.0, 40.0, (31.0, 16.0)  # height, from feet to it, and words over cubes
+BARS, PRODUCTS, SENTENCE = (
+    (78.0, 46.0),
+    50.0,
+    16.0,
+)  # bars from the top and from the foot, line of products, letters
+LEAST_PANEL = 140.0  # height of the panel where there is little room
+
+
+@dataclass
+class ToldRow:
+    """A row whose sum is explained, as it is seen, in logical pixels.
+
+    feet     below each of its cubes, with the bias last; `tops` are above them
+    gate     the middle of its gate; `left`, where its tray begins
+    arrives  what comes in, one for each cube but the bias
+    weights  of all cubes
+    result   what the engine has
+    """
+
+    feet: list[tuple[float, float]]
+    tops: list[float]
+    gate: tuple[float, float]
+    left: float
+    arrives: list[float]
+    weights: list[float]
+    result: float
+
+
+LEAST_WIDE = 300.0  # pixels of the panel of a loss
+COLUMN = 26.0  # least distance of two cubes whose numbers stand above them
+
+
+def panel_of(row: ToldRow, view: Box, scale: float) -> Box | None:
+    """Return where the panel of a row stands: below it, else above it; None without room."""
+    first, last = row.feet[0][0], row.feet[len(row.feet) - 1][0]
+    if abs(last - first) < COLUMN * scale * (len(row.feet) - 1):  # numbers would meet
+        return None
+    right, left = row.gate[0] + 12.0 * scale, row.left - 8.0 * scale
+    low = row.feet[0][1] + GAP_BELOW * scale
+    end = min(row.tops) - (OVER[0] + 20.0) * scale
+    below, above = view.bottom - low, end - view.y
+    high = min(PANEL * scale, max(below, above))
+    if high < LEAST_PANEL * scale:
+        return None
+    return Box(left, low if below >= high else end - high, right - left, high)
+
+
+def draw_sum(
+    canvas: Canvas2D,
+    theme: Theme,
+    row: ToldRow,
+    box: Box,
+    words: str,
+    signs: tuple[Color, Color],
+    part: float,
+) -> None:
+    """Explain a sum: its products stand in the columns of their cubes, as bars end to end from 0.
+
+    words  the sentence below them
+    signs  the colors of minus and plus
+    """
+    scale, size = canvas.scale, LETTERS * canvas.scale
+    numbers = [*row.arrives, 1.0] if len(row.weights) > len(row.arrives) else row.arrives
+    terms = [number * weight for number, weight in zip(numbers, row.weights, strict=True)]
+    said = printed(terms, row.result)
+    plain: Sequence[str] = said if len(said) else [typeset(short(each)) for each in terms]
+    high = min(row.tops)
+    for place, (x, _) in enumerate(row.feet):
+        weight = typeset(short(row.weights[place]))
+        if place < len(row.arrives):
+            number = row.arrives[place]
+            color = signs[0 if number < 0.0 else 1]
+            arrives, low = typeset(short(number)), high - OVER[0] * scale
+            canvas.text(x, low, arrives, size=size, color=color, anchor="center")
+            weight = f"×{weight}"
+        canvas.text(x, high - OVER[1] * scale, weight, size=size, color=theme.ink, anchor="center")
+    rim, fill = 8.0 * scale, theme.panel[:7]
+    canvas.box(box.x, box.y, box.width, box.height, fill, radius=rim, outline=theme.rim)
+    inside = box.x + PAD * scale
+    canvas.text(inside, box.y + 20.0 * scale, text("telling.products"), size=size, color=theme.soft)
+    sums: list[float] = [0.0]
+    for term in terms:
+        sums.append(sums[len(sums) - 1] + term)
+    most: float = max(sums)
+    least: float = min(sums)
+    first, last = box.y + BARS[0] * scale, box.bottom - BARS[1] * scale
+    unit = (last - first) / ((most - least) or 1.0)
+    zero = first + most * unit
+    canvas.line([(inside, zero), (box.right - PAD * scale, zero)], theme.quiet, width=scale)
+    come = clamped((part - STARTED) / (ARRIVES - STARTED)) * len(terms)
+    wide = BAR_WIDE * scale
+    if len(row.feet) > 1:
+        wide = min(wide, 0.6 * abs(row.feet[1][0] - row.feet[0][0]))
+    order = sorted(range(len(terms)), key=lambda place: row.feet[place][0])
+    at = 0.0
+    for number, place in enumerate(order):
+        if come <= number:
+            break
+        x, term = row.feet[place][0], terms[place]
+        color = signs[0 if term < 0.0 else 1]
+        a, b = zero - unit * at, zero - unit * (at + term)
+        canvas.box(x - 0.5 * wide, min(a, b), wide, max(abs(b - a), scale), color)
+        canvas.text(
+            x, box.y + PRODUCTS * scale, plain[place], size=size, color=color, anchor="center"
+        )
+        at += term
+        if number + 1 < len(order):
+            right = row.feet[order[number + 1]][0]
+            canvas.line([(x, b), (right, b)], theme.quiet, width=scale)
+    if part >= ARRIVES:
+        color = signs[0 if row.result < 0.0 else 1]
+        x, end = box.right - 1.6 * PAD * scale, zero - unit * at
+        canvas.box(x - 4.0 * scale, min(zero, end), 8.0 * scale, max(abs(end - zero), scale), color)
+        total = said[len(terms)] if len(said) else typeset(short(row.result))
+        low = max(zero, end) + 1.2 * size
+        canvas.text(
+            x + 6.0 * scale, low, total, size=size, color=theme.ink, bold=True, anchor="right"
+        )
+    room = box.width - 2.0 * PAD * scale
+    large = SENTENCE * scale
+    sentence = canvas.fit(words, room, size=large, bold=True)
+    low = box.bottom - 14.0 * scale
+    canvas.text(inside, low, sentence, size=large, color=theme.ink, bold=True)
+
+
+# What a weight is to become, below its row: its cube, dashed that which it shall be, and why.
+
+WISH, BESIDE_CUBE, WISHED = 104.0, 92.0, 44.0  # height of the panel, its words, side of the largest
+WISH_WIDE = 490.0  # least width of the panel
+GROWN = 0.8  # how much a cube shall grow or shrink at most, of its edge: it is drawn larger
+
+
+def wish_of(row: ToldRow, view: Box, scale: float) -> Box | None:
+    """Return where the panel of a wish stands: below its row, else above; None without room."""
+    right, high = max(row.gate[0], row.left + WISH_WIDE * scale), WISH * scale
+    right = min(right, view.right)
+    low = row.feet[0][1] + GAP_BELOW * scale
+    top = min(row.tops) - 40.0 * scale - high
+    if low + high <= view.bottom:
+        return Box(row.left, low, right - row.left, high)
+    return Box(row.left, top, right - row.left, high) if top >= view.y else None
+
+
+def wished(share: float, push: float) -> float:
+    """Return the share that a weight shall have, drawn larger; `push` is that of its gradient."""
+    return share - GROWN * push
+
+
+def wish_words(caption: Caption, share: float, push: float) -> list[str]:
+    """Return what is said about a weight that is to change."""
+    goal = wished(share, push)
+    if abs(goal) > abs(share):
+        kind = text("telling.larger.plus") if goal >= 0.0 else text("telling.larger.minus")
+    else:
+        kind = text("telling.smaller.plus") if share >= 0.0 else text("telling.smaller.minus")
+    links = [piece.words for piece in caption.chain]
+    why = " → ".join(links[1:])
+    return [caption.title, kind, f"{text('telling.then')} {why}." if why else f"{links[0]}."]
+
+
+def draw_wish(
+    canvas: Canvas2D,
+    theme: Theme,
+    box: Box,
+    cube: tuple[float, float],
+    words: Sequence[str],
+    draw_cubes: Callable[[list[tuple[float, float, float, float]]], None],
+) -> None:
+    """Draw what a weight is to become, on a panel.
+
+    cube   the weight as a share of the scale, and that which it shall have, drawn larger
+    words  a head, and lines below it
+    """
+    scale, size = canvas.scale, LETTERS * canvas.scale
+    wide, high, rim = box.width, box.height, 8.0 * scale
+    canvas.box(box.x, box.y, wide, high, theme.panel[:7], radius=rim, outline=theme.accent)
+    x, foot = box.x + 46.0 * scale, box.y + 0.5 * high + 0.4 * WISHED * scale
+    side = WISHED * scale
+    draw_cubes([(x, foot, side, cube[0])])
+    half = 0.5 * side * edge_of(cube[1])
+    ends = [(x - half, foot), (x + half, foot), (x - half, foot - 2.0 * half)]
+    draw_before(canvas, theme, [*ends, (x + half, foot - 2.0 * half)])
+    left = box.x + BESIDE_CUBE * scale
+    room = box.right - left - PAD * scale
+    y = box.y + 30.0 * scale
+    for place, line in enumerate(words):
+        letters = 14.0 * scale if place == 0 else size
+        ink = theme.ink if place == 0 else theme.soft
+        said = canvas.fit(line, room, size=letters, bold=place == 0)
+        canvas.text(left, y, said, size=letters, color=ink, bold=place == 0)
+        y += 24.0 * scale
+
+
+def edge_of(share: float) -> float:
+    """Return the edge of a cube relative to the largest one."""
+    edge: float = abs(share) ** (1.0 / 3.0)
+    return min(1.06, max(0.3, edge))
+
+
+# How wrong an answer is: for each output a track with its goal, and the gap between them.
+
+TRACK, TRACKS, AXIS = 74.0, 78.0, 240.0  # from one track to the next, down to the first, its length
+FEW_OUTPUTS, SQUARE = 4, 66.0  # outputs that have tracks, and the side of the largest square
+
+
+@dataclass
+class Miss:
+    """An output, and how far it is from its goal."""
+
+    name: str
+    color: Color
+    out: float
+    goal: float
+
+
+def draw_misses(
+    canvas: Canvas2D, theme: Theme, misses: Sequence[Miss], box: Box, words: str, *, squared: bool
+) -> None:
+    """Draw how wrong an answer is on a panel, and what the network learns from.
+
+    words    the sentence about the loss
+    squared  whether it learns from the square of each miss
+    """
+    scale, size = canvas.scale, LETTERS * canvas.scale
+    large, left, right = SENTENCE * scale, box.x + 22.0 * scale, box.right - 22.0 * scale
+    fill, rim = theme.panel[:7], 8.0 * scale
+    canvas.box(box.x, box.y, box.width, box.height, fill, radius=rim, outline=theme.rim)
+    gaps: list[float] = [abs(each.out - each.goal) for each in misses]
+    mean = sum(gaps) / max(1, len(gaps))
+    y = box.y + 32.0 * scale
+    said = f"{text('telling.wrong')} "
+    canvas.text(left, y, said, size=large, color=theme.ink, bold=True)
+    at = left + canvas.measure(said, size=large, bold=True)
+    off = text("outputs.off", error=short(mean))
+    canvas.text(at, y, off, size=large, color=theme.loss, bold=True)
+    numbers: list[float] = [*[each.out for each in misses], *[each.goal for each in misses]]
+    low: float = min([0.0, *numbers])
+    high: float = max([1.0, *numbers])
+    start = left + 50.0 * scale
+    long = min(AXIS * scale, right - start - 110.0 * scale)
+    unit = long / (high - low)
+    for place, each in enumerate(misses):
+        y = box.y + (TRACKS + 10.0 + TRACK * place) * scale
+        out, goal = start + unit * (each.out - low), start + unit * (each.goal - low)
+        canvas.box(start, y - 4.0 * scale, long, 8.0 * scale, theme.faint, radius=4.0 * scale)
+        wide = abs(goal - out)
+        canvas.box(min(out, goal), y - 4.0 * scale, wide, 8.0 * scale, theme.loss)
+        canvas.line(
+            [(goal, y - 11.0 * scale), (goal, y + 11.0 * scale)], theme.ink, width=3.0 * scale
+        )
+        dot = 6.5 * scale
+        canvas.box(
+            out - dot, y - dot, 2.0 * dot, 2.0 * dot, each.color, radius=dot, outline=theme.ground
+        )
+        base = y + 0.36 * large
+        canvas.text(left, base, each.name, size=large, color=each.color, bold=True)
+        said = f"{text('telling.goal')} {short(each.goal)}"
+        above, below = y - 18.0 * scale, y + 28.0 * scale
+        canvas.text(goal, above, said, size=size, color=theme.ink, bold=True, anchor="center")
+        said = f"{text('telling.out')} {short(each.out)}"
+        canvas.text(out, below, said, size=size, color=each.color, bold=True, anchor="center")
+        said = text("outputs.off", error=short(gaps[place]))
+        canvas.text(right, base, said, size=14.0 * scale, color=theme.soft, anchor="right")
+    y = box.y + (TRACKS + TRACK * len(misses)) * scale
+    if len(misses) > 1:
+        said = text("telling.mean", error=short(mean))
+        canvas.text(right, y, said, size=14.0 * scale, color=theme.loss, bold=True, anchor="right")
+    y += 20.0 * scale
+    canvas.line([(left, y), (right, y)], theme.faint, width=scale)
+    y += 28.0 * scale
+    side = SQUARE * scale / max([1e-9, *gaps])
+    if squared and y + (SQUARE + 64.0) * scale < box.bottom:
+        canvas.text(
+            left, y, text("telling.squares"), size=14.0 * scale, color=theme.soft, bold=True
+        )
+        low = y + 18.0 * scale + SQUARE * scale
+        for place, each in enumerate(misses):
+            own, x = side * gaps[place], left + (18.0 + 90.0 * place) * scale
+            canvas.box(x, low - own, own, own, theme.loss, radius=2.0)
+            canvas.text(
+                x + 0.5 * own,
+                low + 16.0 * scale,
+                each.name,
+                size=size,
+                color=each.color,
+                bold=True,
+                anchor="center",
+            )
+    canvas.text(
+        left,
+        box.bottom - 16.0 * scale,
+        canvas.fit(words, right - left, size=14.0 * scale, bold=True),
+        size=14.0 * scale,
+        color=theme.ink,
+        bold=True,
+    )
+
+
 # The curve of an activation.
 
 
@@ -366,74 +450,6 @@ def draw_curve(
             anchor="right" if aside < 0.0 else "left",
             outline=halo,
         )
-
-
-# The chain of a reason: capsules in a row, each below what it is about, which a line leads to.
-
-CAPSULE, CHAIN_GAP, LOW = 26.0, 26.0, 3.0  # height of a capsule, between two, above the edge
-LINKS = 0.45, 0.95  # parts of an operation in which the links come, one after the other
-
-
-def chain_places(
-    canvas: Canvas2D, links: Sequence[Piece], things: Sequence[Box | None], view: Box
-) -> list[Box]:
-    """Return the boxes of the links of a chain, at the lower edge of a view; none without room.
-
-    things  what each link is about, as it is seen
-    """
-    scale, size = canvas.scale, LETTERS * canvas.scale
-    gap, y = CHAIN_GAP * scale, view.bottom - (CAPSULE + LOW) * scale
-    boxes: list[Box] = []
-    left = view.x + 3.0 * size
-    for link, thing in zip(links, things, strict=True):
-        wide = canvas.measure(link.words, size=size, bold=True) + 2.0 * PAD * scale
-        x = left if thing is None else max(left, thing.x + 0.5 * (thing.width - wide))
-        boxes.append(Box(x, y, wide, CAPSULE * scale))
-        left = x + wide + gap
-    last: float = view.right
-    for place in range(len(boxes) - 1, -1, -1):  # those too far right move back
-        box = boxes[place]
-        boxes[place] = Box(min(box.x, last - box.width), box.y, box.width, box.height)
-        last = boxes[place].x - gap
-    return boxes if len(boxes) and boxes[0].x >= view.x + 2.0 * size else []
-
-
-def draw_chain(
-    canvas: Canvas2D,
-    theme: Theme,
-    links: Sequence[Piece],
-    things: Sequence[Box | None],
-    places: Sequence[Box],
-    part: float,
-) -> None:
-    """Draw a chain as far as it has come: lines from things down to their links, and arrows."""
-    scale, size = canvas.scale, LETTERS * canvas.scale
-    come = clamped((part - LINKS[0]) / (LINKS[1] - LINKS[0])) * len(links)
-    for place, box in enumerate(places):
-        if come < place + 0.5:
-            break
-        thing, link = things[place], links[place]
-        middle, radius, edge = box.x + 0.5 * box.width, 0.5 * box.height, 1.6 * scale
-        if thing is not None:
-            x = min(max(thing.x + 0.5 * thing.width, box.x + radius), box.right - radius)
-            above = thing.x + 0.5 * thing.width, thing.bottom + 5.0 * scale
-            canvas.line([above, (x, box.y)], theme.lit, width=1.3 * scale)
-        low = box.y + radius
-        if place > 0:
-            start, tip = places[place - 1].right + 2.0 * scale, box.x - 3.0 * scale
-            canvas.line([(start, low), (tip, low)], theme.lit, width=2.2 * scale)
-            head = 5.0 * scale
-            hook = [(tip - head, low - head), (tip, low), (tip - head, low + head)]
-            canvas.line(hook, theme.lit, width=2.2 * scale)
-        fill = theme.panel[:7]
-        canvas.box(
-            box.x, box.y, box.width, box.height, fill, radius=radius, outline=theme.lit, line=edge
-        )
-        words, base = link.words, low + 0.36 * size
-        canvas.text(middle, base, words, size=size, color=theme.ink, bold=True, anchor="center")
-        if place == 0 and len(links) > 1:
-            before, ink, said = box.x - 0.5 * size, theme.ink, text("reason.if")
-            canvas.text(before, base, said, size=size, color=ink, bold=True, anchor="right")
 
 
 # What a step makes of the outputs: bars of change from one line, drawn larger than they are.

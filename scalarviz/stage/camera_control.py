@@ -9,7 +9,7 @@ import math
 from dataclasses import replace
 from typing import final
 
-from scalarviz.scene.layout.camera import CAMERAS, EDGE, STEEPEST, Box, Camera
+from scalarviz.scene.layout.camera import CAMERAS, EDGE, LAG, STEEPEST, Box, Camera
 from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.layout.points import reach_of
 
@@ -96,9 +96,9 @@ class CameraController:
         self.go(self.whole(self._preset(self.name)), framed=True, seconds=UNFOLDS)
 
     def _edge_on(self) -> Camera:
-        """Return the camera that sees walls and trays edge-on, or squares that face the viewer."""
+        """Return the camera that sees walls edge-on, or trays and squares, which face the eye."""
         preset = self._preset(self.name)
-        azimuth = -STEEPEST if preset.azimuth == 0.0 else 0.0
+        azimuth = -STEEPEST if abs(preset.azimuth) <= LAG else 0.0
         return self.whole(replace(preset, azimuth=azimuth, elevation=0.0))
 
     def _preset(self, name: str) -> Camera:

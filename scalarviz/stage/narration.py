@@ -105,7 +105,9 @@ class Narration:
         is_new = instead is None and self.reading.here.clock == Clock()
         moves = self.reading.now.playing or (motion.walking and motion.current)
         rests = instead is None and not (is_new or moves)
-        return PictureWords(show.title, show.about, caption, is_new, rests)
+        things = self.reading.now.data.things
+        words = show.title, show.about, caption, is_new, rests
+        return PictureWords(*words, show.task, things)
 
     def _caption(
         self,

@@ -115,8 +115,9 @@ class Show:
     session  a Session
     title    one line above the picture; by default the first line of the scene's docstring, or the
              network's description
+    task     what is to be learned, in one sentence below the title; by default nothing
     hint     what to try next, shown at the end; by default nothing
-    about    a sentence below the title; by default "Each cube is one weight."
+    about    a sentence at the start; by default "Each cube is one weight."
     speed    steps a second; None, the default: as fast as possible
     steps    steps of a training unless another number is given; by default 2000
     film     whether a window that opens on it at step 0 plays `film` of `Session.play` by itself,
@@ -132,6 +133,7 @@ class Show:
     speed: float | None = None
     steps: int = STEPS
     film: bool = False
+    task: str = ""
 
     def __post_init__(self) -> None:
         require(
@@ -142,7 +144,7 @@ class Show:
         if self.speed is not None:
             number(self.speed, "the speed of a show", 0.0, open_low=True)
         size(self.steps, "the steps of a show")
-        for name in ("title", "hint", "about"):
+        for name in ("title", "hint", "about", "task"):
             words: object = getattr(self, name)
             require(isinstance(words, str), f"the {name} of a show is a text, not {shorten(words)}")
         object.__setattr__(self, "title", visible(self.title, LONGEST_TITLE))

@@ -535,8 +535,6 @@ class Stage(Messages):
         if maps is not None:
             dot = exhibit.focus if isinstance(exhibit, Plane) else maps.dot  # also of features
             maps = replace(maps, dot=dot, discrete=look.discrete)
-            if isinstance(exhibit, Plane):
-                exhibit = replace(exhibit, squares=shows)
         return exhibit, maps
 
     def _pushed(self, part: float, added: BatchSum | None = None) -> FloatArray | None:

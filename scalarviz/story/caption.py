@@ -8,7 +8,7 @@ from typing import Any
 
 from scalarviz.story.facts import NONE, Neuron
 
-FORWARD, ERROR, BACKWARD = "forward", "error", "backward"  # parts of a step
+FORWARD, ERROR, BACKWARD, STEP = "forward", "error", "backward", "step"  # parts of a step
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,7 @@ class Card:
 class Cell:
     """One operation of a step, in the strip.
 
-    part       FORWARD, ERROR or BACKWARD
+    part       FORWARD, ERROR, BACKWARD or STEP
     layer      its layer, such as "layer 0", or ""
     name       plain name; `technical` is that of the session
     done       number of operations of the step that are done after it

@@ -348,9 +348,7 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
 def asked_for(ctx: TracedWeight, row: int, kind: str, grad: float) -> str:
     """Return where a weight should go, in a text of a kind."""
     way = text(f"captions.way.{'down' if grad > 0.0 else 'up'}")
-    grows = (grad < 0.0) == (float(ctx.state.value[row]) >= 0.0)
-    size, name = text(f"captions.cube.{'larger' if grows else 'smaller'}"), ctx.name_of(row)
-    return sentence(text(f"captions.weight_gradient.{kind}", name=name, way=way, size=size))
+    return sentence(text(f"captions.weight_gradient.{kind}", name=ctx.name_of(row), way=way))
 
 
 def slope_times_signal(ctx: TracedWeight, row: int) -> Caption:

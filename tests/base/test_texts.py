@@ -73,6 +73,7 @@ NOT_WORDS = [
     ("stage/encoders.py", "Pillow", "the name of a package"),
     ("stage/commands.py", "Arrow", "a key of browsers"),
     ("stage/render_options.py", "*by default*", "a line of a docstring"),
+    ("scene/canvas/palette.py", "answers on *", "names of maps"),
     ("scene/look.py", "*", "words of commands, whose keys test_commands has"),
     ("stage/show.py", "write sv.*|show the *", "parts of errors"),
     ("faces/watch.py", "sv.watch*|sv.picture*", "parts of errors"),
@@ -83,13 +84,14 @@ NOT_WORDS = [
     ("pages/engine_data.py", "a page*|the batches*|the kernels*", "parts of errors"),
     ("pages/plain_pages.py", "default-src*|*:root*|[*] {*", "the policy, and a style"),
     ("pages/page.py", "*:root*", "a style"),
+    ("pages/page.py", "minus half|plus half", "classes of a style"),
     ("pages/token.html", "scalarviz", "a name"),
     ("pages/plain_pages.py", "default-src*|[*] {*", "the policy, and a style"),
     ("pages/scene_data.py", "[a-z]* * *|begin foot|name size", "names of fields"),
     ("pages/web_server.py", "*-src *|*frame-ancestors*|GET, *|Host|Origin", "headers"),
     (
         "pages/web/*.js",
-        "(prefers*|(hover*|Enter|Escape|Arrow*|input*|button, *",
+        "(prefers*|(hover*|Enter|Escape|Arrow*|input*|button, *|.bar > *",
         "selectors and keys",
     ),
     ("pages/web/*.js", "* gradient|last change|change since*", "kinds of moments, and channels"),
@@ -380,7 +382,7 @@ GERMAN_ROWS: dict[str, Container[str]] = {
 # Words that are German, too, and names of keys, functions and kinds of files.
 SAME = set(
     "Pause Training Trainings Videos Values Value Enter Esc sigmoid sin cos gif safetensors"
-    " node data grad mark log minus plus".split()
+    " node data grad mark log minus plus orange".split()
 )
 
 

@@ -397,13 +397,16 @@ def test_a_page_says_how_right_answers_are_as_pictures_do() -> None:
     body = """
         setTexts(data.texts);
         const flat = data.outputs.flat();
-        return [offBy(flat, data.targets.flat()), rightOf(data.right), offBy([NaN], [0])];
+        const found = [offBy(flat, data.targets.flat()), rightOf(data.right), offBy([NaN], [0])];
+        return found.map(({ words, number }) => [words, number]);
     """
     right = outputs.argmax(axis=1) == targets.argmax(axis=1)
     given = {"outputs": outputs, "targets": targets, "right": right, "texts": dict(texts())}
     found = in_web("result texts", body, **given)
     answers = Answers(outputs, targets, ["", ""])
-    assert found == [answers.verdict(), replace(answers, sorts=True).verdict(), ""]
+    kinds = [replace(answers, sorts=sorts, first=replace(answers, sorts=sorts)) for sorts in (0, 1)]
+    wanted = [[each.verdict(), (each.headline("") or [])[2]] for each in kinds]
+    assert found == [*wanted, ["", ""]]
 
 
 # The command line.

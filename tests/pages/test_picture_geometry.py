@@ -256,7 +256,7 @@ return data.parts.map((part) => {{
   const {{ boxes: taken, spheres }} = data.taken;
   const at = taken.map(({{ x, y, width, height }}) => new Box(x, y, width, height));
   const view = {{ paper, see, frame, palette, scale: 1, lit: null }};
-  drawTold(view, {{ boxes: at, spheres }});
+  drawTold(view, {{ boxes: at, spheres }}, fansSeen(view));
   return {{ boxes, words }};
 }});"""
 
@@ -278,7 +278,7 @@ def test_a_page_draws_the_terms_of_a_window(name: str) -> None:
         taken = drawn[0][2]
         known: dict[str, Any] = {"boxes": [*map(box_data, taken.boxes)], "spheres": taken.spheres}
         pictures = in_web(
-            "arrays layout story/camera projection scales frame_data palette callout texts",
+            "arrays layout story/camera projection scales frame_data palette callout lines texts",
             BODY,
             box=box_data(see.box),
             camera=astuple(stage.eyes.camera),

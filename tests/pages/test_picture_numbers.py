@@ -304,7 +304,7 @@ def test_an_affine_does_not_make_all_other_cubes_and_neurons_grey() -> None:
     }
     assert by_layer[1] == by_layer[2] == data.cubes.common == 0.7
     assert by_layer[0] >= np.abs(first.bias).max() > 1.0 and by_layer[3] >= Y.mean()
-    assert data.cubes.clipped == 0 and ends_of(data.cubes)[-1] == "+.7 plus"
+    assert data.cubes.clipped == 0 and ends_of(data.cubes)[-1] == "orange: plus .7"
     assert data.buffers.scale < 10.0
     values = data.buffers.values
     raw, behind = values["inputs"], values["scale 0"]

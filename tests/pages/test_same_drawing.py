@@ -74,6 +74,12 @@ class Recorded(OneByOne):
     def measure(self, words: str, *, size: float = 13.0, bold: bool = False) -> float:
         return max(LETTER * (round(size) or 1) * len(line) for line in words.split("\n"))
 
+    def fit(self, words: str, width: float, *, size: float = 13.0, bold: bool = False) -> str:
+        kept = words
+        while kept and self.measure(kept if kept == words else f"{kept}...", size=size) > width:
+            kept = kept[:-1]
+        return kept if kept == words else f"{kept.rstrip()}..."
+
     def text(self, x: float, y: float, words: str, *, size: float = 13.0, **look: Any) -> float:
         anchor, bold = look.get("anchor", "left"), look.get("bold", False)
         self.told.append((round(x, 2), round(y, 2), words, round(size, 2), anchor, bold))

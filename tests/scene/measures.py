@@ -221,6 +221,9 @@ class Notes(OneByOne):
     def measure(self, words: str, *, size: float = 13.0, bold: bool = False) -> float:
         return 0.6 * size * len(words)
 
+    def fit(self, words: str, width: float, *, size: float = 13.0, bold: bool = False) -> str:
+        return words
+
     def box(self, x: float, y: float, width: float, height: float, fill: Any, **look: Any) -> None:
         self.noted.append((x, y, width, height, fill, look.get("outline")))
 

@@ -16,7 +16,7 @@ from scalarviz.scene.caption_band import draw_opened
 from scalarviz.scene.layout.division import Box
 from scalarviz.scene.pace import ARRIVES, BACK, moved, pauses, seam
 from scalarviz.scene.picture import draw_seam, write_ends
-from scalarviz.scene.telling import ADDED, BAR_HIGH, printed
+from scalarviz.scene.telling import BAR_HIGH, STARTED, printed
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.story.facts import TERMS
@@ -139,15 +139,24 @@ def test_bars_cover_no_label_sphere_or_exhibit(name: str, size: tuple[int, int])
         assert not division.exhibit.width or not box.meets(division.exhibit)
 
 
-def test_bars_come_one_after_the_other_and_stay() -> None:
+def test_products_come_one_after_the_other_end_to_end_and_stay() -> None:
     stage = next(sums("rgb", (1280, 800)))
-    ends, counts = [y for _, _, y in bars(drawn_terms(stage)[0])], []
+
+    def columns(part: float) -> list[tuple[float, float, float]]:
+        noted, signs = drawn_terms(stage, part)[0].noted, (DARK.map.negative, DARK.map.positive)
+        return [(x, y, high) for x, y, _, high, fill, rim in noted if fill in signs and not rim]
+
+    ends, counts = columns(1.0), []
     for part in np.linspace(0.0, 1.0, 101).tolist():
-        shown = [y for _, _, y in bars(drawn_terms(stage, part)[0])]
-        assert shown == ends[: len(shown)] and (shown == [] or part > ADDED)
+        shown = columns(part)
+        assert shown == ends[: len(shown)] and (shown == [] or part > STARTED)
         assert len(shown) < len(ends) or part >= ARRIVES
         counts.append(len(shown))
     assert counts == sorted(counts) and {*counts} == {*range(len(ends) + 1)}
+    assert [x for x, *_ in ends] == sorted(x for x, *_ in ends)  # each in the column of its cube
+    for (_, above, high), (_, y, tall) in pairwise(ends):
+        met = [abs(a - b) for a in (above, above + high) for b in (y, y + tall)]
+        assert min(met) < 1e-6
 
 
 @given(st.lists(st.floats(-2.0, 2.0), min_size=1, max_size=6))

@@ -12,15 +12,15 @@ import pytest
 import scalarviz as sv
 from scalarviz.scene.canvas.palette import THEMES, Theme, class_colors, contrast, rgb
 from scalarviz.scene.exhibits.answers import Answers
-from scalarviz.scene.exhibits.classified import WRONG, ConfusionMatrix, Sorting, readable_on
+from scalarviz.scene.exhibits.classified import ConfusionMatrix, Sorting, readable_on
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.exhibits.images import Pictures, Swatches
-from scalarviz.scene.exhibits.plots import FAINT, LIGHT, STRONG, FunctionPlot, NeuronMap, Plane
+from scalarviz.scene.exhibits.plots import FAINT, LIGHT, FunctionPlot, NeuronMap, Plane
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from tests.scene.measures import DARK
-from tests.studio import Noted, Studio, at, shade
+from tests.studio import Noted, Studio, at
 
 RNG = np.random.default_rng(0)
 COLORS = [RNG.uniform(0.0, 1.0, (8, 3)) for _ in range(3)]
@@ -71,7 +71,7 @@ EXHIBITS: dict[str, Exhibit] = {
     "corners": PLANE.marked(np.ones(2)),
     "crowd": CROWD,
     "regression": REGRESSION,
-    "classes": replace(CLASSES.marked(np.zeros(2)), first=CLASSES, squares=True),
+    "classes": replace(CLASSES.marked(np.zeros(2)), first=CLASSES),
     "many classes": MANY_CLASSES,
     "held out": replace(CROWD, tests=MANY[:90], test_targets=np.arange(90) % 2.0, show_tests=True),
     "neuron": NeuronMap(VALUES, np.clip(VALUES, -1.0, 1.0), CROWD),
@@ -162,7 +162,7 @@ def test_every_text_can_be_read(exhibit: Exhibit, size: tuple[int, int], theme: 
 @pytest.mark.parametrize(
     ("name", "large", "small"),
     [
-        ("swatches", (255, 265), (180, 190)),
+        ("swatches", (282, 282), (203, 204)),
         ("corners", (300, 360), (220, 250)),
         ("square", (520, 530), (330, 390)),
         ("digits", (400, 440), (270, 290)),
@@ -198,20 +198,19 @@ def places(canvas: Noted, colors: np.ndarray) -> list[Box]:
 @every_theme
 def test_the_samples_stand_in_rows_and_that_in_use_has_a_frame(theme: Theme) -> None:
     shown = SWATCHES.marked(COLORS[0][2], COLORS[1][2], COLORS[2][2])
-    canvas, _ = drawn(shown, (1280, 800), theme)
+    canvas, box = drawn(shown, (1280, 800), theme)
     assert canvas.words == ["OUT", "goal", shown.verdict(), "in", "out", "goal"]
-    out, goal, *samples = [box for box, _ in canvas.filled[1:]]
-    assert (out.width, out.height) == (goal.width, goal.height)
-    assert out.width == out.height == pytest.approx(74.0, abs=0.1)
-    assert out.y == goal.y and goal.x == pytest.approx(out.right + 8.0, abs=0.1)
+    whole, again, *samples = [place for place, _ in canvas.filled[1:]]
+    out, goal, _ = shown.places(box, canvas.scale)
+    assert whole == again == out.around(goal) and goal.x == out.right  # two halves of one plate
+    assert out.width == out.height == goal.width == pytest.approx(64.0)
     columns = samples[:8], samples[8:16], samples[16:]
     for given, said, wanted in zip(*columns, strict=True):
-        middles = {round(each.y + each.height / 2.0, 3) for each in (given, said, wanted)}
-        assert len(middles) == 1 and given.width == given.height == pytest.approx(20.0)
-        assert (said.width, said.height) == (wanted.width, wanted.height)
-        assert given.right < said.x - 5.0 and 2.0 < wanted.x - said.right < 4.0
-    for column, own in zip(columns, COLORS, strict=True):
-        assert column == places(canvas, own)[:8] or own is not COLORS[0]
+        assert said == wanted and (said.width, said.height) == pytest.approx((64.0, 36.0))
+        assert given.width == given.height == pytest.approx(36.0) and given.y == said.y
+        assert given.right < said.x - 5.0
+    np.testing.assert_allclose(np.diff([each.y for each in columns[0]]), 60.0)
+    assert columns[0] == places(canvas, COLORS[0])
     (frame,) = canvas.frames
     inside = [each for each in samples if frame.has(each.x, each.y)]
     assert inside == [column[2] for column in columns]
@@ -230,10 +229,12 @@ def test_a_swatch_like_the_ground_has_an_outline_and_an_unknown_one_is_empty(the
     assert unknown.verdict() == ""
 
 
-def test_how_far_colors_are_off_is_the_mean_over_the_samples_of_the_column() -> None:
-    off = np.abs(COLORS[1] - COLORS[2]).mean()
+def test_off_by_is_that_of_the_pair_and_the_headline_that_of_all_samples() -> None:
+    off = np.abs(COLORS[1][0] - COLORS[2][0]).mean()
+    assert SWATCHES.verdict() == f"off by {off:.2f}".replace("0.", ".")
     shown = SWATCHES.marked(np.zeros(3), np.zeros(3), np.ones(3))
-    assert SWATCHES.verdict() == shown.verdict() == f"off by {off:.2f}".replace("0.", ".")
+    assert shown.verdict() == "off by 1.00"
+    assert shown.off() == SWATCHES.off() == pytest.approx(np.abs(COLORS[1] - COLORS[2]).mean())
 
 
 # OUT, goal, and step 0.
@@ -248,7 +249,8 @@ def test_out_and_goal_stand_side_by_side_and_are_equal_in_size(
     canvas, box = drawn(exhibit, size)
     out, goal, _ = exhibit.places(box, canvas.scale)
     assert (out.width, out.height, out.y) == (goal.width, goal.height, goal.y)
-    assert box.x <= out.x < out.right < goal.x < goal.right <= box.right
+    assert box.x <= out.x < out.right <= goal.x < goal.right <= box.right
+    assert (out.right == goal.x) == (name == "swatches")  # two halves of one plate
     heads = {each.words: each.box for each in canvas.written if each.words in ("OUT", "goal")}
     for words, place in (("OUT", out), ("goal", goal)):
         assert [
@@ -269,10 +271,11 @@ def test_below_it_stands_how_right_it_is_and_beside_that_what_step_0_gave(
     canvas, _ = drawn(exhibit, size)
     written = next(each for each in canvas.written if each.words == exhibit.verdict())
     assert written.size == pytest.approx(14.0 * canvas.scale)
-    said = [words for words in canvas.words if words.startswith("step 0")]
-    assert said and any(words.endswith(exhibit.first.verdict()) for words in canvas.words)
+    said = [words for words in canvas.words if "at the start" in words]
+    if size != (560, 900) or name not in ("function", "swatches"):  # too little room there
+        assert said and any(words.endswith(exhibit.first.verdict()) for words in canvas.words)
     without, _ = drawn(replace(exhibit, first=None), size)  # type: ignore[type-var]
-    assert not [words for words in without.words if words.startswith("step 0")]
+    assert not [words for words in without.words if "at the start" in words]
 
 
 @every_exhibit
@@ -308,17 +311,15 @@ def test_what_the_network_guesses_is_said_in_the_free_corner_if_it_has_room() ->
 def test_a_plane_shows_its_map_and_its_samples(studio: Studio, theme: Theme) -> None:
     canvas, _ = drawn(replace(PLANE, outputs=PLANE.targets), (1280, 800), theme)
     pixels = studio.paper(canvas, rgb((theme.ground,))[0])
-    ground = rgb((theme.ground,))[0] * 255.0
     ((plot, _),) = canvas.images_drawn
     assert plot.width == pytest.approx(plot.height) and plot.width > 300.0
     assert {"-6", "x", "6", "y"} <= {*canvas.words}  # its axes, if samples are on its edge
     for row in (6, 11, 20, 33):
-        full = shade(theme.name, (VALUES[row, 0] - 1.0) / 2.0)
+        full = theme.answers((VALUES[row, 0] - 1.0) / 2.0) * 255.0
         place = (plot.x + 0.75 * plot.width, plot.y + (row + 0.5) / 40 * plot.height)
-        np.testing.assert_allclose(at(pixels, place), ground + FAINT * (full - ground), atol=4)
+        np.testing.assert_allclose(at(pixels, place), full, atol=4)
     for (x, y), target in zip(CORNERS, PLANE.targets, strict=True):
-        ink = rgb((theme.ink,))[0] * 255.0
-        color = ink + LIGHT * (shade(theme.name, STRONG if target > 1.0 else -STRONG) - ink)
+        color = rgb(theme.sides)[int(target > 1.0)] * 255.0
         place = (plot.x + x * plot.width, plot.y + (1.0 - y) * plot.height)
         np.testing.assert_allclose(at(pixels, place), color, atol=2)
 
@@ -327,13 +328,27 @@ def test_a_plane_names_its_marks_and_says_how_many_are_right() -> None:
     canvas, _ = drawn(CROWD, (1280, 800))
     right = (CROWD.outputs > 1.0) == (CROWD.targets > 1.0)
     assert f"{right.sum()} of 250 right" in canvas.words and "wrong" in canvas.words
-    corners, _ = drawn(PLANE, (1280, 800))
-    assert {"OUT", "target -1", "target 3", "2 of 4 right", "wrong"} <= set(corners.words)
-    named, _ = drawn(replace(PLANE, sides=["outside", "inside"]), (1280, 800))
+    assert {"OUT", "target -1", "target 3"} <= {*canvas.words}
+    named, _ = drawn(replace(CROWD, sides=["outside", "inside"]), (1280, 800))
     assert {"inside", "outside"} <= set(named.words) and "target 3" not in named.words
-    squares = "every square: this plane, as one neuron sees it"
-    assert squares not in canvas.words
-    assert squares in drawn(replace(CROWD, squares=True), (1280, 800))[0].words
+
+
+@every_theme
+def test_few_samples_are_the_questions_of_a_table(theme: Theme) -> None:
+    begun = replace(PLANE, outputs=np.array([0.5, 0.5, 0.5, 1.001]))
+    shown = replace(PLANE, first=begun).marked(np.array([6.0, -6.0]))
+    canvas, _ = drawn(shown, (1280, 800), theme)
+    table = canvas.words[canvas.words.index("at the start") - 2 :]
+    assert table[:5] == ["x", "y", "at the start", "now", "goal"]
+    assert table[5:10] == ["-6", "-6", ".50", "2.50", "3"]
+    assert "1.001" in table  # else it would be rounded to the border
+    right = (PLANE.outputs > 1.0) == (PLANE.targets > 1.0)
+    rows = canvas.filled[-12:]
+    for i, (_, color) in enumerate(rows[1::3]):
+        np.testing.assert_allclose(color, theme.answers((PLANE.outputs[i] - 1.0) / 2.0), atol=0.01)
+    assert right.sum() == 2 and shown.headline("questions")[1:] == ("1", "2", True)
+    (frame,) = [each for each in canvas.frames if each.has(rows[6][0].x, rows[6][0].y)]
+    assert frame.has(rows[8][0].right, rows[8][0].bottom)  # of the question in use
 
 
 @every_theme
@@ -369,10 +384,8 @@ def test_the_wrong_samples_are_crosses_in_the_color_of_their_class(studio: Studi
     ((plot, _),) = canvas.images_drawn
     assert len(every) == len(colors) == 2
     pixels = studio.paper(canvas, rgb((DARK.ground,))[0])
-    ink = rgb((DARK.ink,))[0] * 255.0
-    for (x, y), sign in zip(CORNERS[1:3], (-STRONG, STRONG), strict=True):
+    for (x, y), color in zip(CORNERS[1:3], rgb(DARK.sides) * 255.0, strict=True):
         middle = np.array([plot.x + x * plot.width, plot.bottom - y * plot.height])
-        color = ink + LIGHT * (shade("dark", sign) - ink)
         np.testing.assert_allclose(at(pixels, middle), color, atol=4)
         np.testing.assert_allclose(at(pixels, middle + 0.7 * radius), color, atol=25)
         assert np.abs(at(pixels, middle + np.array([0.75 * radius, 0.0])) - color).max() > 40.0
@@ -463,7 +476,6 @@ def test_held_out_samples_are_hollow_and_only_drawn_on_demand() -> None:
 def test_a_hollow_sample_has_the_color_of_its_target_around_the_ground(
     studio: Studio, theme: Theme
 ) -> None:
-    ink = rgb((theme.ink,))[0] * 255.0
     one = replace(PLANE, tests=np.array([[0.5, 0.5]]), test_targets=np.array([3.0]))
     canvas, _ = drawn(replace(one, show_tests=True), (1280, 800), theme)
     pixels = studio.paper(canvas, rgb((theme.ground,))[0])
@@ -471,8 +483,7 @@ def test_a_hollow_sample_has_the_color_of_its_target_around_the_ground(
     middle = plot.x + 0.5 * plot.width, plot.y + 0.5 * plot.height
     np.testing.assert_allclose(at(pixels, middle), rgb((theme.ground,))[0] * 255.0, atol=2)
     rim = middle[0] + 0.8 * one.radius(plot, 12.0), middle[1]
-    color = ink + LIGHT * (shade(theme.name, STRONG) - ink)
-    np.testing.assert_allclose(at(pixels, rim), color, atol=6)
+    np.testing.assert_allclose(at(pixels, rim), rgb(theme.sides)[1] * 255.0, atol=6)
 
 
 @every_theme
@@ -481,8 +492,7 @@ def test_a_discrete_map_has_two_colors_with_a_smooth_border(theme: Theme) -> Non
     canvas, _ = drawn(replace(PLANE, values=slope, discrete=True), (1280, 800), theme)
     ((_, colors),) = canvas.images_drawn
     found = np.unique(np.asarray(colors).reshape(-1, 3).round(6), axis=0)
-    ground = rgb((theme.ground,))[0]
-    wanted = ground + FAINT * (theme.map(np.array([-1.0, 1.0])) - ground)
+    wanted = theme.answers(np.array([-1.0, 1.0]))
     np.testing.assert_allclose(found, wanted[np.lexsort(wanted.T[::-1])], atol=1e-5)
     assert colors.shape == (160, 160, 3)  # finer than the map, whose cells would be seen
     odd = replace(PLANE, values=np.full((40, 40), np.nan), discrete=True)
@@ -565,7 +575,7 @@ def test_only_a_wrong_one_has_a_frame_and_its_class_in_the_corner(
     canvas = painted(EVEN_SORTING, theme=theme)
     pixels = studio.paper(canvas)
     side = 8.0 / 9.0 * tiles(canvas)[1]
-    warning = theme.map([WRONG])[0] * 255.0
+    warning = rgb((theme.worse,))[0] * 255.0
     for picture, row, column in zip(*EVEN_SORTING.standing(8)[:3], strict=True):
         x, y = place_of(canvas, row, column)
         strip = pixels[int(y), int(x - side[0] / 2.0 - 2.0) : int(x - side[0] / 2.0)]

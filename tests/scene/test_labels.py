@@ -12,6 +12,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.texts import text, texts
+from scalarviz.base.texts.decimals import typeset
 from scalarviz.faces.scene_file import find, load
 from scalarviz.pages.scene_data import layout_data
 from scalarviz.scene.annotations import Ball, write_names
@@ -22,9 +23,9 @@ from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.labels import draw_labels, draw_tied, place_written, tied_box
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.layout.plates import Neurons
-from scalarviz.scene.legend import ends_of, mark_rows
+from scalarviz.scene.legend import mark_rows
 from scalarviz.scene.lights import lights
-from scalarviz.scene.overlay import draw_head, draw_marks_key, extra_marks
+from scalarviz.scene.overlay import draw_head, draw_marks_key, extra_marks, five_of
 from scalarviz.scene.picture import draw_results, draw_scenery, write_ends
 from scalarviz.scene.silhouettes import is_on
 from scalarviz.stage.show import Show
@@ -68,7 +69,7 @@ def test_the_name_of_an_input_lies_over_no_cube(name: str, size: tuple[int, int]
     assert [words for words, place in found if covered(stage, place)] == []
 
 
-MOST_WORDS = 45  # at rest
+MOST_WORDS = 65  # at rest
 SCENES = ["rgb", "circle", "xor", "xnor", "micrograd", "texture", "expression", "normalized"]
 
 
@@ -80,7 +81,7 @@ def test_few_words_are_written_at_rest(name: str) -> None:
     assert 20 <= len(words) <= MOST_WORDS, words
 
 
-TYPE = 12.0, 14.0, 16.0
+TYPE = 12.0, 14.0, 16.0, 24.0
 # A formula is as large as its cubes, and numbers are as large as their pixels.
 FITTED = {"expression": {"×", "exp(", "−", "x", ")", "sin(", "+"}}
 
@@ -88,7 +89,7 @@ FITTED = {"expression": {"×", "exp(", "−", "x", ")", "sin(", "+"}}
 @pytest.mark.some(2)
 @pytest.mark.parametrize("size", [(800, 500), (1280, 800), (1920, 1080), (3840, 2160)], ids=str)
 @pytest.mark.parametrize("name", [*SCENES, "digits"])
-def test_letters_have_three_sizes(name: str, size: tuple[int, int]) -> None:
+def test_letters_have_four_sizes(name: str, size: tuple[int, int]) -> None:
     found = {each.words: each.size for each in words_at_rest(name, size)}
     if name == "digits":  # the numbers of pixels, on large pictures
         found = {words: each for words, each in found.items() if "." not in words}
@@ -221,27 +222,41 @@ def drawn_words(stage: Stage) -> list[str]:
 def legend_of(
     name: str, size: tuple[int, int], news: str = "", more: dict[str, Any] = NONE
 ) -> list[str]:
-    """The words of the legend of a scene, beside each other in the head."""
+    """The words of the legend of a scene, right of the title and the task in the head."""
     frame_data = stage_of(trained(name), size).frame_data()
     frame_data = replace(frame_data, cubes=replace(frame_data.cubes, **more))
     canvas, division = Words(*size), frame_data.division(*size)
-    box = draw_head(canvas, division, frame_data, DARK, news)
-    (title, first), *rest = canvas.found
-    assert box is not None and title.rstrip(".") in frame_data.words.title
+    box, words = draw_head(canvas, division, frame_data, DARK, news), frame_data.words
+    said = [each for each in canvas.found if each[0] in (words.title, words.task)]
+    rest = [each for each in canvas.found if each not in said]
+    assert box is not None and said[0][0] == words.title
     for i, (_, each) in enumerate(rest):
         assert box.x <= each.x and each.right <= box.right <= size[0]
-        assert each.x > first.right and each.bottom <= division.head.bottom
-        assert not any(each.meets(other) for _, other in rest[:i])
+        assert each.x > said[0][1].right and each.bottom <= division.head.bottom
+        assert not any(each.meets(other) for _, other in [*said, *rest[:i]])
     return [words for words, _ in rest]
 
 
 @pytest.mark.parametrize("size", [(1280, 800), (3840, 2160)])
-def test_the_legend_has_the_marks_that_are_there(size: tuple[int, int]) -> None:
-    marks = {"number ×", "weight = product", "neuron: adds up", "bias: always added"}
-    ends = ends_of(stage_of(trained("rgb"), size).frame_data().cubes)
-    assert {*marks, *ends} == {*legend_of("rgb", size)} and ends[0].startswith("−")
-    assert marks & {*legend_of("expression", size)} == set()
-    assert len(legend_of("expression", size)) == 2
+@pytest.mark.parametrize("name", ["rgb", "expression"])
+def test_the_legend_has_five_cubes_with_numbers_on_a_scale(
+    name: str, size: tuple[int, int]
+) -> None:
+    cubes = stage_of(trained(name), size).frame_data().cubes
+    low, less, nothing, more, top = five_of(cubes)
+    assert (low, less, nothing) == (-top, -more, 0.0) and 0.2 * top < more < 0.5 * top
+    assert top == (cubes.common or cubes.color_scales[0])
+    numbers = [typeset(f"{each:g}") for each in (low, less, more, top)]
+    assert legend_of(name, size) == [*numbers, text("legend.minus"), text("legend.plus")]
+
+
+@pytest.mark.parametrize(
+    ("top", "second"),
+    [(1.5, 0.6), (1, 0.4), (2, 0.8), (3, 1), (5, 2), (7, 3), (10, 4), (0.7, 0.3)],
+)
+def test_the_second_cube_of_the_legend_has_a_round_number(top: float, second: float) -> None:
+    cubes = stage_of(trained("rgb"), (1280, 800)).frame_data().cubes
+    assert five_of(replace(cubes, common=top))[3] == pytest.approx(second)
 
 
 @pytest.mark.parametrize("size", [(800, 500), (390, 844), (640, 420)])
@@ -281,7 +296,7 @@ def test_the_key_explains_the_marks_of_the_picture_alone() -> None:
     plain = frame_at("circle", 0)
     assert len(plain.buffers.saturated) and names_of(plain) >= {text("marks.cube.name")}
     none = replace(plain, buffers=replace(plain.buffers, saturated={}))
-    few = {text(f"marks.{name}.name") for name in ("cube", "sphere", "numbers")}
+    few = {text(f"marks.{name}.name") for name in ("cube", "line", "sphere", "numbers")}
     assert names_of(none) == few
     for name, given in {
         "striped": {"saturated": {"tanh 0": np.array([0.0, 0.5])}},

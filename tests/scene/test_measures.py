@@ -7,8 +7,6 @@ import pytest
 
 from scalarviz.scene.annotations import write_names
 from scalarviz.scene.cube_numbers import numbers_on_cubes
-from scalarviz.scene.lights import lights
-from scalarviz.scene.lines import draw_lines
 from scalarviz.scene.picture import write_ends
 from scalarviz.scene.silhouettes import balls_of
 from scalarviz.scene.visuals.cubes import nearness
@@ -18,7 +16,6 @@ from tests.scene.measures import (
     DARK,
     Words,
     covered_numbers,
-    depths_of,
     look,
     maps_of,
     projection,
@@ -55,7 +52,8 @@ def test_cubes_of_thirteen_thousand_weights_are_large_enough_to_be_seen() -> Non
     assert np.median(look(stage_of(trained("12-64x4-3"), (1280, 800))).edges) >= 3.8
 
 
-EDGES = {"rgb": 26.0, "circle": 28.0, "xor": 36.0, "micrograd": 13.0}  # at 1280 x 800
+# At 1280 x 800. Rows of 16 cubes stand side by side in full; one that opened would have 21 pixels.
+EDGES = {"rgb": 26.0, "circle": 28.0, "xor": 36.0, "micrograd": 7.5}
 
 
 @pytest.mark.some(5)
@@ -178,26 +176,6 @@ def test_no_label_lies_on_another_or_on_a_sphere(size: tuple[int, int], stage: S
         assert whole.y <= box.y and box.bottom <= whole.bottom, words
 
 
-@pytest.mark.some(4)
-@every_size
-@pytest.mark.parametrize("name", SMALL)
-def test_no_arrow_head_lies_on_a_cube(name: str, size: tuple[int, int], stage: Stage) -> None:
-    heads: list[tuple[float, ...]] = []
-
-    class Heads(Words):
-        def arrows(self, start, end, *rest, depth, **look):
-            places = 0.5 * (np.reshape(start, (-1, 2)) + np.reshape(end, (-1, 2)))
-            heads.extend(zip(*places.T, np.broadcast_to(depth, len(places)), strict=True))
-
-    see, data, canvas = projection(stage), stage.frame_data(), Heads(*size)
-    draw_lines(canvas, see, data, lights(data.layout, None, None), DARK)
-    seen, middles = look(stage), depths_of(stage)
-    for x, y, depth in heads:
-        cube = seen.picture[int(y), int(x)]
-        assert not 0 <= cube < len(middles) or middles[cube] < depth  # which hides it
-    assert heads or name == "expression"
-
-
 EIGHT = "rgb circle xor xnor texture micrograd expression normalized".split()
 
 
@@ -248,4 +226,4 @@ def test_what_is_written_on_a_cube_is_its_weight_at_the_printed_digits(name: str
     for words, weight in written:
         unit = 0.1 ** len(words.partition(".")[2])
         assert abs(float(words) - weight) <= 0.5001 * unit, words
-    assert len(written) > 1.2 * len(weights)
+    assert len(written) > len(weights)  # also with those of all

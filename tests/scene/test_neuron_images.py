@@ -9,7 +9,7 @@ from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import Buffers, CubeValues, FrameData
 from scalarviz.scene.layout.camera import CAMERAS, Camera
 from scalarviz.scene.layout.division import Division
-from scalarviz.scene.layout.plates import DOWN, NEAR, Layout
+from scalarviz.scene.layout.plates import DOWN, RIGHT, Layout
 from scalarviz.scene.layout.points import reach_of
 from scalarviz.scene.layout.trays import trays_layout
 from scalarviz.scene.neuron_images import heat_of
@@ -29,7 +29,7 @@ def laid_out(program: Program) -> Layout:
 def test_numbers_of_a_picture_stand_as_its_pixels() -> None:
     line = laid_out(sv.Network([sv.Conv2d((2, 3, 4), 2, 1)], seed=0).program).neurons[0]
     grid = line.points.reshape(2, 3, 4, 3)
-    right, down = line.side * NEAR, line.side * DOWN
+    right, down = line.side * RIGHT, line.side * DOWN
     np.testing.assert_allclose(np.diff(grid, axis=2), np.broadcast_to(right, (2, 3, 3, 3)))
     np.testing.assert_allclose(np.diff(grid, axis=1), np.broadcast_to(down, (2, 2, 4, 3)))
     corners = line.corners()

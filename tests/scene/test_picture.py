@@ -331,7 +331,7 @@ def test_each_cube_has_its_color_where_it_is_seen(
         # The rest are numbers and wires, and brighter than a screen can: on small cubes half.
         assert near.mean() > 0.33, row
         judged += 1
-    assert judged > 0.7 * len(seen.rows) or name == "normalized"  # others are small
+    assert judged > 0.6 * len(seen.rows) or name == "normalized"  # others are small
 
 
 @pytest.mark.some(1)

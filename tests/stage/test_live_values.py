@@ -108,11 +108,13 @@ def test_what_came_out_at_step_0_is_kept(sizes: list[int], learned: Any) -> None
     reading.session.advance(5)
     reading.session.learning_rate = 0.001
     now = exhibit_of(reading)
-    assert now.first.verdict() == begun.verdict()
+    assert (now.first.score(), now.first.off()) == (begun.score(), begun.off())
     # Such as in a picture of a session that has trained.
-    assert exhibit_of(LiveValues(reading.session)).first.verdict() == begun.verdict()
+    again = exhibit_of(LiveValues(reading.session)).first
+    assert (again.score(), again.off()) == (begun.score(), begun.off())
     if isinstance(now, Swatches) and isinstance(now.first, Swatches):
-        given, said, _ = now.first.shown
+        given, said, goal = now.first.shown  # of the sample in use, not of the one of step 0
+        np.testing.assert_allclose((given, goal), now.shown[::2])
         first = reading.session.branches[0].frames[0].value
         way = forward(reading.program, first.astype(float), given)
         np.testing.assert_allclose(said, way.values[reading.program.outputs.name], rtol=1e-5)

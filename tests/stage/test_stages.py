@@ -48,7 +48,7 @@ def shot(studio: Studio, shown: Any, size: tuple[int, int] = (800, 500)) -> np.n
 
 def is_same(first: np.ndarray, second: np.ndarray) -> bool:
     """Whether two parts of pictures are the same, up to the rounding of a place in a picture."""
-    return int(np.abs(first - second).max()) <= 1
+    return int(np.abs(first - second).max()) <= 2
 
 
 # Names.

@@ -149,7 +149,7 @@ def test_a_weight_gradient_grows_the_cubes_of_its_layer_only(
         assert parts.max() > 0.5
 
 
-def test_hooks_stand_over_the_cubes_of_the_row_that_is_spoken_of(studio: Studio) -> None:
+def test_arrows_stand_over_the_cubes_of_the_row_that_is_spoken_of(studio: Studio) -> None:
     """They are the longer, the larger the gradient."""
     walk = Walk(studio, marks=True)
     walk.go_to("weight gradient 0")

@@ -48,7 +48,7 @@ from tests.story.test_cards import lines_of
 
 Array = npt.NDArray[np.float64]
 # Words of the engines and of their code, which pictures do without.
-TECHNICAL = r"\b(grad|bank|rows?|logarithmic|float32|delta|objects?|kernels?)\b"
+TECHNICAL = r"\b(grad|bank|logarithmic|float32|delta|objects?|kernels?)\b"
 FIRST = "captions.", "card.", "legend.", "marks.", "notices.", "chart.", "explanation.", "presets."
 
 
@@ -194,8 +194,8 @@ def test_a_positive_grad_pushes_down(told: Any) -> None:
     for name, said, _ in told[1]:
         if name.startswith("weight gradient"):
             grad = float(NUMBER.findall(said.numbers[-1])[-1])
-            way = "down" if grad > 0.0 else "up" if grad < 0.0 else "not"
-            asked = " need not change:" if way == "not" else f" should go {way}:"
+            way = "lower" if grad > 0.0 else "higher" if grad < 0.0 else "not"
+            asked = " need not change:" if way == "not" else f" should be {way}."
             assert asked in said.title, name
             ways.add(way)
     assert len(ways) > 1 or not told[0].network.layers
@@ -408,7 +408,7 @@ def test_a_window_is_added_up_with_the_numbers_that_the_kernel_sees() -> None:
 def test_a_weight_of_a_kernel_is_told_at_all_its_places() -> None:
     session, row = picture_session(), 1 * 18 + 9 + 4
     told = walk(session, row)["weight gradient 0"]
-    assert told.title.startswith("The weight at 1, 1 of filter 1 for map 1 should go")
+    assert told.title.startswith("This weight should be ") and told.rows == (row,)
     assert told.formula == "gradient = x × signal, added up over 16 places"
     first, last = told.numbers
     assert "... 13 more (" in first and "2 more samples" in last

@@ -76,7 +76,7 @@ def test_a_step_is_told_in_plain_sentences() -> None:
     assert prediction is not None
     p, t = float(prediction[0, 2]), float(target[0, 2])
     slope = 1.0 - float(s.numbers("tanh 0").outputs[0, 5]) ** 2
-    old, new = titles["step"].rstrip(".").split(" from ")[-1].split(" to ")
+    old, new = titles["step"].rstrip(".").split(" moved: ")[-1].split(" → ")
     assert float(new) == close(s.network.bank.value[16]) and old != new
     assert list(titles.values()) == [
         "A new step begins: the last gradients are cleared.",
@@ -85,13 +85,13 @@ def test_a_step_is_told_in_plain_sentences() -> None:
         "Output B adds up what arrives.",
         f"Output B is {said(p)}; it should be {said(t)}.",
         f"The loss says how far off the outputs are: {said(s.loss, 3)}.",
-        f"Output B is {said(t - p)} too low: the loss falls if it goes up.",
-        f"The weight from neuron 5 to output B should go {way(s, 32 + 2 * 8 + 5)}.",
+        f"Output B is {said(t - p)} too low: the loss falls if it goes higher.",
+        f"This weight should be {way(s, 32 + 2 * 8 + 5)}.",
         "The signal goes back to neuron 5, times the weights.",
         f"Neuron 5 is at {said(float(s.numbers('tanh 0').outputs[0, 5]))}, "
         f"where tanh has the slope {said(slope)}: {said(slope)} of what arrives goes on.",
-        f"The weight from input G to neuron 5 should go {way(s, 16)}.",
-        f"The weight from input G to neuron 5 moves from {old} to {new}.",
+        f"This weight should be {way(s, 16)}.",
+        f"The weight from input G to neuron 5 moved: {old} → {new}.",
     ]
 
 
@@ -100,14 +100,12 @@ def test_the_new_number_of_a_step_has_the_digits_of_its_change() -> None:
     network.weight(0).value = 2.0
     s = sv.Session(network, ([[2.0]], [[0.0]]), "mse", sv.SGD(0.01), engine="python")
     told = str(advanced(s, len(s.operations), "operation").caption(0))
-    assert "moves from 2 to 1.84." in told and "2 - 0.01 × 16 = 1.84" in told
+    assert "moved: 2 → 1.84." in told and "2 - 0.01 × 16 = 1.84" in told
 
 
 def way(session: sv.Session, row: int) -> str:
-    """Where a weight should go by its grad, and what becomes of its cube."""
-    down, value = session.network.bank.grad[row] > 0.0, session.network.bank.value[row]
-    grown = "smaller" if down == (value >= 0.0) else "larger"
-    return f"{'down' if down else 'up'}: a {grown} cube"
+    """Where a weight should go by its grad."""
+    return "lower" if session.network.bank.grad[row] > 0.0 else "higher"
 
 
 def test_the_formulas_of_a_step() -> None:
@@ -405,7 +403,7 @@ def test_a_session_says_what_it_did_last(s: sv.Session) -> None:
         s.advance(1, "operation")
         assert s.caption() == caption(s)
         assert s.caption(s.network.weight(7)) == caption(s, 7) == s.caption(7)
-    assert s.caption(7).rows == (7,) and " moves from " in str(s.caption(7))
+    assert s.caption(7).rows == (7,) and " moved: " in str(s.caption(7))
     lines = str(s.caption(7)).splitlines()
     assert lines == [s.caption(7).title, s.caption(7).formula, *s.caption(7).numbers]
 
@@ -423,7 +421,7 @@ def test_where_there_are_classes_the_right_output_is_told() -> None:
         told = walk(s)
         right = int(np.argmax(s.trainer.run.targets()[sample]))
         assert told["affine 1"].neurons == (("affine 1", right),)
-        assert told["delta 1"].title == f"The loss falls if output {right} goes up."
+        assert told["delta 1"].title == f"The loss falls if output {right} goes higher."
         assert f"share of output {right}: -log(" in told["loss"].numbers[0]
         assert told["step"].rows[0] in range(18 + 6 + 6 * right, 18 + 6 + 6 * right + 6)
         assert told["weight gradient 1"].rows == told["step"].rows
@@ -644,7 +642,7 @@ def test_the_sentence_is_of_the_numbers_that_are_shown(colours: sv.Session) -> N
     reading = LiveValues(colours)
     assert progress_in(reading) == "No step is done yet."
     reading.refresh()
-    assert progress_in(reading) == "Step 0: off by .27."
+    assert progress_in(reading) == "Step 0: off by .38."  # of the pair that is shown
     for step in range(4, 240, 4):
         colours.advance(4)
         reading.refresh()

@@ -10,7 +10,8 @@ import scalarviz as sv
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.core.program import Program
-from scalarviz.story.caption import Piece
+from scalarviz.scene.telling import wish_words
+from scalarviz.story.caption import Caption, Piece
 from scalarviz.training.session.reading import caption, state_of
 
 NETWORKS = [
@@ -99,6 +100,12 @@ def checked(network: int, steps: int) -> tuple[int, int, int]:
                 true += 1
                 others += len(chain) == 1
     return true, others, none
+
+
+def test_what_a_weight_should_become_has_a_reason_also_where_other_samples_ask_for_it() -> None:
+    first, last = Piece(text("reason.others")), Piece("less G: closer to the goal")
+    for chain in ((first, last), (first,)):
+        assert chain[-1].words in wish_words(Caption("Lower.", chain=chain), -0.3, 0.5)[-1]
 
 
 @pytest.mark.some(3)

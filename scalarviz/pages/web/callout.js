@@ -7,106 +7,117 @@ import * as telling from "./story/telling.js";
 import { BACK } from "./story/pace.js";
 import { cubeBox, neuronBox } from "./marks.js";
 import { drawCube } from "./tray_card.js";
+import { carried } from "./lines.js";
+import { text } from "./texts.js";
 
 /** Draw how an operation comes to its number; return the boxes that it covers.
  *
- * A sum stands forward on an upright tray, and as bars; an activation has its curve; why a weight
- * is to change is a chain.
+ * A sum has its products as bars below its row, an activation its curve, the loss a panel in the
+ * place of the last layer, and a weight that is to change a panel with its cube and the reason.
  */
-export function drawTold(view, taken, cards = []) {
+export function drawTold(view, taken, fans, cards = []) {
   const { paper, see, frame, palette, scale } = view;
   const { told, part, is_upright } = frame;
-  if (told?.chain.length) {
-    const things = told.chain.map(({ row, neuron }) =>
-      neuron ? neuronBox(view, neuron) : cubeBox(view, row, null),
-    );
-    const places = telling.chain_places(paper, told.chain, things, see.box);
-    telling.draw_chain(paper, palette, told.chain, things, places, part);
-    return places;
+  if (told?.chain.length || frame.moment?.kind === "loss") {
+    const boxes = told?.chain.length ? drawWished(view, taken, fans) : drawError(view, fans);
+    taken.panel = boxes[0] ?? null;
+    return boxes;
   }
   const ball = told?.subject ? ballOf(see, frame.layout, told.subject) : null;
   if (!ball) return [];
   const { summed, bent, changes } = told;
   const [minus, , plus] = palette.ends;
-  const [back, boxes] = [BACK.has(frame.moment.kind), []];
-  const lanes = summed ? lanesOf(view, summed) : [];
-  const hasCard = is_upright && frame.layout.fan_into(told.subject)?.[0].is_direct; // see tray_card.js
-  const isTold = is_upright && !hasCard;
-  const squares = isTold ? squaresOf(view) : null;
-  const place = squares ? telling.BEFORE : telling.PLACE;
-  const tray = isTold ? telling.stood(lanes, ball, see.box, scale, part, place) : null;
-  if (tray) {
-    boxes.push(tray.box);
-    const cubes = (all) => all.forEach((each) => drawCube(view, ...each));
-    const about = [lanes, ball, tray, [minus, plus], part, cubes, squares];
-    telling.draw_upright(paper, palette, ...about);
-    if (squares) {
-      const [left, { y, height }] = [tray.box.right, tray.box];
-      return [...boxes, new Box(left, y, ball.x - ball.radius - left, height)];
-    }
+  const back = BACK.has(frame.moment.kind);
+  const whole = is_upright ? toldRow(view, told.subject, fans) : null;
+  const panel = whole && telling.panel_of(whole, see.box, scale);
+  if (panel) {
+    telling.draw_sum(paper, palette, whole, panel, told.title, [minus, plus], part);
+    taken.panel = panel;
+    return [panel];
   }
+  const hasCard = is_upright && frame.layout.fan_into(told.subject)?.[0].is_direct; // see tray_card.js
   const [wide, high] = telling.card_size(told, scale);
   const hasRoom = wide <= see.box.width && high <= see.box.height;
-  if (hasCard || part < telling.COME || !hasRoom) return boxes;
+  if (hasCard || part < telling.COME || !hasRoom) return [];
   const subject = telling.told_about(ball, scale);
-  const spheres = taken.spheres.map((each) => telling.kept_clear(...each.slice(0, 3), scale));
   const rows = summed ? summed.largest.map(({ row }) => row) : frame.cubes.moved[0];
   const own = [neuronBox(view, told.subject), ...rows.map((row) => cubeBox(view, row, null))];
-  const others = [...taken.boxes, ...boxes, ...cards, ...spheres, subject.inside(1)];
+  const others = [...spheresOf(taken, scale), ...cards, subject.inside(1)];
   others.push(...own.filter(Boolean));
   const box = telling.card_place(wide, high, subject, see.box, others);
-  if (!box) return boxes;
+  if (!box) return [];
   telling.draw_card(paper, palette, box, subject, back);
-  const chips = lanes.map((each) => (each.ball ? each.color : null));
+  const chips = summed?.largest.map((each) => chipOf(view, each));
   if (summed) telling.draw_bars(paper, palette, summed, chips, box, [minus, plus], part, back);
   else if (changes.length) {
     const colors = changes.map(({ neuron }) => channelOf(view, neuron) ?? palette.ink);
     telling.draw_changes(paper, palette, changes, colors, box, part);
   } else telling.draw_curve(paper, palette, bent, box, [minus, plus], part);
-  return [...boxes, box];
+  return [box];
 }
 
-/** What draws the products of a sum over all places, and their sums so far; null without squares. */
-function squaresOf({ paper, palette, frame }) {
-  const { maps, told, layout, scene } = frame;
-  const { largest, others } = told.summed;
-  const [line] = layout.line_of(told.neurons[0]) ?? [];
-  const whole = line?.square && maps?.isPlane ? maps.values[line.values]?.[0] : null;
-  if (!whole || others !== null) return null;
-  const one = new Float32Array(whole.length).fill(1);
-  const found = largest.map(({ neuron: [name, place] }) => {
-    const own = maps.values[name] ?? [];
-    return own[place] ?? (place === own.length ? one : null);
-  });
-  if (found.some((each) => !each)) return null;
-  const products = found.map((own, i) => own.map((each) => largest[i].weight * each));
-  const sums = [];
-  for (const own of products) sums.push(own.map((each, cell) => each + (sums.at(-1)?.[cell] ?? 0)));
-  const top = [...products, ...sums].flatMap((own) =>
-    own.reduce((a, b) => Math.max(a, Math.abs(b)), 0),
-  );
-  const { side } = scene.maps;
-  const images = [...products, ...sums].map((own) =>
-    imageOfParts(own, Math.max(1e-9, ...top), side, palette),
-  );
-  return (boxes) =>
-    boxes.forEach(({ x, y, right, bottom }, i) => {
-      const half = boxes.length / 2;
-      const image = images[i < half ? i : products.length + i - half];
-      const edge = 0.5 / side;
-      const own = [edge, edge, 1 - edge, 1 - edge];
-      paper.image([x, y, right, y, x, bottom], image, own, [-1, -1], 4);
-    });
+/** What cards keep clear of: words, and neurons with their names. */
+function spheresOf({ boxes, spheres }, scale) {
+  return [...boxes, ...spheres.map((each) => telling.kept_clear(...each.slice(0, 3), scale))];
 }
 
-/** Numbers as an image of `side` times `side` cells. */
-function imageOfParts(numbers, top, side, { heat }) {
-  const [bytes, middle] = [new Uint8Array(4 * side * side).fill(255), (heat.length / 3 - 1) / 2];
-  numbers.forEach((each, cell) => {
-    const shade = 3 * Math.round(middle * (1 + Math.min(1, Math.max(-1, each / top || 0))));
-    for (let k = 0; k < 3; k++) bytes[4 * cell + k] = heat[shade + k];
+/** The row of a neuron as it is seen; null if its layer has no rows that are told. */
+function toldRow({ frame }, neuron, fans) {
+  const { layout } = frame;
+  const [fan, unit] = layout.fan_into(neuron) ?? [];
+  const seen = fan && fans[layout.fans.indexOf(fan)];
+  if (!seen || fan.is_direct || fan.is_tiled || seen.feet[unit].length > telling.ROWED) return null;
+  const { values, terms, halves } = carried(fan, frame);
+  const feet = seen.feet[unit];
+  const tops = feet.map(([, y], i) => y - 2.1 * halves[unit][i] * seen.cell);
+  const weights = feet.map((_, column) => frame.weights[fan.row_of(unit, column)]);
+  const result = terms[unit].reduce((sum, each) => sum + each, 0);
+  return new telling.ToldRow(feet, tops, seen.gates[unit], seen.left, values, weights, result);
+}
+
+/** Draw what a weight is to become, and why; return the box of the panel.
+ *
+ * It stands below or above its row, else beside its cube.
+ */
+function drawWished(view, taken, fans) {
+  const { paper, see, frame, palette, scale } = view;
+  const { told, pushes, weights } = frame;
+  const { row } = told.chain[0];
+  const near = cubeBox(view, row, null);
+  if (!near || !Number.isFinite(pushes?.[row])) return [];
+  const about = told.neurons.length ? toldRow(view, told.neurons[0], fans) : null;
+  let box = about && telling.wish_of(about, see.box, scale);
+  if (!box) {
+    const [wide, high] = [telling.WISH_WIDE * scale, telling.WISH * scale];
+    const around = near.inside(-telling.BESIDE * scale);
+    const others = [...spheresOf(taken, scale), near];
+    box = telling.card_place(wide, high, around, see.box, others);
+  }
+  if (!box) return [];
+  const most = pushes.reduce((top, each) => Math.max(top, Math.abs(each) || 0), 0) || 1;
+  const share = weights[row] / (frame.sizeScaleAt(row) || 1);
+  const words = telling.wish_words(told, share, pushes[row] / most);
+  const cube = [share, telling.wished(share, pushes[row] / most)];
+  const draw = (cubes) => cubes.forEach((each) => drawCube(view, ...each));
+  telling.draw_wish(paper, palette, box, cube, words, draw);
+  return [box];
+}
+
+/** Draw how wrong the answer is, in the place of the last layer. */
+function drawError(view, fans) {
+  const { paper, see, frame, palette, scale } = view;
+  const { answers, target, words } = frame;
+  const [fan, line] = [fans.at(-1), frame.layout.neurons.at(-1)];
+  if (!fan || !answers || !target || answers.length > telling.FEW_OUTPUTS) return [];
+  const misses = Array.from(answers, (out, i) => {
+    const color = line.is_color ? palette.channels[i] : palette.ink;
+    return new telling.Miss(line.names[i] ?? text("picture.out"), color, out, target[i]);
   });
-  return { width: side, height: side, bytes, smooth: true };
+  const [left, right] = [fan.left - 30 * scale, fan.gates[0][0] + fan.half_gate];
+  const box = new Box(left, see.box.y, right - left, see.box.height);
+  if (box.width < telling.LEAST_WIDE * scale) return [];
+  telling.draw_misses(paper, palette, misses, box, words.caption?.title ?? "", true);
+  return [box];
 }
 
 /** A neuron as it is seen; null if it is not in the picture. */
@@ -118,23 +129,11 @@ function ballOf(see, layout, neuron) {
   return Number.isFinite(x + y) ? new Ball(x, y, radius, depth, unit) : null;
 }
 
-/** The products of a sum as they are seen. */
-function lanesOf(view, summed) {
-  const { see, frame, palette } = view;
-  const [minus, , plus] = palette.ends;
-  return summed.largest.map(({ neuron, row, number, weight }) => {
-    const channel = channelOf(view, neuron);
-    const color = channel ?? (number < 0 ? minus : plus);
-    const share = weight / (frame.sizeScaleAt(row) || 1);
-    return new telling.Lane(
-      ballOf(see, frame.layout, neuron),
-      color,
-      Boolean(channel),
-      number,
-      weight,
-      share,
-    );
-  });
+/** The colour of what a term of a sum comes from; null of a bias. */
+function chipOf(view, { neuron, number }) {
+  if (!view.frame.layout.line_of(neuron)) return null;
+  const [minus, , plus] = view.palette.ends;
+  return channelOf(view, neuron) ?? (number < 0 ? minus : plus);
 }
 
 /** The colour of a channel; null for other neurons. */

@@ -37,6 +37,7 @@ export class CaptionBox {
 
   /** Stand in the corner of the picture where it covers least; say whether anything is new. */
   place(picture) {
+    this.element.classList.toggle("in-picture", Boolean(picture.taken?.panel)); // its sentence is
     const { offsetWidth: wide, offsetHeight: high, dataset } = this.element;
     const { camera } = picture.eyes;
     const { moment } = picture.frame;

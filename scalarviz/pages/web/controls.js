@@ -106,7 +106,7 @@ function speedWords({ operations, steps }) {
   return steps === null ? text("page.speed.most") : text("page.speed.steps", { count: steps });
 }
 
-// The strip beside the controls: the three parts of a step, in each a button for each operation.
+// The strip beside the controls: the four parts of a step, in each a button for each operation.
 
 /** Buttons for the cells of a strip; `go` is called with the number of operations done after one. */
 export class StripBar {
@@ -121,7 +121,7 @@ export class StripBar {
     });
     this.parts = [...new Set(cells.map(({ part }) => part))].map((part) => {
       const own = this.buttons.filter((_, i) => cells[i].part === part);
-      return made("section", `part ${part}`, made("h2", "", text(`strip.part.${part}`)), made("div", "", ...own));
+      return made("section", `part ${part}`, headOf(part), made("div", "", ...own));
     }); // prettier-ignore
     this.said = made("output");
     element.append(...this.parts, this.said);
@@ -141,6 +141,12 @@ export class StripBar {
     const cell = this.cells[current - 1];
     this.said.replaceChildren(...(cell ? [made("b", "", label(cell)), ` ${call_of(cell)}`] : []));
   }
+}
+
+/** The words over a part of a step; those behind the colon have less room. */
+function headOf(part) {
+  const [name, asked] = text(`strip.part.${part}`).split(":");
+  return made("h2", "", name, made("span", "", `:${asked}`));
 }
 
 // The options behind "…": optimizer, batch size, what cubes show, and weights of another seed.

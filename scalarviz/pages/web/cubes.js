@@ -5,6 +5,7 @@ import { GlCopies, GlProgram, GlTexture, copyNames } from "./gl.js";
 import { colorTable } from "./palette.js";
 import { EVERYWHERE } from "./lights.js";
 import { cross3, dot3, row3 } from "./projection.js";
+import { MOST } from "./story/plates.js";
 
 const BOX_CORNERS = [0, 1, 2, 3, 4, 5, 6, 7].map((i) => [i >> 2, (i >> 1) & 1, i & 1]);
 // The six sides of a box as triangles, each clockwise as seen from outside.
@@ -55,7 +56,6 @@ export class Cubes {
   setLayout(layout) {
     this.layout = layout;
     this.copies = null;
-    this.written = false; // whether all cubes have their numbers
     this.sent = []; // for each plate, the turn of the numbers on the graphics card
     this.meant = []; // and what its means were made of
     let [top, width] = [0, 1];
@@ -75,9 +75,9 @@ export class Cubes {
   }
 
   /** Set the numbers that colors and sizes show; the same array counts as the same numbers. */
-  setNumbers({ colors, sizes, scaleAt, sizeScaleAt, look }) {
+  setNumbers({ colors, sizes, scaleAt, sizeScaleAt }) {
     if (colors !== this.given || sizes !== this.sizes) this.turn++;
-    Object.assign(this, { given: colors, sizes, scaleAt, sizeScaleAt, written: look.numbers });
+    Object.assign(this, { given: colors, sizes, scaleAt, sizeScaleAt });
   }
 
   /** The inverse scales of colors and sizes of a plate. */
@@ -146,7 +146,7 @@ export class Cubes {
         -1, -1, plate.half, plate.seat,
         plate.columns, plate.rows, ...pair(plate.first),
         ...pair(plate.stride), ...this.scalesOf(plate),
-        lights.plates[i], plate.role === "bias" && !this.written ? 1 : 0, this.levels[i], lights.outside[i],
+        lights.plates[i], 0, this.levels[i], lights.outside[i],
         0, this.tops[i], columns, rows,
         ...plate.grid.size.toReversed(), ...plate.grid.pitch.toReversed(),
         ...plate.grid.stride.toReversed(), ...plate.cell,
@@ -343,8 +343,8 @@ function blockMeans(plate, colors, sizes, scales, rows, columns, side) {
           const at = tiles ? plate.index_of(row, column) : first + row * stride + column;
           if (at < 0) continue;
           const number = colors[at] * colorScale;
-          const part = Math.abs(sizes[at] * sizeScale);
-          const covered = largest * (part < 1 ? Math.max(part, least) : 1); // NaN is drawn largest
+          const part = Math.cbrt(Math.abs(sizes[at] * sizeScale)) ** 2;
+          const covered = largest * (isNaN(part) ? 1 : Math.min(Math.max(part, least), MOST ** 2));
           total += covered * (number < -1 ? -1 : number > 1 ? 1 : number);
           cover += covered;
         }

@@ -39,7 +39,8 @@ function codeOf(color) {
 class Swatches {
   constructor(element, data, use) {
     this.data = data;
-    this.result = new Result(element, () => made("i"), { doors: 3 });
+    this.result = new Result(element, () => made("i"), data.things, { doors: 3 });
+    this.result.begun.prepend(made("span", "", text("exhibits.same")));
     const names = ["input", "output", "target"].map((name) => text(`exhibits.swatches.${name}`));
     const head = made("div", "names", ...names.map((name) => made("span", "", name)));
     this.rows = data.inputs.map(() => made("div", "", made("i"), made("i"), made("i")));
@@ -88,14 +89,18 @@ class Swatches {
     const first = result.firstOf(state);
     fill(result.faces[0], result.answerTo(state, answersFor(state, this.data)));
     fill(result.faces[1], state.target);
-    fill(
-      result.first,
-      first && readAnswers(first.subarray(state.probe.length), this.data.reads, 3),
+    const begun = first && readAnswers(first.subarray(state.probe.length), this.data.reads, 3);
+    const both = [begun, state.target].map((each) =>
+      isColor(each) ? codeOf(each) : "transparent",
     );
+    result.first.style.background = `linear-gradient(90deg, ${both[0]} 50%, ${both[1]} 0)`;
     this.outputs(state.probe).forEach((output, i) => fill(this.rows[i].children[1], output));
     const isShown = (input) => state.inputs?.every((x, k) => Math.abs(x - input[k]) < 0.5 / 255);
     this.rows.forEach((row, i) => (row.className = isShown(this.data.inputs[i]) ? "now" : ""));
-    result.say(this.verdict(state), first && this.verdict({ probe: first }));
+    result.head(this.verdict(state), first && this.verdict({ probe: first }));
+    setWords(result.yet, offOf(answersFor(state, this.data), state.target));
+    setShown(result.begun, isColor(begun));
+    setWords(result.said, offOf(begun, state.target));
     if (!state.playing) this.tell(state);
     if (document.activeElement !== this.picker || !state.own)
       this.picker.value = codeOf(state.inputs);
@@ -110,15 +115,23 @@ class Swatches {
 
 /** Give an element a colour; null: none. */
 function fill(element, color) {
-  const isKnown = color?.length && !color.some(Number.isNaN);
-  element.style.backgroundColor = isKnown ? codeOf(color) : "";
+  element.style.backgroundColor = isColor(color) ? codeOf(color) : "";
+}
+
+function isColor(color) {
+  return Boolean(color?.length) && !color.some(Number.isNaN);
+}
+
+/** Say how far an answer is off its goal; "" if one of them is unknown. */
+function offOf(answer, goal) {
+  return isColor(answer) && isColor(goal) ? offBy(Array.from(answer), goal).words : "";
 }
 
 /** What comes out of one sample beside its goal: numbers, or a class. */
 class Answers {
   constructor(element, data) {
     this.data = data;
-    this.result = new Result(element, () => made("div", "tile"));
+    this.result = new Result(element, () => made("div", "tile"), data.things);
   }
 
   /** The words of a tile for an answer or a goal: numbers first, so that they are whole. */

@@ -83,7 +83,7 @@ export async function leadOn(app) {
 
 /** Return how many samples are right, as the exhibit says it; "" if that has no meaning. */
 export function verdictIn(app, state) {
-  return (state.probe?.length && app.exhibit?.verdict(state)) || "";
+  return (state.probe?.length && app.exhibit?.verdict(state).words) || "";
 }
 
 /** Return the sentence of the present part of the tour about a state. */

@@ -22,7 +22,7 @@ export class Pictures {
     this.goals = sharesOf(unpacked(data.goals)); // of the coarse picture
     this.wait = 0;
     this.begun = 0; // counts fine pictures: a former one ends where another begins
-    this.result = new Result(element, () => made("canvas"), { doors: 3 });
+    this.result = new Result(element, () => made("canvas"), data.things, { doors: 3 });
     const { faces, figures, names } = this.result;
     this.canvases = faces;
     this.name = names[1];

@@ -6,7 +6,7 @@ import {
   Layout as PlainLayout,
   Neurons as PlainNeurons,
   Plate as PlainPlate,
-  SIDE,
+  MOST,
 } from "./story/plates.js";
 import { NONE } from "./story/facts.js";
 import { along3, row3 } from "./projection.js";
@@ -35,8 +35,8 @@ export class Plate extends PlainPlate {
 
   /** Half the side of the cube of a number; NaN is drawn largest. */
   halves(size, top) {
-    const part = Math.sqrt(Math.abs(size) / top);
-    return this.half * (part < 1 ? Math.max(part, this.least) : 1);
+    const part = Math.cbrt(Math.abs(size) / top);
+    return this.half * (Number.isNaN(part) ? 1 : Math.min(Math.max(part, this.least), MOST));
   }
 
   /** Row, column and bank index of each cube, in three arrays. */
@@ -108,7 +108,11 @@ export class Neurons extends PlainNeurons {
       [width - 1, half, half],
       [pixels - width, -half, -half],
     ];
-    const corner = (i) => ends.flatMap(([j, ...by]) => along3(this.point(i + j), 1, [0, ...by]));
+    const corner = (i) =>
+      ends.flatMap(([j, up, far]) => {
+        const [x, y, z] = along3(this.point(i + j), far, this.along);
+        return [x, y + up, z];
+      });
     const found = Array.from({ length: channels }, (_, i) => corner(i * pixels));
     this.knownCorners = Float64Array.from(found.flat());
     return this.knownCorners;
@@ -134,7 +138,7 @@ export class Layout extends PlainLayout {
   points() {
     const parts = this.plates.map((plate) => plate.corners());
     for (const { points, radius, tied, way } of this.neurons) {
-      const balls = [[points, 1.2 * radius], ...(tied ? [[tied, 0.96 * SIDE]] : [])];
+      const balls = [[points, 1.2 * radius], ...(tied ? [[tied, 0.6]] : [])];
       for (const [middles, far] of balls)
         for (const k of [0, 1, 2])
           for (const by of [-far, far])

@@ -1,13 +1,15 @@
 // The legend in the line of the title, and the key to the marks, worded by `scene/legend.py`.
 
-import { ends_of, mark_rows, name_of, news_of } from "./story/legend.js";
+import { five_of, mark_rows, name_of, news_of } from "./story/legend.js";
 import { said } from "./story/formats.js";
 import { text } from "./texts.js";
 import { byId, isNews, made, setShown, setWords } from "./dom.js";
 import { typeset } from "./story/decimals.js";
+import { LEAST } from "./story/plates.js";
+import { generalNumber } from "./numbers.js";
 
 /** What the legend is about, as CubeValues of scene/frame_data.py has it. */
-function legendOf({ color, size, grown, clipped, scale }) {
+function legendOf({ color, size = color, grown, clipped, scale }) {
   return { color, size, grown, clipped, common: scale, per_layer: false, color_scales: [] };
 }
 
@@ -41,10 +43,9 @@ export class MarksKey {
     this.button = byId("legend");
     this.panel = byId("marks");
     this.list = made("dl");
+    this.cubes = /** @type {HTMLElement[]} */ ([...this.button.querySelectorAll(".bar > span")]);
     this.panel.append(this.list);
     this.button.addEventListener("click", toggle);
-    this.signs = [...this.button.querySelectorAll("[data-mark]")];
-    for (const sign of this.signs) sign.append(text(`legend.sign.${sign.dataset.mark}`));
   }
 
   get isOpen() {
@@ -60,17 +61,15 @@ export class MarksKey {
   show(frame, arrows) {
     setShown(this.button, Boolean(frame));
     if (!frame) return;
-    const { fans } = frame.layout;
-    for (const sign of this.signs)
-      setShown(
-        sign,
-        fans.some(({ biases }) => sign.dataset.mark !== "bias" || biases >= 0),
-      );
     const times = frame.cubes.moved[1];
     const moved = times > 1 ? text("legend.moved", { factor: String(times) }) : newsOf(frame);
     setWords(byId("legend-news"), arrows ? text("legend.pushes") : moved);
-    const ends = ends_of(legendOf(frame));
-    ["legend-least", "legend-most"].forEach((id, k) => setWords(byId(id), typeset(ends[k])));
+    const numbers = five_of(legendOf(frame));
+    this.cubes.forEach((cube, i) => {
+      const share = numbers[i] / numbers[4];
+      cube.style.setProperty("--side", String(Math.max(LEAST, Math.cbrt(Math.abs(share)))));
+      setWords(cube.lastElementChild, share ? typeset(generalNumber(numbers[i], 6)) : "");
+    });
     if (!this.isOpen) return;
     const marks = mark_rows(legendOf(frame), extraMarks(frame));
     if (!isNews(this.list, marks)) return;

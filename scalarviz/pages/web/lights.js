@@ -18,6 +18,7 @@ export function lightsOf(layout, scene, moment, focus = null, attention = 1) {
   const outside = shown.plates.map((each) => Math.min(each, level));
   const plates = focus ? shown.plates.map(() => 1) : shown.plates;
   const brightOf = (line, place) => {
+    if (line.place === 0 || line.place === shown.neurons.length - 1) return 1; // both ends
     const bright = shown.neurons[line.place];
     if (!focus) return bright;
     return focus.neurons[line.place][place] ? 1 : Math.min(bright, level);

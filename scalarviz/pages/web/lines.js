@@ -14,16 +14,18 @@ import {
   NEARER,
   PICKED,
   SeenFan,
-  TIP,
   TUBE,
   curve,
   direct_strokes,
-  head_of,
+  draw_bias,
+  draw_gates,
   lit_parts,
   strokes_of,
   thread_strokes,
 } from "./story/ways.js";
-import { BACK, WAYS_BACK } from "./story/pace.js";
+import { WAYS_BACK } from "./story/pace.js";
+
+const TIP = 12; // pixels of an arrow head
 
 /** What `make` returns of a view, until the layout, the camera or the size changes. */
 export class KnownView {
@@ -47,35 +49,29 @@ export function fansSeen({ frame, see, scale }) {
   return frame.layout.fans.map((fan) => seenFan(fan, frame.layout, see, scale));
 }
 
-/** The trays of a layer as they are seen. */
+/** The rows of a layer as they are seen. */
 function seenFan(fan, layout, see, scale) {
-  const most = fan.is_direct ? MOST_DIRECT : MOST;
-  if (fan.top || fan.units * (fan.columns.length / 3) > most) return null;
+  const columns = fan.columns.length / 3;
+  if (fan.top || fan.units * columns > (fan.is_direct ? MOST_DIRECT : MOST)) return null;
   const [before, after] = [layout.neurons[fan.before], layout.neurons[fan.after]];
   const at = (unit, column) => along3(cubeOf(fan, column, unit), 1, fan.foot);
   const seen = (point) => {
     const { x, y } = see.one(point);
     return [x, y];
   };
-  const edges = Array.from({ length: fan.units }, (_, unit) => {
-    const first = seen(along3(at(unit, 0), -1, fan.begin));
-    return [
-      first,
-      ...Array.from({ length: fan.columns.length / 3 }, (__, column) => seen(at(unit, column))),
-    ];
-  });
-  if (!edges.flat(2).every(Number.isFinite)) return null;
-  const origin = along3(at(0, 0), -1, fan.begin);
-  const [x, y] = edges[0][0];
-  const [right, up] = [
-    [1, 0, 0],
-    [0, 1, 0],
-  ].map((way) => {
-    const [a, b] = seen(along3(origin, 1, way));
-    return [a - x, b - y];
-  });
+  const feet = Array.from({ length: fan.is_direct ? 1 : fan.units }, (_, unit) =>
+    Array.from({ length: columns }, (__, column) => seen(at(unit, column))),
+  );
+  if (!feet.flat(2).every(Number.isFinite)) return null;
+  const first = Array.from({ length: columns }, (_, column) => at(0, column));
+  const corner = [0, 1, 2].map((k) => Math.min(...first.map((each) => each[k])));
+  const [left] = seen(along3(corner, -1, fan.begin));
+  const [, top] = seen(along3(corner, -2.3, fan.foot));
+  const cell = seen(along3(corner, 1, [1, 0, 0]))[0] - seen(corner)[0];
+  const slot = columns > 1 ? Math.abs(feet[0][1][0] - feet[0][0][0]) : cell;
   const ends = [rings(fan.starts, before, see), rings(fan.ends, after, see)];
-  return new SeenFan(...ends, edges, right, up, scale, after.square, before.is_color);
+  const kind = [after.square, before.is_color, fan.nested, fan.is_wired, fan.is_tiled];
+  return new SeenFan(...ends, feet, left, top - 6 * scale, slot, cell, scale, ...kind);
 }
 
 /** Middle and radius of neurons or images as they are seen. */
@@ -86,7 +82,7 @@ export function rings(points, line, see) {
 }
 
 /** What the lines of a layer carry: values, terms and half sides; zeros for what is not known. */
-function carried(fan, frame) {
+export function carried(fan, frame) {
   const { layout, values, weights } = frame;
   const [before, after] = [layout.neurons[fan.before], layout.neurons[fan.after]];
   const known = values[before.values] ?? values[before.sums] ?? [];
@@ -142,21 +138,19 @@ export function drawLines(view, fans) {
     const far = see.one(row3(fan.ends, 0)).depth;
     const depthOf = (unit, column) => [see.one(cubeOf(fan, column, unit)).depth, far];
     const { values, terms, halves, summed } = numbers;
+    if (!fan.is_direct) draw_bias(paper, palette, seen);
     const strokes = fan.is_direct
       ? direct_strokes(seen, strongest(terms))
       : strokes_of(seen, values, terms, halves, summed);
     for (const stroke of strokes) {
       const { kind, unit, column } = stroke;
       const row = unit < 0 || column < 0 ? -1 : fan.row_of(unit, column);
-      const [isProduct, isIn] = [kind === "product", kind === "in"];
-      const depth = isProduct ? depthOf(unit, column) : BEHIND;
+      const isIn = kind === "in" || kind === "arm";
       const part = !lit.focus || lit.focus.rows.has(row) ? 1 : lit.level;
       const color = hueOf(stroke, seen, palette);
       if (pointed.has(row)) Object.assign(stroke, { width: LIT * stroke.width, strength: 0.95 });
       else stroke.strength *= part;
-      paint.add(stroke, color, depth, isIn && seen.tubes);
-      if (stroke.strong && (isProduct || isIn) && !BACK.has(frame.moment?.kind))
-        paint.head(head_of(seen, stroke), color, part, depth, written);
+      paint.add(stroke, color, BEHIND, isIn && seen.tubes);
     }
     for (const { unit, column } of frame.layout.thread.filter((step) => step.number === number)) {
       const two = [values[column], terms[unit][column]];
@@ -170,12 +164,17 @@ export function drawLines(view, fans) {
     explain(paint, { fan, seen, halves, depthOf, written }, told, frame);
   });
   paint.drawHeads();
+  frame.layout.fans.forEach((fan, number) => {
+    if (!fans[number] || fan.is_direct) return;
+    const after = frame.layout.neurons[fan.after];
+    draw_gates(paper, palette, fans[number], after.bends, see.one(row3(fan.ends, 0)).depth);
+  });
   return () => above.forEach((each) => paint.add(...each));
 }
 
 /** The color of a line: of a channel, of the sign of what it carries, or quiet. */
 function hueOf({ kind, column, value }, fan, palette) {
-  if (fan.tubes && kind !== "product" && column >= 0) return palette.channelColors[column % 3];
+  if (fan.tubes && (kind === "in" || kind === "arm")) return palette.channelColors[column % 3];
   if (!value) return colorOf(palette.wire);
   return value > 0 ? palette.positive : palette.negative;
 }

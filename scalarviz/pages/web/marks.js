@@ -118,7 +118,7 @@ export function drawPushes(view) {
     const share = shareOf(frame.pushes[row], top, frame.sizeScaleAt(row));
     const box = share ? cubeBox(view, row, null) : null;
     if (!box) continue;
-    draw_push(paper, palette, box, frame.sizes[row] >= 0 ? -share : share);
+    draw_push(paper, palette, box, -share);
     found += 1;
   }
   return found > 0;
@@ -172,11 +172,11 @@ const GUESS = { least: 15, held: 64 }; // pixels: least half of a cube, from the
  * the guess is dragged.
  */
 export function drawGuess({ paper, palette, scale, frame }, place) {
-  const { guess, sizes } = frame;
+  const { guess } = frame;
   if (!guess?.place || !Number.isFinite(place?.x + place?.y)) return 0;
   const half = Math.max(GUESS.least * scale, place.half);
-  const grows = guess.kind === "gradient" ? 0 : sizes[guess.row] < 0 ? -1 : 1;
-  const ways = [guess.way, guess.truth].map((way) => grows * (way ?? 0));
+  const knows = guess.kind === "gradient" ? 0 : 1;
+  const ways = [guess.way, guess.truth].map((way) => knows * (way ?? 0));
   const cube = [place.x, place.y, half];
   draw_question(paper, palette, cube, guess.label ?? "⇅", guess.after ?? null, ways);
   return half + GUESS.held * scale;

@@ -27,7 +27,7 @@ export function drawMaps(view, line) {
   if (!good.length) return;
   const name = [line.values, line.sums].find((each) => each in frame.values) ?? "";
   const isLit = lit.focus?.neurons[line.place].some(Boolean);
-  const bright = isLit ? 1 : Math.min(lit.neurons[line.place], lit.level);
+  const bright = isLit ? 1 : lit.brightOf(line, 0);
   const corners = good.map((i) => [0, 1, 2].flatMap((k) => [seen.x[3 * i + k], seen.y[3 * i + k]]));
   const depths = good.map((i) => mapDepths(seen, i));
   const left = droppedIn(line, frame);

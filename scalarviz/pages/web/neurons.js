@@ -49,6 +49,6 @@ export function drawNeurons(view, line) {
 
 /** Points just before the fronts of spheres, where their numbers stand. */
 function frontsOf(points, radius, see) {
-  const way = see.camera.toward.map((each) => 1.02 * radius * each);
+  const way = see.camera.way(0, 0, 1.02 * radius); // in which depth is counted
   return points.length ? Float64Array.from(points, (each, i) => each + way[i % 3]) : points;
 }

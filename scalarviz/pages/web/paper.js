@@ -98,6 +98,11 @@ export class Paper {
     this.path(points, depths, color, width);
   }
 
+  /** Draw straight lines, from each start to the end at its place. */
+  segments(starts, ends, color, look) {
+    starts.forEach((start, i) => this.line([start, ends[i]], color, look));
+  }
+
   /** Draw a path through points, each [x, y] with a depth. */
   path(points, depths, color, width) {
     const [first, second] = packedColor(color);

@@ -321,7 +321,7 @@ export class Picture {
     this.arrows = drawPushes(view);
     const taken = (this.taken = drawScenery(view, drawAbove));
     drawMarks(view);
-    this.told = drawTold(view, taken, this.cards);
+    this.told = drawTold(view, taken, this.fans.of(view), this.cards);
     taken.boxes.push(...this.told);
     this.pairs = drawTray(view, (neuron, ...size) => {
       const boxes = CORNERS.map((name) => this.boxAt(name, ...size));

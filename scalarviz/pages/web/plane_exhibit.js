@@ -5,12 +5,12 @@ import { isNews, made, putImage, setShown, setSize, setWords, styled, unitLength
 import { followPen, takesAlone } from "./events.js";
 import { Result, offBy, rightOf } from "./result.js";
 import { said } from "./story/formats.js";
-import { typeset } from "./story/decimals.js";
+import { short, typeset } from "./story/decimals.js";
 import { text } from "./texts.js";
 import { wayOf } from "./pointing.js";
 
 const FAINT = 0.72; // strength of the map, as in scene/exhibits/plots.py
-const STRONG = 0.8; // of the samples
+const QUESTIONS = 4; // most samples that are a table
 const LIGHT = 0.76; // share of their color that is not ink
 const SHOWN = 1.6; // radius of the sample in use, relative to others
 const INNER = 0.8; // and that of its mark
@@ -20,7 +20,6 @@ const POWER = 0.7; // of strengths
 const FINE = 96; // cells along the map at rest
 const REST = 120; // milliseconds without a change until it is drawn finely
 const FEW = 8; // samples that are drawn large
-const BORDER = 1.5; // logical pixels of the boundary
 const DOOR = 1.4; // of the line that enters the map
 const EDGE = 0.06; // part of the canvas at each side of a map with samples at its edge
 const SAME = 1e-4; // difference of features below which they belong to one point
@@ -33,7 +32,8 @@ export class PlaneMap {
     this.title = data.title;
     this.key = made("div", "keys-of-map");
     const look = { count: 1, among: [this.key] };
-    this.result = new Result(element, () => made("canvas", "map"), look);
+    this.isTable = data.sorts && !data.classes && data.held <= QUESTIONS;
+    this.result = new Result(element, () => made("canvas", "map"), data.things, look);
     this.canvas = this.result.faces[0];
     this.result.first.className = "";
     this.canvas.tabIndex = 0;
@@ -45,7 +45,9 @@ export class PlaneMap {
     const atEdge = data.dots.some((dot) => dot.some((x) => Math.abs(x - 0.5) > 0.46));
     this.margin = atEdge ? EDGE : 0; // so that samples at the edge are whole
     this.isCurve = data.axes.length === 1; // of the answers over one input
-    if (!this.isCurve) element.append(made("p", "squares", text("exhibits.squares")));
+    if (this.isTable) this.makeTable(element);
+    else if (!this.isCurve) element.append(made("p", "squares", text("exhibits.squares")));
+    for (const each of [this.key, this.result.yet]) setShown(each, !this.isTable);
     setShown(this.result.first, !this.isCurve);
     const part = (x) => (x - this.margin) / (1 - 2 * this.margin);
     followPen(this.canvas, ([right, down]) => this.ask([part(right), 1 - part(down)]));
@@ -69,12 +71,19 @@ export class PlaneMap {
 
   // Colours.
 
-  /** Return the color of an answer as three bytes, with some strength. */
-  color(value, strength = 1) {
+  /** Return the color of an answer as three bytes. */
+  color(value) {
     const { classes, middle, reach } = this.data;
     if (Number.isNaN(value)) return [255, 0, 255];
     if (classes) return this.known[value % this.known.length];
-    return this.mixed(Math.min(1, Math.max(-1, (value - middle) / reach)) * strength);
+    const part = Math.min(1, Math.max(-1, (value - middle) / reach));
+    const next = Math.max(
+      1,
+      this.stops.findIndex(([place]) => place >= part),
+    );
+    const [low, below] = this.stops[next - 1];
+    const [high, above] = this.stops[next];
+    return below.map((each, k) => each + ((part - low) / (high - low)) * (above[k] - each));
   }
 
   /** Return the color of a part of the strongest ones, from -1 to 1. */
@@ -85,10 +94,10 @@ export class PlaneMap {
 
   /** Return the color of a sample by its target, which stands out from the map. */
   sampleColor(target) {
-    const { classes, middle, reach } = this.data;
-    const end = classes ? target : middle + (target > middle ? reach : -reach);
+    const { classes, middle } = this.data;
+    if (!classes) return bytesOf(styled("--sides").split(" ")[Number(target > middle)]);
     const ink = bytesOf(styled("--ink"));
-    return this.color(end, STRONG).map((each, k) => ink[k] + LIGHT * (each - ink[k]));
+    return this.color(target).map((each, k) => ink[k] + LIGHT * (each - ink[k]));
   }
 
   /** The map of the answers; null for a curve. */
@@ -134,7 +143,47 @@ export class PlaneMap {
       putImage(this.result.first, this.data.side, this.data.side, (i) => this.faded(coarse[i]));
     }
     this.result.say(this.verdict(), first && this.verdict({ probe: first }));
+    if (this.isTable) this.fillTable(first);
     if (!state.playing) this.describe();
+  }
+
+  // A few samples are the questions of a table.
+
+  makeTable(element) {
+    const heads = [...this.data.names, ...["headline.start", "headline.now", "telling.goal"].map(text)]; // prettier-ignore
+    this.rows = this.data.dots.slice(0, this.data.held).map((dot) => {
+      const inputs = dot.map((x, k) => typeset(said(numberAt(this.data, k, x))));
+      return made("tr", "", ...inputs.map((x) => made("td", "", x)), made("td"), made("td"), made("td")); // prettier-ignore
+    });
+    const head = made("tr", "", ...heads.map((each) => made("th", "", each)));
+    element.append(
+      made("table", "questions", made("thead", "", head), made("tbody", "", ...this.rows)),
+    );
+  }
+
+  fillTable(first) {
+    setShown(this.result.begun, false);
+    const { middle, targets } = this.data;
+    const begun = first ? this.parts(first)[1] : [];
+    const here = this.place();
+    this.rows.forEach((row, i) => {
+      row.className = here && isAt(this.data.dots[i], here) ? "here" : "";
+      [begun[i], this.answers[i], targets[i]].forEach((number, k) => {
+        const cell = row.children[2 + k];
+        const isKnown = Number.isFinite(number);
+        const sign = k > 1 || !isKnown ? "" : this.isWrong(number, targets[i]) ? "wrong" : "right";
+        if (!isNews(cell, [number, this.ground])) return;
+        cell.className = sign;
+        const chip = made("span", "", "?");
+        if (isKnown) {
+          chip.textContent = k < 2 ? nearBorder(number, middle) : typeset(said(number));
+          const color = this.color(number);
+          chip.style.background = `rgb(${color})`;
+          chip.style.color = inkOn(color);
+        }
+        cell.replaceChildren(chip);
+      });
+    });
   }
 
   /** Ask for more answers, for a map at rest. */
@@ -153,6 +202,9 @@ export class PlaneMap {
     for (const name of ["zero", "negative", "positive", "ground"])
       this[name] = bytesOf(styled(`--${name}`));
     this.known = styled("--classes").split(" ").map(bytesOf);
+    const stops = styled("--answers").split(" ");
+    /** @type {[number, number[]][]} */
+    this.stops = stops.map((each) => [parseFloat(each), bytesOf(each.slice(each.indexOf("#")))]);
     const ratio = window.devicePixelRatio || 1;
     const size = Math.max(this.data.side, Math.round(this.canvas.clientWidth * ratio));
     setSize(this.canvas, size, size);
@@ -163,23 +215,23 @@ export class PlaneMap {
     onto.fillRect(0, (size - DOOR * ratio) / 2, this.margin * size, DOOR * ratio);
     onto.translate(this.margin * size, this.margin * size);
     const inner = Math.round((1 - 2 * this.margin) * size);
-    if (!this.isCurve) this.drawAnswers(onto, inner, ratio);
+    if (!this.isCurve) this.drawAnswers(onto, inner);
     this.drawSamples(onto, inner, ratio);
     this.writeGuess(onto, inner, ratio);
     this.writeKey();
   }
 
   /** Draw the answers as cells. */
-  drawAnswers(onto, inner, ratio) {
+  drawAnswers(onto, inner) {
     const answers = this.fine ?? this.coarse;
     const side = Math.sqrt(answers.length);
     putImage(this.cells, side, side, (i) => this.faded(answers[i]));
     onto.drawImage(this.cells, 0, 0, inner, inner);
-    this.drawBoundary(onto, answers, side, inner, ratio);
   }
 
   /** Return the color of an answer on the map as three bytes. */
   faded(answer) {
+    if (!this.data.classes) return this.color(answer);
     return this.color(answer).map((each, k) => this.ground[k] + FAINT * (each - this.ground[k]));
   }
 
@@ -189,19 +241,6 @@ export class PlaneMap {
     this.neuronMap ??= new NeuronMap(card, this.data.names);
     const colors = { ground: this.ground, ink: styled("--ink"), color: (part) => this.mixed(part) };
     this.neuronMap.show(maps, neuron, colors, this.place());
-  }
-
-  drawBoundary(onto, answers, side, size, ratio) {
-    const { classes, middle, sorts } = this.data;
-    if (!sorts) return;
-    onto.strokeStyle = styled("--ink");
-    onto.lineWidth = BORDER * ratio;
-    onto.beginPath();
-    for (const [a, b] of boundaryOf(answers, side, classes ? null : middle)) {
-      onto.moveTo(a[0] * size, a[1] * size);
-      onto.lineTo(b[0] * size, b[1] * size);
-    }
-    onto.stroke();
   }
 
   drawSamples(onto, size, ratio) {
@@ -220,7 +259,7 @@ export class PlaneMap {
     const here = this.place();
     if (!here) return;
     shapeAt(onto, at(here), SHOWN * radius, false, WHITE);
-    const own = dots.findIndex((dot) => dot.every((x, k) => Math.abs(x - here[k]) < 1e-6));
+    const own = dots.findIndex((dot) => isAt(dot, here));
     if (own >= 0) draw(own, INNER * radius);
   }
 
@@ -308,7 +347,7 @@ export class PlaneMap {
 
   /** Write what a screen reader says of the map. */
   describe() {
-    const words = text("own.map", { title: this.title, verdict: this.verdict() || "" });
+    const words = text("own.map", { title: this.title, verdict: this.verdict().words });
     if (this.canvas.ariaLabel !== words) this.canvas.ariaLabel = words;
   }
 
@@ -321,9 +360,31 @@ export class PlaneMap {
   }
 }
 
+/** Return the number on an axis for a part of it. */
+function numberAt({ low, high }, k, part) {
+  return low[k] + part * (high[k] - low[k]);
+}
+
+/** Whether a dot is at a place. */
+function isAt(dot, at) {
+  return dot.every((x, k) => Math.abs(x - at[k]) < 1e-6);
+}
+
+/** Return a number with two digits, with a third where it would be rounded to the border. */
+function nearBorder(number, border) {
+  const words = short(number);
+  return words === short(border) && number !== border ? short(number, 3) : words;
+}
+
+/** Return the color of letters on one of three bytes. */
+function inkOn(color) {
+  const [r, g, b] = color.map((x) => (x / 255 > 0.04045 ? ((x / 255 + 0.055) / 1.055) ** 2.4 : x / 3294.6)); // prettier-ignore
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.2 ? "#0d1117" : WHITE;
+}
+
 /** Return the inputs of a point, from 0 to 1: two of them, or features of its coordinates. */
 function inputsAt({ rest, axes, features, low, high }, place) {
-  const point = place.map((x, k) => low[k] + x * (high[k] - low[k]));
+  const point = place.map((x, k) => numberAt({ low, high }, k, x));
   if (features.length) return features.map((formula) => calledFormula(formula, point));
   const inputs = [...rest];
   axes.forEach((axis, k) => (inputs[axis] = point[k]));
@@ -382,54 +443,6 @@ export function bytesOf(color) {
 /** Whether two arrays have the same numbers. */
 export function sameNumbers(a, b) {
   return a?.length === b?.length && a.every((x, i) => Object.is(x, b[i]));
-}
-
-// Where the answers over a grid change: lines between cells.
-
-/**
- * Return line segments [[x, y], [x, y]], from 0 to 1, of the boundary in a square grid of answers.
- *
- * middle  the value that the boundary has; null: answers are classes, and it goes between cells
- */
-export function boundaryOf(answers, side, middle) {
-  return middle === null ? betweenClasses(answers, side) : atValue(answers, side, middle);
-}
-
-function betweenClasses(answers, side) {
-  const lines = [];
-  const at = (i, j) => answers[i * side + j];
-  for (let i = 0; i < side; i++) {
-    for (let j = 0; j < side; j++) {
-      const corner = [(j + 1) / side, (i + 1) / side];
-      const [right, below] = [[corner[0], i / side], [j / side, corner[1]]]; // prettier-ignore
-      if (j + 1 < side && at(i, j) !== at(i, j + 1)) lines.push([right, corner]);
-      if (i + 1 < side && at(i, j) !== at(i + 1, j)) lines.push([below, corner]);
-    }
-  }
-  return lines;
-}
-
-/** Lines at a value between four middles of cells each. */
-function atValue(answers, side, middle) {
-  const lines = [];
-  const over = (i, j) => answers[i * side + j] - middle;
-  for (let i = 0; i + 1 < side; i++) {
-    for (let j = 0; j + 1 < side; j++) {
-      // prettier-ignore
-      const corners = [[i, j], [i, j + 1], [i + 1, j + 1], [i + 1, j]];
-      const found = [];
-      corners.forEach((a, k) => {
-        const b = corners[(k + 1) % 4];
-        const [u, v] = [over(...a), over(...b)];
-        if (u > 0 === v > 0 || Number.isNaN(u + v)) return;
-        const part = u / (u - v);
-        const mix = (axis) => (a[axis] + part * (b[axis] - a[axis]) + 0.5) / side;
-        found.push([mix(1), mix(0)]);
-      });
-      for (let k = 0; k + 1 < found.length; k += 2) lines.push([found[k], found[k + 1]]);
-    }
-  }
-  return lines;
 }
 
 // The map of one neuron on its card: its value over the plane.

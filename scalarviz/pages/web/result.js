@@ -15,9 +15,11 @@ export class Result {
    * count  1: there is no goal beside OUT
    * among  elements between how right the answers are and step 0
    * doors  how many lines enter OUT
+   * things  what the samples are, a key of texts
    */
-  constructor(element, make, { count = 2, among = [], doors = 1 } = {}) {
+  constructor(element, make, things, { count = 2, among = [], doors = 1 } = {}) {
     this.entries = doors;
+    this.things = things;
     const names = ["picture.out", "exhibits.swatches.target"].slice(0, count);
     this.names = names.map((name) => made("figcaption", "", text(name)));
     this.faces = names.map(() => make());
@@ -27,7 +29,18 @@ export class Result {
     this.said = made("span");
     this.begun = made("div", "begun", this.first, this.said);
     const says = made("div", "says", this.yet, ...among, this.begun);
+    const numbers = ["start", "now"].map((name) => [made("b"), text(`headline.${name}`)]);
+    this.counted = made("span");
+    this.numbers = numbers.map(([number]) => number);
+    const pair = numbers.map((each) => made("span", "", ...each));
+    this.headline = made(
+      "div",
+      "headline",
+      this.counted,
+      made("div", "", pair[0], "\u2192", pair[1]),
+    );
     this.whole = made("div", "result", made("div", "pair", ...this.figures), says);
+    element.append(this.headline);
     element.append(this.whole);
     this.known = null;
     this.asked = ""; // the inputs of the last answer
@@ -48,10 +61,25 @@ export class Result {
   }
 
   /** Say how right the answers are, and those of step 0; null: these are unknown. */
-  say(verdict, first) {
-    setWords(this.yet, verdict);
+  say(now, first) {
+    this.head(now, first);
+    setWords(this.yet, now.words);
     setShown(this.begun, first !== null);
-    setWords(this.said, `${text("exhibits.step_0")}\n${first}`);
+    setWords(this.said, `${text("exhibits.step_0")}\n${first?.words}`);
+  }
+
+  /** Say what is counted, its number at the start and now; `first` is null if it is unknown. */
+  head(now, first) {
+    setShown(this.headline, Boolean(first?.words && now.words));
+    if (!first) return;
+    const things = text(`things.${this.things}`);
+    const { count } = now;
+    setWords(
+      this.counted,
+      count ? text("headline.right", { count, things }) : text("headline.off", { things }),
+    );
+    [first, now].forEach(({ number }, i) => setWords(this.numbers[i], number));
+    this.headline.classList.toggle("worse", !(now.right >= first.right));
   }
 
   /** Where lines end in a canvas at the left of OUT: at its edge; none if it stands elsewhere. */
@@ -67,13 +95,17 @@ export class Result {
   }
 }
 
-/** Say how many answers are right. */
-export function rightOf(right) {
-  return text("exhibits.right", { right: right.filter(Boolean).length, count: right.length });
+// How right answers are: in words and as a number, and `right`, which is larger for better ones.
+
+/** Return how many answers are right. */
+export function rightOf(flags) {
+  const [right, count] = [flags.filter(Boolean).length, flags.length];
+  return { words: text("exhibits.right", { right, count }), number: String(right), count, right };
 }
 
-/** Say the mean absolute error of some numbers; "" if it is unknown. */
+/** Return the mean absolute error of some numbers; without words if it is unknown. */
 export function offBy(outputs, targets) {
   const error = outputs.reduce((sum, x, i) => sum + Math.abs(x - targets[i]), 0) / outputs.length;
-  return Number.isFinite(error) ? text("outputs.off", { error: short(error) }) : "";
+  const number = Number.isFinite(error) ? short(error) : "";
+  return { words: number && text("outputs.off", { error: number }), number, right: -error };
 }

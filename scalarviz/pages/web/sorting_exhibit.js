@@ -28,7 +28,7 @@ export class Sorting {
     this.barBox = bars;
     this.sorted = made("canvas", "sorted");
     this.sorted.setAttribute("role", "img");
-    this.result = new Result(element, () => made("div", "tile"));
+    this.result = new Result(element, () => made("div", "tile"), data.things);
     element.append(made("div", "now-digit", this.pad.canvas, bars), this.sorted);
     new ResizeObserver(() => this.state && this.draw()).observe(this.sorted);
   }
@@ -54,7 +54,7 @@ export class Sorting {
     this.taken = this.takenFor(state);
     this.draw();
     this.result.say(this.verdict(state), first && this.verdict({ probe: first }));
-    if (!state.playing) this.sorted.ariaLabel = this.verdict(state);
+    if (!state.playing) this.sorted.ariaLabel = this.verdict(state).words;
   }
 
   takenFor({ probe }) {

@@ -96,7 +96,7 @@ function drawInput({ paper, palette, frame }, fan, column, { x, y, height: side 
 
 /** Draw a small cube by its middle, foot, largest side and part of the scale. */
 export function drawCube({ paper, palette, frame }, middle, foot, largest, part) {
-  const side = largest * Math.max(Math.sqrt(Math.abs(part)), frame.scene.shader.least);
+  const side = largest * Math.max(Math.cbrt(Math.abs(part)), frame.scene.shader.least);
   const [left, top] = [middle - side / 2, foot - side];
   const [right, high] = TRAY.deep.map((each) => each * side);
   const faces = [

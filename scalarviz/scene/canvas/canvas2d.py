@@ -272,7 +272,7 @@ def joins(xy: npt.NDArray[np.float64], width: float) -> npt.NDArray[np.float64]:
     4): the normals of the cuts at start and end in the coordinates of each segment; zeros where the
     next segment is so short, and the turn so sharp, that a cut would take away too much.
     """
-    ahead = np.diff(xy, axis=0)
+    ahead = xy[1:] - xy[:-1]
     length = np.hypot(*ahead.T)
     ahead /= length[:, None]
     before, after = ahead[:-1], ahead[1:]
@@ -283,13 +283,9 @@ def joins(xy: npt.NDArray[np.float64], width: float) -> npt.NDArray[np.float64]:
     cut = room > width * np.sqrt(np.clip(1.0 - straight**2, 0.0, None))
     normal = np.where(cut[:, None], normal / np.where(cut, size, 1.0)[:, None], 0.0)
     cuts = np.zeros((len(ahead), 4))
-    for columns, pieces, of in [
-        (slice(0, 2), slice(1, None), after),
-        (slice(2, 4), slice(-1), before),
-    ]:
-        x = (normal * of).sum(axis=1)
-        y = normal[:, 1] * of[:, 0] - normal[:, 0] * of[:, 1]
-        cuts[pieces, columns] = np.stack([x, y], axis=1)
+    for column, pieces, of in [(0, slice(1, None), after), (2, slice(-1), before)]:
+        cuts[pieces, column] = normal[:, 0] * of[:, 0] + normal[:, 1] * of[:, 1]
+        cuts[pieces, column + 1] = normal[:, 1] * of[:, 0] - normal[:, 0] * of[:, 1]
     return cuts
 
 
@@ -484,7 +480,8 @@ class Canvas2D:
         moved[1:] = (xy[1:] != xy[:-1]).any(axis=1)
         xy, depths = xy[moved], depths[moved]
         if len(xy) > 1:
-            ends = np.stack([depths[:-1], depths[1:]], axis=1)
+            ends = np.empty((len(depths) - 1, 2))
+            ends[:, 0], ends[:, 1] = depths[:-1], depths[1:]
             self._capsules(xy[:-1], xy[1:], color, width, ends, joins(xy, width))
 
     def text(

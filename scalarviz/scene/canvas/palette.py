@@ -68,10 +68,19 @@ class ColorMap:
 
 STOPS_ON_DARK = (0.5, "#246aba", "#bc6824"), (1.0, "#1c92ff", "#ff8a14")
 STOPS_ON_LIGHT = (0.5, "#4f8fd8", "#d9843a"), (1.0, "#0a5fd0", "#c95500")
+# Answers such as yes and no have colours of their own: teal below the border, lime above it.
+YES_ON_DARK = (0.35, "#226c6c", "#78803a"), (0.8, "#1c9e98", "#c4d038"), (1.0, "#60dcce", "#e8f26c")
+YES_ON_LIGHT = (
+    (0.35, "#7cbcb8", "#c0c67c"),
+    (0.8, "#1c928c", "#929a1c"),
+    (1.0, "#007a74", "#788200"),
+)
 MAPS = table(
     [
+        ColorMap("answers on dark", "#0d1117", "#4a5260", YES_ON_DARK, 1.0),
+        ColorMap("answers on light", "#f6f8fb", "#ced4dc", YES_ON_LIGHT, 1.0),
         ColorMap("dark", "#0d1117", "#464d5a", STOPS_ON_DARK, 0.6),
-        ColorMap("light", "#f3f5f9", "#a3abb9", STOPS_ON_LIGHT, 0.6),
+        ColorMap("light", "#f6f8fb", "#a3abb9", STOPS_ON_LIGHT, 0.6),
     ]
 )
 
@@ -165,18 +174,20 @@ class Theme:
     """Colours of one theme, as "#rrggbb" or "#rrggbbaa".
 
     map     colour map of the numbers; its background is that of the picture
+    answers colour map of answers such as yes and no; `sides`, samples of no and of yes on it
     pool    what the pool of light in the middle adds to the ground
     tray    ground of what is empty
     shelf   trays that cubes stand on, with alpha
     glass   a ball of glass where it is empty
     shadow  of cubes and balls, with alpha
     channels  of red, green and blue
-    ink     text; `quiet` is less important text, `faint` are unimportant lines
+    ink     text; `soft` are sentences, `quiet` is less important, `faint` are unimportant lines
+    former  what was before; `worse`, a number that is no better than that
     accent  pinned and selected things, and buttons
     light   what is computed now
     push    arrows of the way back on cubes
     wire    wires; `lit` are those of what is looked at
-    panel   background of texts and curves, `rim` its border
+    panel   background of texts and curves, `rim` its border; `chip` of a button
     ghost   curve of the other branch
     metric  curve of a metric such as the accuracy; `loss`, that of the loss
     controls  colours of the window's controls
@@ -184,6 +195,8 @@ class Theme:
 
     name: str
     map: ColorMap
+    answers: ColorMap
+    sides: tuple[str, str]
     pool: str
     tray: str
     shelf: str
@@ -191,6 +204,9 @@ class Theme:
     shadow: str
     channels: tuple[str, str, str]
     ink: str
+    soft: str
+    former: str
+    worse: str
     quiet: str
     faint: str
     accent: str
@@ -200,6 +216,7 @@ class Theme:
     wire: str
     panel: str
     rim: str
+    chip: str
     ghost: str
     metric: str
     loss: str
@@ -219,6 +236,8 @@ THEMES = table(
         Theme(
             "dark",
             MAPS["dark"],
+            MAPS["answers on dark"],
+            ("#2cb2aa", "#dee858"),
             pool="#0a0e18",
             tray="#131820",
             shelf="#96aad22b",
@@ -226,7 +245,10 @@ THEMES = table(
             shadow="#020408bf",
             channels=("#ff5c5c", "#58dc6e", "#605cff"),
             ink="#f0f4fa",
-            quiet="#929dad",
+            soft="#ced6e2",
+            former="#bec6d2",
+            worse="#ff8fa3",
+            quiet="#9ea9b9",
             faint="#39424f",
             accent="#a78bfa",
             light="#f0f4fa",
@@ -235,6 +257,7 @@ THEMES = table(
             wire="#556072",
             panel="#181e28e8",
             rim="#2b3442",
+            chip="#1e2530",
             ghost="#6b7686",
             metric="#62cfa6",
             loss="#f08cbc",
@@ -253,14 +276,19 @@ THEMES = table(
         Theme(
             "light",
             MAPS["light"],
+            MAPS["answers on light"],
+            ("#007a74", "#788200"),
             pool="#0c0a06",
             tray="#fafbfc",
             shelf="#4a62902e",
             glass="#e4e8ef",
             shadow="#1c284638",
             channels=("#d62839", "#15913a", "#4a3df0"),
-            ink="#1b2028",
-            quiet="#5a6472",
+            ink="#161c26",
+            soft="#323a48",
+            former="#68707e",
+            worse="#ce1e46",
+            quiet="#545e6e",
             faint="#c3cad4",
             accent="#6b46d9",
             light="#000000",
@@ -269,6 +297,7 @@ THEMES = table(
             wire="#a2abb8",
             panel="#f6f7f9e8",
             rim="#dfe3e9",
+            chip="#e8ecf2",
             ghost="#8d97a5",
             metric="#0b7350",
             loss="#b3266b",

@@ -24,7 +24,7 @@ from scalarviz.scene.exhibits.exhibit import (
 from scalarviz.scene.layout.division import Box
 
 TILE, LARGE = 104.0, 16.0  # side of a tile, and size of a word alone on it
-ROW, LEAST = 1.5, 0.7  # pitch of lines on it, and the least size of one, relative to that of text
+ROW = 1.5  # pitch of lines on it, relative to the size of text
 
 
 @final
@@ -97,7 +97,7 @@ class Answers(Exhibit):
 def paint_tile(canvas: Canvas2D, box: Box, lines: Sequence[str], theme: Theme) -> None:
     """Draw a tile with words in its middle, as many lines as it has room for.
 
-    What is too wide has smaller letters; a number that would be cut even so is left out.
+    What is too wide has smaller letters; a number without room for its name stands alone.
     """
     size = letter_size(canvas)
     canvas.box(*box.place, theme.tray, radius=CORNER * box.width, outline=theme.faint)
@@ -105,10 +105,12 @@ def paint_tile(canvas: Canvas2D, box: Box, lines: Sequence[str], theme: Theme) -
     large = len(lines) == 1 and box.width > 3.0 * size
     high = LARGE / LETTERS * size if large else size
     wide = max((canvas.measure(line, size=high, bold=large) for line in shown), default=0.0)
-    high = max(LEAST * size, high * min(1.0, 0.94 * box.width / max(1.0, wide)))
+    high = max(size, high * min(1.0, 0.94 * box.width / max(1.0, wide)))
     x, y = box.x + 0.5 * box.width, box.y + 0.5 * box.height + 0.36 * high
     for i, line in enumerate(shown):
         words = canvas.fit(line, 0.94 * box.width, size=high, bold=large)
         base = y + ROW * size * (i - 0.5 * (len(shown) - 1))
-        if words == line or not line[-1].isdigit():
+        if words != line and line[-1].isdigit():
+            words = line.rpartition(" ")[2]
+        if canvas.measure(words, size=high, bold=large) <= box.width:
             canvas.text(x, base, words, size=high, color=theme.ink, bold=large, anchor="center")

@@ -43,6 +43,7 @@ class Sorting(Exhibit):
     labels     true classes; `said` are the predicted ones
     confusion  the matrix of these images and of more; `of` is the word for them
     focus      predicted and true class of the sample in use; None: those of the first image
+    says       whether it writes how right it is, and was; by default True
     """
 
     pictures: FloatArray
@@ -51,6 +52,7 @@ class Sorting(Exhibit):
     confusion: ConfusionMatrix
     of: str
     focus: tuple[int | None, int | None] | None = None
+    says: bool = True
     _made: dict[tuple[str, int, int, int], Bytes] = field(default_factory=dict, init=False)
     wide = 400.0
 
@@ -97,6 +99,9 @@ class Sorting(Exhibit):
         )
         return replace(self, focus=(said, label))
 
+    def headed(self) -> Sorting:
+        return replace(self, says=False)
+
     def places(self, box: Box, scale: float) -> Places:
         size = LETTERS * scale
         side = min(TILE * size, box.height - HEAD * size, 0.25 * box.width)
@@ -116,7 +121,25 @@ class Sorting(Exhibit):
         shown = (self.said[0], self.labels[0]) if self.focus is None else self.focus
         for place, kind in zip(places[:2], shown, strict=True):
             paint_tile(canvas, place, [] if kind is None else [str(kind)], theme)
-        foot, base = places.foot, places.foot.y + 0.5 * places.foot.height
+        if self.says:
+            self._paint_verdict(canvas, places.foot, theme)
+        left, top = box.x + LABELS * size, places.out.bottom + 0.5 * size
+        heads, gap, table = 1.7 * size, 0.8 * size, (HEADS + count * CELL) * size
+        cell = min(across, (box.bottom - top - heads - gap - table) / ROWS)
+        if cell < LEAST_ROW * across or across < 2.0 * size:
+            cell, table = across, -gap
+        rows = min(int((box.bottom - top - heads - gap - table) / cell), len(self.said))
+        if rows < 1:
+            return
+        above = Box(left, top, count * across, heads + rows * cell)
+        self._paint_pictures(canvas, above, rows, theme)
+        if table > 0.0:
+            below = Box(box.x, above.bottom + gap, box.width, box.bottom - above.bottom - gap)
+            self.confusion.paint(canvas, below, theme)
+
+    def _paint_verdict(self, canvas: Canvas2D, foot: Box, theme: Theme) -> None:
+        """Write how right it is, and below it how right it was at step 0."""
+        size, base = letter_size(canvas), foot.y + 0.5 * foot.height
         large, (right, all_of_them) = RIGHT_YET / LETTERS * size, self.score()
         shapes = self.verdict(), text("exhibits.right.short", right=right, count=all_of_them)
         canvas.text(
@@ -137,19 +160,6 @@ class Sorting(Exhibit):
                 color=theme.quiet,
                 room=foot.width,
             )
-        left, top = box.x + LABELS * size, places.out.bottom + 0.5 * size
-        heads, gap, table = 1.7 * size, 0.8 * size, (HEADS + count * CELL) * size
-        cell = min(across, (box.bottom - top - heads - gap - table) / ROWS)
-        if cell < LEAST_ROW * across or across < 2.0 * size:
-            cell, table = across, -gap
-        rows = min(int((box.bottom - top - heads - gap - table) / cell), len(self.said))
-        if rows < 1:
-            return
-        above = Box(left, top, count * across, heads + rows * cell)
-        self._paint_pictures(canvas, above, rows, theme)
-        if table > 0.0:
-            below = Box(box.x, above.bottom + gap, box.width, box.bottom - above.bottom - gap)
-            self.confusion.paint(canvas, below, theme)
 
     def _paint_pictures(self, canvas: Canvas2D, box: Box, rows: int, theme: Theme) -> None:
         """Draw the columns under their classes."""
@@ -204,7 +214,7 @@ class Sorting(Exhibit):
 
         A small image has a filled corner without text.
         """
-        size, warning = letter_size(canvas), theme.map([WRONG])[0]
+        size, warning = letter_size(canvas), rgb((theme.worse,))[0]
         ink = readable_on(warning[np.newaxis])[0]
         edge = max(1.0, 0.06 * float(side[0]))
         canvas.boxes(

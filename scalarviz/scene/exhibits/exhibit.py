@@ -90,12 +90,33 @@ class Exhibit(ABC):
         """Return the exhibit with that of step 0."""
         return replace(self, first=first)
 
+    def headed(self) -> Exhibit:
+        """Return the exhibit below its headline, which may say what it else says itself."""
+        return self
+
     def verdict(self) -> str:
         """Return how right the answers are: "246 of 250 right", "off by .03"; "" if unknown."""
         score, off = self.score(), self.off()
         if score is not None:
             return text("exhibits.right", right=score[0], count=score[1])
         return "" if off is None or not isfinite(off) else text("outputs.off", error=decimal(off))
+
+    def headline(self, things: str) -> tuple[str, str, str, bool] | None:
+        """Return what is counted, the number at the start and now, and whether it is better.
+
+        things  what the samples are; None if nothing is known of the start
+        """
+        first, score, off = self.first, self.score(), self.off()
+        if first is None:
+            return None
+        begun, was = first.score(), first.off()
+        if score is not None and begun is not None:
+            said = text("headline.right", count=score[1], things=things)
+            return said, str(begun[0]), str(score[0]), score[0] >= begun[0]
+        if off is None or was is None or not isfinite(off + was):
+            return None
+        said = text("headline.off", things=things)
+        return said, decimal(was), decimal(off), off <= was
 
     def score(self) -> tuple[int, int] | None:
         """Return how many of the samples are right, and of how many; None without a meaning."""

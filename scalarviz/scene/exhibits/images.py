@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import short as decimal
+from scalarviz.scene.annotations import draw_before
 from scalarviz.scene.canvas.canvas2d import Canvas2D, image_bytes
 from scalarviz.scene.canvas.palette import Theme, contrast, rgb, to_bytes
 from scalarviz.scene.exhibits.exhibit import (
-    CORNER,
     HEAD,
     LETTERS,
+    RIGHT_YET,
     RIM,
     WHITE,
     Exhibit,
@@ -112,11 +114,13 @@ def paint_image(canvas: Canvas2D, box: Box, picture: npt.NDArray[np.uint8]) -> N
 
 # Swatches: inputs, outputs and targets of a network that maps colors to colors.
 
-# On a canvas, in pixels where the exhibit is 260 wide: sides of OUT and goal; of the samples width,
-# height and pitch of a row, side of an input, left edges of input, output and target from the left
-# edge of the frame, and size of the frame; the gap beside the samples.
-SIDE, WIDE_SWATCH, HIGH_SWATCH, PITCH, SMALL_SWATCH = 74.0, 24.0, 28.0, 58.0, 20.0
-COLUMNS, FRAME, GAP = (6.0, 34.0, 61.0), (91.0, 44.0), 3.0
+# On a canvas, in pixels where the exhibit is 282 wide: sides of OUT and goal, which are one plate,
+# and how far below it that of step 0 stands; of the samples side of an input, width of output and
+# target, height and pitch of a row, their left edges from that of the frame, and its size; the gap
+# beside the samples.
+SIDE, AGAIN, WIDE_SWATCH, HIGH_SWATCH, PITCH = 64.0, 66.0, 32.0, 36.0, 60.0
+COLUMNS, FRAME, GAP = (6.0, 62.0, 94.0), (132.0, 46.0), 10.0
+AROUND = 6.0  # pixels at the sides of the plate, for the dashes around that of step 0
 PALE = 1.5  # contrast to the ground below which swatches have an outline
 
 
@@ -134,9 +138,15 @@ class Swatches(Exhibit):
     outputs: FloatArray
     targets: FloatArray
     focus: FloatArray | None = None
-    wide = 260.0
+    wide = 282.0
     small = 36.0 / SIDE
     lines = 3
+
+    def verdict(self) -> str:
+        """Return how far the answer that is shown is off."""
+        _, output, target = self.shown
+        error = mean_error(output, target)
+        return text("outputs.off", error=decimal(error)) if np.isfinite(error) else ""
 
     def off(self) -> float:
         """Return the mean absolute error of the samples of the column, over three channels."""
@@ -159,8 +169,14 @@ class Swatches(Exhibit):
 
     def places(self, box: Box, scale: float) -> Places:
         unit, column = self._column(box, scale)
-        room = Box(box.x, box.y, max(1.0, column.x - GAP * unit - box.x), box.height)
-        return self.pair(room, scale, most=SIDE * max(unit, scale))
+        head = HEAD * LETTERS * scale
+        most = 0.5 * (column.x - GAP * unit - box.x) - AROUND * scale
+        side = max(1.0, min(SIDE * max(unit, scale), most, box.height - head))
+        high = side + (AGAIN * scale + 1.4 * side if self.first is not None else 40.0 * scale)
+        top = box.y + max(head, 0.5 * (box.height - high) - 20.0 * scale)
+        x = box.x + 0.5 * max(0.0, column.x - GAP * unit - box.x - 2.0 * side)
+        out, goal = (Box(x + i * side, top, side, side) for i in (0, 1))
+        return Places(out, goal, Box(box.x, out.bottom, column.x - box.x, box.bottom - out.bottom))
 
     def _column(self, box: Box, scale: float) -> tuple[float, Box]:
         """Return the pixels of a unit, and the box of the samples with the words above them."""
@@ -172,23 +188,43 @@ class Swatches(Exhibit):
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """Draw the answer beside its goal, and a column of samples at the right."""
-        places = self.places(box, canvas.scale)
+        places, size = self.places(box, canvas.scale), letter_size(canvas)
         self.paint_heads(canvas, places, theme)
-        for place, color in zip(places[:2], self.shown[1:], strict=True):
-            self._paint_square(canvas, place, color, theme)
-        self.paint_foot(canvas, places, theme)
+        self.paint_answer(canvas, places.out.around(places.goal), theme)
+        middle = places.goal.x
+        room = 2.0 * min(middle - box.x, places.foot.right - middle)
+        look: dict[str, Any] = {"anchor": "center", "bold": True, "room": room}
+        words, large = self.verdict(), RIGHT_YET / LETTERS * size
+        low = places.out.bottom + 1.75 * size
+        if words and low + 0.3 * large < box.bottom:
+            canvas.text(middle, low, words, size=large, color=theme.ink, **look)
+        again = places.out.y + places.out.height + AGAIN * canvas.scale
+        if isinstance(self.first, Swatches) and again + places.out.height + 2.4 * size < box.bottom:
+            words, low = text("exhibits.same"), again - 0.7 * size
+            canvas.text(
+                middle, low, words, size=size, color=theme.quiet, anchor="center", room=room
+            )
+            plate = replace(places.out.around(places.goal), y=again)
+            self.first.paint_answer(canvas, plate, theme)
+            around = plate.inside(-4.0 * canvas.scale)
+            ends = [(x, y) for x in (around.x, around.right) for y in (around.y, around.bottom)]
+            draw_before(canvas, theme, ends)
+            words, low = self.first.verdict(), plate.bottom + 2.1 * size
+            canvas.text(middle, low, words, size=large, color=theme.former, **look)
         self._paint_samples(canvas, *self._column(box, canvas.scale), theme)
 
     def paint_answer(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        self._paint_square(canvas, box, self.shown[1], theme)
-
-    def _paint_square(self, canvas: Canvas2D, box: Box, color: FloatArray, theme: Theme) -> None:
-        corner = np.array([(box.x, box.y)])
-        paint_swatches(canvas, corner, (box.width, box.height), color[np.newaxis], theme)
+        """Draw answer and goal as one plate, which has no seam where they are equal."""
+        half = 0.5 * box.width
+        for i, color in enumerate(self.shown[1:]):
+            with canvas.clip(box.x + i * half, box.y, half, box.height):
+                corner = np.array([(box.x, box.y)])
+                size = box.width, box.height
+                paint_swatches(canvas, corner, size, color[np.newaxis], theme, 0.14 * box.height)
 
     def _paint_samples(self, canvas: Canvas2D, unit: float, column: Box, theme: Theme) -> None:
         size = letter_size(canvas)
-        sides = SMALL_SWATCH, WIDE_SWATCH, WIDE_SWATCH
+        sides = HIGH_SWATCH, WIDE_SWATCH, WIDE_SWATCH
         lefts = [column.x + left * unit for left in COLUMNS]
         middles = [left + 0.5 * side * unit for left, side in zip(lefts, sides, strict=True)]
         names = [text(f"exhibits.swatches.{name}") for name in ("input", "output", "target")]
@@ -200,15 +236,15 @@ class Swatches(Exhibit):
                 canvas.text(x, y, name, size=size, color=theme.quiet, anchor="center")
         top = column.bottom - (PITCH * (len(self.inputs) - 1) + 0.5 * FRAME[1]) * unit
         rows = top + PITCH * unit * np.arange(len(self.inputs))
-        colors = self.inputs, self.outputs, self.targets
-        for left, across, high, own in zip(
-            lefts, sides, (SMALL_SWATCH, HIGH_SWATCH, HIGH_SWATCH), colors, strict=True
-        ):
-            corners = np.stack([np.full(len(rows), left), rows - 0.5 * high * unit], axis=1)
-            paint_swatches(canvas, corners, (across * unit, high * unit), own, theme)
-            if left == lefts[0]:
-                side = across * unit
-                self._boxes[:] = [Box(x, y, side, side) for x, y in corners.tolist()]
+        both, high, radius = 2.0 * WIDE_SWATCH * unit, HIGH_SWATCH * unit, 6.0 * unit
+        tops = rows - 0.5 * high
+        corners = np.stack([np.full(len(rows), lefts[0]), tops], axis=1)
+        paint_swatches(canvas, corners, (high, high), self.inputs, theme, radius)
+        self._boxes[:] = [Box(x, y, high, high) for x, y in corners.tolist()]
+        for left, own in ((lefts[1], self.outputs), (lefts[2], self.targets)):
+            with canvas.clip(left, tops[0], 0.5 * both, tops[-1] + high - tops[0]):
+                corners = np.stack([np.full(len(rows), lefts[1]), tops], axis=1)
+                paint_swatches(canvas, corners, (both, high), own, theme, radius)
         used = np.flatnonzero(np.abs(self.inputs - self.shown[0]).max(axis=1) < 0.5 / 255.0)
         for y in rows[used[:1]].tolist():
             half = 0.5 * FRAME[1] * unit
@@ -225,9 +261,10 @@ def paint_swatches(
     size: tuple[float, float],
     colors: FloatArray,
     theme: Theme,
+    radius: float,
 ) -> None:
-    """Draw colors as rounded squares; unknown ones are empty, and pale ones have an outline."""
-    known, radius = ~np.isnan(colors).any(axis=1), CORNER * size[0]
+    """Draw colors as rounded boxes; unknown ones are empty, and pale ones have an outline."""
+    known = ~np.isnan(colors).any(axis=1)
     seen = clear(np.where(np.isnan(colors), 0.0, colors))
     canvas.boxes(corners[known], size, seen[known], radius=radius)
     pale = ~known | (contrast(seen, rgb((theme.ground,))) < PALE)

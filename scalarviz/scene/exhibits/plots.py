@@ -12,11 +12,15 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import short as decimal
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme, class_colors, faded, rgb
+from scalarviz.scene.exhibits.classified import readable_on
 from scalarviz.scene.exhibits.exhibit import (
+    HEAD,
     LETTERS,
     LINE_PITCH,
+    RIGHT_YET,
     RIM,
     VERDICT,
     WHITE,
@@ -35,8 +39,11 @@ from scalarviz.scene.layout.division import Box
 
 Mark = tuple[int | str, str]  # of the key: a side, a class or a kind of mark, and its name
 
-FAINT = 0.72  # color strength of the map
-STRONG, LIGHT = 0.8, 0.76  # color strength of samples, and share of that which is not ink
+FAINT, LIGHT = 0.72, 0.76  # color strength of a map of classes; share of a sample that is not ink
+QUESTIONS, ROW = 4, 2.8  # most samples that are a table, and height of its rows by its letters
+# Of the width of a table, the middles of its columns, and half the width of a number.
+COLUMNS, CHIP = (0.05, 0.16, 0.37, 0.63, 0.9), 0.095
+LEAST_TABLE = 14.0  # by its letters, width of a table and height of a map above it; else no table
 FEW_SAMPLES = 8  # samples that are drawn large
 LARGE, SMALL = 7.0, 4.5  # radius of a sample in pixels, next to text of 12 pixels
 SHOWN, INNER = 1.6, 0.8  # radius of the sample in use and of its mark, relative to others
@@ -69,7 +76,6 @@ class Plane(Exhibit):
     tests    held-out samples, as in `points`; `test_targets` are their targets
     show_tests  whether these are drawn, hollow, too
     discrete  whether the map has the two strongest colors only
-    squares   whether the picture has such maps of all neurons
     corner    a corner of the map without samples, right or left and up or down; or None
     """
 
@@ -92,7 +98,6 @@ class Plane(Exhibit):
     test_targets: FloatArray = field(default_factory=partial(np.zeros, 0))
     show_tests: bool = False
     discrete: bool = False
-    squares: bool = False
     corner: tuple[bool, bool] | None = None
     wide = 332.0
 
@@ -106,12 +111,9 @@ class Plane(Exhibit):
 
     def _dots(self, targets: FloatArray, theme: Theme) -> FloatArray:
         """Return the colors of samples on a map that has the same colors."""
-        strong = (
-            class_colors(targets, theme.map.background)
-            if self.classes
-            else theme.map(np.where(targets > self.middle, STRONG, -STRONG))
-        )
-        return faded(strong, LIGHT, rgb((theme.ink,)))
+        if not self.classes:
+            return np.asarray(rgb(theme.sides)[(targets > self.middle).astype(int)])
+        return faded(class_colors(targets, theme.map.background), LIGHT, rgb((theme.ink,)))
 
     # On a canvas.
 
@@ -146,8 +148,16 @@ class Plane(Exhibit):
 
     def places(self, box: Box, scale: float) -> Places:
         size = LETTERS * scale
-        room = replace(box, height=max(1.0, box.height - 2.0 * size * self.squares))
-        return self.pair(room, scale, count=1, more=len(self._rows(box.width, size)) * 2.0 * size)
+        more = len(self._rows(box.width, size)) * 2.0 * size
+        if self.is_table:
+            high = (len(self.points) + 1.2) * ROW * size
+            if box.width < LEAST_TABLE * size or box.height < high + LEAST_TABLE * size:
+                high = 0.0
+            side = max(1.0, min(box.width, box.height - high - HEAD * size))
+            left = box.x + 0.5 * (box.width - side)
+            out = Box(left, box.y + HEAD * size, side, side)
+            return Places(out, out, Box(box.x, out.bottom, box.width, high))
+        return self.pair(box, scale, count=1, more=more)
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """Draw the map, the samples in the colors of their targets, and how many are right."""
@@ -176,6 +186,9 @@ class Plane(Exhibit):
             x = plot.x + (1.3 + across * (plot.width / size - 2.6)) * size
             y = plot.bottom - (0.9 + up * (plot.height / size - 2.6)) * size
             canvas.text(x, y, words, anchor="center", **look)
+        if self.is_table:
+            self._paint_table(canvas, places.foot, theme)
+            return
         foot, high = places.foot, 2.0 * size * len(rows)
         if foot.height < VERDICT * size + high - 0.5:
             rows, high = [], 0.0
@@ -185,19 +198,60 @@ class Plane(Exhibit):
             room = Box(box.x, y, box.width, 2.0 * size)
             paint_key(canvas, room, [self._mark(mark, theme) for mark in marks], theme)
             y += 2.0 * size
-        words, y = text("exhibits.squares"), foot.bottom + 1.5 * size
-        left = box.right - canvas.measure(words, size=size)
-        if self.squares and left >= box.x and y + 0.3 * size <= box.bottom:
-            canvas.text(min(places.out.x, left), y, words, size=size, color=theme.quiet)
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the samples are so few that each is a question of a table."""
+        return self.sorts and not self.classes and len(self.points) <= QUESTIONS
+
+    def _paint_table(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
+        """Draw each question with its answer at the start, that of now, and the goal."""
+        size, first = letter_size(canvas), self.first
+        if not box.height:
+            return
+        begun = first.outputs if isinstance(first, Plane) else np.full(len(self.points), np.nan)
+        x = [box.x + part * box.width for part in COLUMNS]
+        heads = *self.names, text("headline.start"), text("headline.now"), text("telling.goal")
+        y = box.y + 1.6 * size
+        for i, (middle, words) in enumerate(zip(x, heads, strict=True)):
+            look: dict[str, Any] = {"size": size, "anchor": "center"}
+            room = (0.105 if i < 2 else 0.24) * box.width
+            canvas.text(middle, y, words, color=theme.quiet, room=room, **look)
+        inputs = np.array(self.low) + self.points * np.subtract(self.high, self.low)
+        goals = self.targets > self.middle
+        for i, (own, target) in enumerate(zip(inputs.tolist(), self.targets.tolist(), strict=True)):
+            y = box.y + (0.9 + i + 0.5) * ROW * size
+            if self.focus is not None and np.abs(self.points[i] - self.focus).max() < 1e-9:
+                place = box.x, y - 0.46 * ROW * size, box.width, 0.92 * ROW * size
+                canvas.box(*place, None, radius=0.7 * size, outline=theme.ink, line=1.4)
+            for middle, number in zip(x[:2], own, strict=True):
+                look = {"size": size, "bold": True, "anchor": "center"}
+                canvas.text(middle, y + 0.36 * size, short(number), color=theme.ink, **look)
+            for column, number in ((2, float(begun[i])), (3, float(self.outputs[i])), (4, target)):
+                chip = CHIP * box.width
+                place = x[column] - chip, y - 0.95 * size, 2.0 * chip, 1.9 * size
+                known = np.isfinite(number)
+                color = theme.answers(self._parts(np.array([number])))[0] if known else None
+                canvas.box(*place, color, radius=0.5 * size, outline=None if known else theme.faint)
+                words = "?"
+                if known:
+                    words = near_border(number, self.middle) if column < 4 else short(number)
+                ink = theme.quiet if color is None else readable_on(color[np.newaxis])[0]
+                look = {"size": RIGHT_YET / LETTERS * size, "bold": True, "anchor": "center"}
+                canvas.text(x[column], y + 0.4 * size, words, color=ink, **look)
+                if column < 4 and known:
+                    is_right = (number > self.middle) == goals[i]
+                    paint_tick(
+                        canvas, x[column] + chip + 1.1 * size, y, size, theme, right=is_right
+                    )
 
     def paint_answer(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         values = enlarged(self.values) if self.discrete and not self.classes else self.values
-        full = (
-            class_colors(values, theme.map.background)
-            if self.classes
-            else theme.map(self._parts(values))
-        )
-        canvas.image(*box.place, faded(full, FAINT, rgb((theme.ground,))[0]), smooth=True)
+        colors = theme.answers(self._parts(values))
+        if self.classes:
+            full = class_colors(values, theme.map.background)
+            colors = faded(full, FAINT, rgb((theme.ground,))[0])
+        canvas.image(*box.place, colors, smooth=True)
         canvas.box(*box.place, None, outline=theme.faint)
 
     def _paint_guess(self, canvas: Canvas2D, plot: Box, theme: Theme) -> None:
@@ -286,6 +340,26 @@ class Plane(Exhibit):
             return kind, theme.quiet, name
         target = float(kind) if self.classes else self.middle + (kind - 0.5) * self.reach
         return "dot", self._dots(np.array([target]), theme)[0], name
+
+
+def near_border(number: float, border: float) -> str:
+    """Return a number with two digits, with a third where it would be rounded to the border."""
+    words = decimal(number)
+    return decimal(number, 3) if words == decimal(border) and number != border else words
+
+
+def paint_tick(
+    canvas: Canvas2D, x: float, y: float, size: float, theme: Theme, *, right: bool
+) -> None:
+    """Draw a tick for a right answer, a cross for a wrong one."""
+    half = 0.34 * size
+    if right:
+        points = [(x - half, y), (x - 0.3 * half, y + 0.8 * half), (x + half, y - 0.9 * half)]
+        canvas.line(points, theme.ink, width=0.16 * size)
+        return
+    for side in (-1.0, 1.0):
+        ends = [(x - half, y - side * half), (x + half, y + side * half)]
+        canvas.line(ends, theme.worse, width=0.18 * size)
 
 
 def cells(side: int) -> FloatArray:

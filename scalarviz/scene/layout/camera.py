@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+LAG = 11.0  # degrees by which the plane of the picture is turned less than the eye, at most
 STEEPEST = 85.0  # degrees to each side; the scene has no back
 EDGE = 0.01  # share of the free stage that stays empty on each side
 LEAST_FOV = 0.5  # degrees; smaller angles are drawn without perspective
@@ -76,6 +77,16 @@ def nearest(low: float, high: float, first: float, last: float) -> tuple[float, 
     return shared, shared
 
 
+def turned(
+    azimuth: float, elevation: float, right: float, up: float, toward: float
+) -> tuple[float, ...]:
+    """Return a vector in space, of how far it goes right, up and toward someone so turned."""
+    a, e = azimuth * RADIANS, elevation * RADIANS
+    deep = toward * math.cos(e) - up * math.sin(e)
+    x, z = right * math.cos(a), right * math.sin(a)
+    return x + deep * math.sin(a), up * math.cos(e) + toward * math.sin(e), deep * math.cos(a) - z
+
+
 @dataclass(frozen=True, slots=True)
 class Camera:
     """A camera that looks at `target`; azimuth and elevation are 0 for straight on.
@@ -93,25 +104,44 @@ class Camera:
     height: float = 10.0
     fov: float = 28.0
 
-    def way(self, right: float, up: float, toward: float) -> tuple[float, ...]:
-        """Return the vector in space that goes so far right, up and towards the eye."""
-        a, e = self.azimuth * RADIANS, self.elevation * RADIANS
-        deep = toward * math.cos(e) - up * math.sin(e)
-        x, z = right * math.cos(a), right * math.sin(a)
-        high = up * math.cos(e) + toward * math.sin(e)
-        return x + deep * math.sin(a), high, deep * math.cos(a) - z
+    @property
+    def plane(self) -> tuple[float, float]:
+        """Angles of the picture's plane, which is turned less than the eye by at most LAG degrees.
 
-    def seen(self, x: float, y: float, z: float) -> tuple[float, ...]:
-        """Return how far a vector in space goes right, up and towards the eye."""
-        a, e = self.azimuth * RADIANS, self.elevation * RADIANS
+        So what stands upright and level is upright and level in the picture, seen a little from
+        the side and from above.
+        """
+        right, up = self.azimuth, self.elevation
+        return right - min(LAG, max(-LAG, right)), up - min(LAG, max(-LAG, up))
+
+    def way(self, right: float, up: float, toward: float) -> tuple[float, ...]:
+        """Return the vector in space that goes so far right and up in the plane, and out of it."""
+        return turned(*self.plane, right, up, toward)
+
+    @property
+    def lean(self) -> tuple[float, float]:
+        """How far what stands one cell before the plane is moved in it: to the left, downwards."""
+        right, up, deep = self.in_plane(*self.toward)
+        return right / deep, up / deep
+
+    def in_plane(self, x: float, y: float, z: float) -> tuple[float, float, float]:
+        """Return how far a vector goes right and up in the plane, and out of it."""
+        azimuth, elevation = self.plane
+        a, e = azimuth * RADIANS, elevation * RADIANS
         deep = x * math.sin(a) + z * math.cos(a)
         right, up = x * math.cos(a) - z * math.sin(a), y * math.cos(e) - deep * math.sin(e)
         return right, up, y * math.sin(e) + deep * math.cos(e)
 
+    def seen(self, x: float, y: float, z: float) -> tuple[float, ...]:
+        """Return how far a vector in space is seen to go right and up, and out of the plane."""
+        right, up, deep = self.in_plane(x, y, z)
+        left, down = self.lean
+        return right - left * deep, up - down * deep, deep
+
     @property
     def toward(self) -> tuple[float, ...]:
         """Unit vector from the target to the eye."""
-        return self.way(0.0, 0.0, 1.0)
+        return turned(self.azimuth, self.elevation, 0.0, 0.0, 1.0)
 
     @property
     def slope(self) -> float:
@@ -129,21 +159,22 @@ class Camera:
         aspect  width of the picture divided by its height
         reach   largest distance of anything in the scene from the target
         """
-        middle, half, distance = self.seen(*self.target), 0.5 * self.height, self.distance
+        middle, half, (left, down) = self.seen(*self.target), 0.5 * self.height, self.lean
+        distance = self.distance * self.in_plane(*self.toward)[2]
 
-        def row(axis: int, factor: float, more: float) -> list[float]:
-            way = self.way(float(axis == 0), float(axis == 1), float(axis == 2))
+        def row(way: tuple[float, ...], axis: int, factor: float, more: float) -> list[float]:
             return [*[factor * each for each in way], more - factor * middle[axis]]
 
-        sides = [row(0, 1.0 / (half * aspect), 0.0), row(1, 1.0 / half, 0.0)]
+        right, up, toward = self.way(1.0, 0.0, -left), self.way(0.0, 1.0, -down), self.way(0, 0, 1)
+        sides = [row(right, 0, 1.0 / (half * aspect), 0.0), row(up, 1, 1.0 / half, 0.0)]
         if not self.slope:
-            return [*sides, row(2, -1.0 / reach, 0.0), row(2, 0.0, 1.0)]
+            return [*sides, row(toward, 2, -1.0 / reach, 0.0), row(toward, 2, 0.0, 1.0)]
         near, far = max(distance - reach, 2e-3 * distance), distance + reach
         # Depth is (a + b * z) / w, -1 at `near` and 1 at `far`; z counts from the target, where w
         # is 1.
         b = -(far + near) / (far - near) / distance
         a = (far + near) / (far - near) - 2.0 * far * near / (far - near) / distance
-        return [*sides, row(2, b, a), row(2, -1.0 / distance, 1.0)]
+        return [*sides, row(toward, 2, b, a), row(toward, 2, -1.0 / distance, 1.0)]
 
     def orbited(self, right: float, up: float) -> Camera:
         """Return the camera turned around its target by degrees, up to STEEPEST to each side."""
@@ -175,16 +206,19 @@ class Camera:
         room = 1.0 - 2.0 * margin
         wide = room * aspect
         # At a depth z the eye sees up to wide * slope * (distance - z) to each side.
-        left: float = reach(self.way(-1.0, 0.0, wide * self.slope))
-        right: float = reach(self.way(1.0, 0.0, wide * self.slope))
-        low: float = reach(self.way(0.0, -1.0, room * self.slope))
-        high: float = reach(self.way(0.0, 1.0, room * self.slope))
+        slope = self.slope / self.in_plane(*self.toward)[2]
+        aside, below = self.lean
+        left: float = reach(self.way(-1.0, 0.0, aside + wide * slope))
+        right: float = reach(self.way(1.0, 0.0, wide * slope - aside))
+        low: float = reach(self.way(0.0, -1.0, below + room * slope))
+        high: float = reach(self.way(0.0, 1.0, room * slope - below))
         far: float = reach(self.way(0.0, 0.0, -1.0))
-        near: float = reach(self.toward)
+        near: float = reach(self.way(0.0, 0.0, 1.0))
         deep = (near - far) / 2.0
-        height = max((right + left) / wide, (high + low) / room) - 2.0 * self.slope * deep
-        nearest = 2.0 * self.slope * 1.02 * (near - deep)
-        target = self.way((right - left) / 2.0, (high - low) / 2.0, deep)
+        height = max((right + left) / wide, (high + low) / room) - 2.0 * slope * deep
+        nearest = 2.0 * slope * 1.02 * (near - deep)
+        middle = 0.5 * (right - left) + aside * deep, 0.5 * (high - low) + below * deep
+        target = self.way(*middle, deep)
         return replace(self, target=target, height=max(height, nearest, 1e-2))
 
     def blended(self, other: Camera, part: float) -> Camera:

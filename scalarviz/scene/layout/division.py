@@ -15,7 +15,8 @@ MARGIN, SMALL_MARGIN = 16.0, 10.0  # in a picture of SMALL width or more, and in
 WIDTH, HEIGHT = 1280.0, 800.0  # of a picture whose letters have their own size; larger ones grow
 LOW = 560.0  # height in pixels below which head, strip and band are lower
 CURVE_LEFT = 108.0  # of the loss curve: right of Play and of the ends of its scale
-HEAD, LOW_HEAD = 56.0, 34.0  # height of the head
+HEAD, LOW_HEAD = 64.0, 48.0  # height of the head
+HEADLINE, LEAST_EXHIBIT = 68.0, 150.0  # height of a headline, and of an exhibit below it
 PRESENTED = 1.35  # how much larger letters are in a presentation
 SMALL = 720.0  # width in pixels below which margins are small
 CARD = 260.0, 300.0  # width that an exhibit leaves to a card, and the largest one of a card
@@ -48,6 +49,7 @@ class Division:
     band     the loss curve, along which one goes to other steps
     scale    size of letters and margins, relative to a picture of 1280 x 800
     chart    a large chart, below the network
+    headline what has come of it, above the exhibit
     """
 
     whole: Box
@@ -60,6 +62,7 @@ class Division:
     band: Box
     scale: float = 1.0
     chart: Box = NOWHERE
+    headline: Box = NOWHERE
 
     @property
     def margin(self) -> float:
@@ -118,6 +121,10 @@ class Division:
             panel=panel,
         )
         free, large = below(free, margin, LEAST, CHART * free.height if chart else 0.0)
+        line, room = HEADLINE * scale, at_end.height - HEADLINE * scale
+        line = 0.0 if room < LEAST_EXHIBIT or not at_end.width else line
+        headline = replace(at_end, height=line)
+        at_end = replace(at_end, y=at_end.y + line, height=at_end.height - line)
         return Division(
             Box(0.0, 0.0, width, height),
             Box(0.0, 0.0, max(1.0, width - menus), head),
@@ -129,6 +136,7 @@ class Division:
             Box(0.0, scene.bottom + strip, width, band),
             scale,
             chart=large,
+            headline=headline,
         )
 
     @staticmethod

@@ -30,10 +30,12 @@ UP: FloatArray = np.array([0.0, 1.0, 0.0])
 NEAR: FloatArray = np.array([0.0, 0.0, 1.0])
 DOWN: FloatArray = -UP
 Step = tuple[int, int, int]  # of a thread: fan, unit behind it, and column
-SIDE = 1.5  # of a color that neurons are tied to, in cells
+SIDE = 1.1  # of a color that neurons are tied to, in cells
 RGB = "R", "G", "B"  # names of the channels of a color
+WIRED = 12  # units before rows that have wires; more have a ribbon
+MOST = 1.06  # of the largest cube that a number beyond the scale has
 HALF = 0.42  # half the side of the largest cube, in space
-LEAST, LEAST_ON_WALL = 0.2, 0.58  # side of the smallest cube relative to the largest, see `seat`
+LEAST, LEAST_ON_WALL = 0.3, 0.58  # side of the smallest cube relative to the largest, see `seat`
 FULL, FLUSH = 0.9, 1.05  # most of its cell that a cube fills; a seat by half the largest cube
 
 
@@ -120,8 +122,8 @@ class Plate:
 
         top  the number of the largest cube
         """
-        parts = np.sqrt(np.abs(np.asarray(sizes, np.float64)) / top)
-        parts = np.minimum(np.maximum(parts, self.least), 1.0)
+        parts = np.cbrt(np.abs(np.asarray(sizes, np.float64)) / top)
+        parts = np.minimum(np.maximum(parts, self.least), MOST)
         return np.asarray(self.half * np.where(np.isnan(parts), 1.0, parts))
 
     @cached_property
@@ -241,6 +243,8 @@ class Neurons:
     radius  of the neurons
     tied    middle of the color that these neurons stand for, which lines join to them; or None
     square  whether they are squares with what each computes over all places, `radius` half the side
+    along   unit vector along the rows of images
+    bends   the curve of their activation around 0, from -1 to 1; a straight line without
     """
 
     points: FloatArray
@@ -255,6 +259,8 @@ class Neurons:
     radius: float = 0.36
     tied: FloatArray | None = None
     square: bool = False
+    bends: Sequence[float] = (-1.0, 1.0)
+    along: Sequence[float] = (1.0, 0.0, 0.0)
 
     @property
     def is_color(self) -> bool:
@@ -288,7 +294,7 @@ class Neurons:
     def corners(self) -> FloatArray:
         """Return (channels, 3, 3): upper left, upper right and lower left corner of each image."""
         grid = self.points.reshape(*self.shape, 3)
-        right, down = 0.5 * self.side * NEAR, 0.5 * self.side * DOWN
+        right, down = 0.5 * self.side * np.array(self.along), 0.5 * self.side * DOWN
         ends = (
             grid[:, 0, 0] - right - down,
             grid[:, 0, -1] + right - down,
@@ -333,6 +339,7 @@ class Fan:
     stride           bank indices from the weights of a unit to those of the next: with its bias
                      between them, or as many as its inputs
     is_direct        whether its lines lead from neuron to neuron: its cubes stand nowhere
+    nested           whether wires come from above, the first unit to the last column
     """
 
     weights: int
@@ -352,6 +359,7 @@ class Fan:
     stride: int = 0
     is_direct: bool = False
     top: FloatArray | None = None
+    nested: bool = False
 
     @cached_property
     def units(self) -> int:
@@ -367,6 +375,17 @@ class Fan:
     def pixels(self) -> int:
         """Number of weights between two units: more than 1 in a kernel."""
         return max(1, self.inputs // max(1, self.inputs_count))
+
+    @property
+    def is_wired(self) -> bool:
+        """Whether each unit before it has a wire of its own to all rows."""
+        count = self.inputs_count
+        return count == 1 or (count <= WIRED and count == self.inputs)
+
+    @property
+    def is_tiled(self) -> bool:
+        """Whether a unit before it is read by a tile of weights."""
+        return self.inputs > self.inputs_count
 
     def is_apart(self, index: int) -> bool:
         """Whether a bank index is one of biases that stand in the bank by themselves."""
@@ -516,7 +535,7 @@ class Layout:
                     for line in self.neurons
                     for points, radius in (
                         (line.points, line.radius),
-                        (line.tied, 0.8 * SIDE),
+                        (line.tied, 0.5),
                     )
                     if points is not None
                     for side in (-1.2, 1.2)

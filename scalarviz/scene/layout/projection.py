@@ -95,7 +95,9 @@ class Projection:
         box, camera = self.box, self.camera
         cell = camera.height / box.height
         right, up = cell * (x - box.x - 0.5 * box.width), cell * (box.y + 0.5 * box.height - y)
-        part, far = (1.0, camera.distance) if camera.slope else (0.0, self.reach)
-        start = camera.way((1.0 - part) * right, (1.0 - part) * up, far)
+        left, down = camera.lean
+        deep = camera.distance * camera.in_plane(*camera.toward)[2]
+        part, far = (1.0, deep) if camera.slope else (0.0, self.reach)
+        start = camera.way((1.0 - part) * right + left * far, (1.0 - part) * up + down * far, far)
         start = tuple([a + b for a, b in zip(camera.target, start, strict=True)])
-        return start, camera.way(part * right, part * up, -far)
+        return start, camera.way(part * right - left * far, part * up - down * far, -far)

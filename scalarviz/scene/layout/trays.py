@@ -1,10 +1,10 @@
 """The layout "trays": the weights of a neuron stand in a row on a tray before its ball.
 
 The lines of neurons are upright, along the flow from left to right. Before each neuron lies its
-tray, in depth: what arrives comes in through the cubes on it, the bias is the last and nearest one,
-and all runs together into the ball. A tray is lifted until its ball lies on the axis of its row, so
-that the rows of a layer are its matrix. Images of a convolution are squares, its kernels tiles of
-cubes on the trays. The scene is always seen from the same angle.
+tray, along the flow: a cube for each number that arrives, in columns that all rows of the layer
+share, and the bias last. At its end are the gate and the ball, so the rows of a layer are those of
+its matrix. Images of a convolution are squares, its kernels tiles of cubes on the trays. The scene
+is seen nearly from the front.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.program import NONE, Buffer, Operation, Program, Shape, Windows
 from scalarviz.core.trace_program import Chain
 from scalarviz.scene.layout.camera import Camera
@@ -26,8 +27,6 @@ from scalarviz.scene.layout.plates import (
     HALF,
     NEAR,
     RIGHT,
-    SIDE,
-    UP,
     Fan,
     Label,
     Layout,
@@ -37,22 +36,25 @@ from scalarviz.scene.layout.plates import (
     Wires,
 )
 
-ANGLE, ELEVATION, FOV = 48.0, 6.0, 6.0  # degrees off the flow, upwards, and of the view
-CAMERA = Camera(azimuth=ANGLE - 90.0, elevation=ELEVATION, fov=FOV)
-LONG, DEEP = CAMERA.seen(*RIGHT)[0], CAMERA.seen(*NEAR)[0]  # as seen across, of a cell of x and z
-STEP, PITCH = 0.94, 1.06  # from one cube of a row to the next, and from one row to the next, least
-SPREAD = 2.1  # the most from one row to the next
-BIAS = 1.5  # steps from the last weight of a row to the bias
-SEAT = 1.05 * HALF  # from the middle of a cell to the front edge of its tray
-BALL, SQUARE = 0.29, 0.5  # radius of a ball, and half the side of the largest square
-ANSWER, FEW = 0.04, 3  # radius of the balls of answers by the height of all lines, if they are few
-GRAIN, APART = 0.62, 0.5  # cell of a kernel, and room between two images
-LEAST_IMAGE, MOST_IMAGE = 2.2, 8.0  # cells of the side of an image
-BEFORE, LANE, LANES, AFTER = 0.35, 0.14, 4, 0.8  # room for lines before a row, and behind it
-NEXT, BESIDE = 0.9, 1.1  # from line to line without cubes, and room for a gain or a shift
-WIDER, HIGHER, LONGER = 2.2, 1.8, 1.25  # most that rooms, pitches and steps grow to fill a stage
-LEVEL, DROP = 0.85, 0.45  # how far trays are lifted to the axis of their ball; from their middle
-TIED = 1.9  # cells from the first neurons to the color that they stand for
+CAMERA = Camera(azimuth=11.0, elevation=11.0, fov=0.0)  # nearly from the front
+HIGH = 10.0  # cells of the height of all rows
+PITCH = 2.95  # the most from one row to the next
+ROOM, LARGEST = 1.46, 1.14  # from row to row by the largest cube, and the most of that, in cells
+SLOT, WIDE = 1.28, 1.36  # from one cube of a row to the next by the largest cube: least and most
+SEAT = 1.05  # from the middle of a cell to the front edge of its tray, in halves of a cube
+BALL, SQUARE = 0.3, 0.62  # radius of a ball, and half the side of the largest square
+ANSWER, FEW = 0.4, 3  # radius of the balls of answers, if they are few
+GRAIN, APART = 0.62, 0.5  # cell of a kernel on walls, and room between two images there
+IMAGE, MOST_IMAGE, POOLED = 0.84, 1.9, 0.72  # of its pitch, most cells of the side of an image, and
+# of one that has fewer pixels than that before it
+TILE = 0.96  # most of its row that a kernel takes
+LANE, BEFORE, ALONE = 0.1, 0.28, 12  # lanes of wires before rows of at most so many, and their room
+RUN, RUNS = 0.21, 0.3  # cells from one run of wires above rows to the next, and around them
+GATE, AFTER = 0.42, 0.3  # side of a gate, and room for it
+NEXT, BESIDE = 0.36, 1.08  # from line to line without cubes, and room for a gain or a shift
+LOOSER = 2.2  # most that rooms grow to fill a stage
+TIED = 1.1  # cells from the first neurons to the color that they stand for
+BENDS, REACH = 8, 3.0  # points of the curve of an activation to each side, and how far it is shown
 PASSING = 1.0  # from the rows to a skip connection
 KEPT_LAYOUTS = 4  # layouts of a program
 
@@ -81,9 +83,13 @@ class Station:
     tile     rows and columns of cubes that stand for one unit; () if each weight stands alone
     neurons  what a line shows, without points
     joins    the station where a skip connection begins that ends here
+    wired    whether wires come from above: from neurons that are no inputs
     first    unit with the wire from the first one of the line before
     pitch    from one row or unit to the next, upright
     step     from one column of trays to the next
+    edge     of its largest cubes; `gap`, least room between two images, and
+             the `share` of one that it takes
+    deep     whether its rows run in depth, as those of walls do
     x, lift, aside  its middle along the flow, upwards, and in depth
     """
 
@@ -95,9 +101,14 @@ class Station:
     tile: Shape = ()
     neurons: Neurons = field(default_factory=lambda: Neurons(np.zeros((0, 3)), "", ""))
     joins: int = NONE
+    wired: bool = False
     first: int = 0
     pitch: float = 1.0
     step: float = 1.0
+    edge: float = 2.0 * HALF
+    gap: float = 0.0
+    share: float = 1.0
+    deep: bool = False
     x: float = 0.0
     lift: float = 0.0
     ball: float = BALL
@@ -107,18 +118,43 @@ class Station:
     def half(self) -> float:
         """Half of what a unit of a line takes."""
         if self.shape:
-            return 0.5 * (self.pitch - APART)
+            return 0.5 * self.share * min(IMAGE * self.pitch, self.pitch - self.gap)
         return min(SQUARE, 0.46 * self.pitch) if self.neurons.square else self.ball
 
     @property
     def wide(self) -> float:
         """Half of its width as seen."""
-        return self.half * (DEEP if self.shape else 1.0)
+        return self.half
+
+    @property
+    def grain(self) -> float:
+        """Side of a cell of its kernels."""
+        return min(self.step, self.pitch) / (max(self.tile) + 1.0)
 
     @property
     def length(self) -> float:
-        """Length of its rows, in depth."""
-        return self.step * (self.before.count + BIAS)
+        """Length of its rows."""
+        return self.step * (self.before.count + self.bias)
+
+    @property
+    def bias(self) -> float:
+        """Steps from the last weight of a row to the bias."""
+        return 1.5 if self.deep else 1.0
+
+    @property
+    def along(self) -> FloatArray:
+        """Unit vector along its rows; `toward` is that from them to the viewer."""
+        return NEAR if self.deep else RIGHT
+
+    @property
+    def toward(self) -> FloatArray:
+        return -RIGHT if self.deep else NEAR
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether the columns stand in the order in which wires come, the first unit last."""
+        few = self.before.count <= ALONE
+        return self.wired and few and not self.tile and not self.deep
 
     def rows_at(self, units: Sequence[int] | range) -> FloatArray:
         """Return where units stand below each other, (n, 3), from the middle of the station."""
@@ -127,15 +163,17 @@ class Station:
 
     def columns_at(self, columns: Sequence[int] | range) -> FloatArray:
         """Return where columns stand, (n, 3); that after the last one is the bias."""
-        count = self.before.count
-        numbers = np.asarray(columns, np.float64)
-        at = numbers + (BIAS - 1.0) * (numbers == count) - (count + BIAS - 1.0) / 2.0
-        return np.asarray((at * self.step)[:, np.newaxis] * NEAR)
+        count, numbers = self.before.count, np.asarray(columns, np.float64)
+        if self.is_nested:
+            numbers = np.where(numbers < count, count - 1 - numbers, numbers)
+        numbers = numbers + (self.bias - 1.0) * (numbers == count)
+        middle = (count + self.bias - 1.0) / 2.0
+        return np.asarray(((numbers - middle) * self.step)[:, np.newaxis] * self.along)
 
     @property
     def origin(self) -> FloatArray:
         """Where its middle stands."""
-        return np.asarray(self.x * RIGHT + self.lift * UP + self.aside * NEAR)
+        return np.asarray(self.x * RIGHT - self.lift * DOWN + self.aside * NEAR)
 
 
 # What stands along the flow.
@@ -167,7 +205,8 @@ def stations_of(program: Layered, names: Names, squares: Sequence[str] = ()) -> 
             count, images = operation.shape[0], len(operation.shape) > 2
             units = after if after.count == count else Units(count, images)
             tile = tile_of(operation, last.shape)
-            found.append(Station("trays", place, units, before, tile=tile))
+            wired = len(found) > 1
+            found.append(Station("trays", place, units, before, tile=tile, wired=wired))
             found.append(line_of(program, place, units, operation.target, names))
             if units != after:  # the next layer reads them as the pixels of other images
                 units = after
@@ -175,8 +214,9 @@ def stations_of(program: Layered, names: Names, squares: Sequence[str] = ()) -> 
         elif operation.kind == "activation" and is_open(last):
             target = operation.target.name
             seen = names.get(target, last.neurons.names)
+            sums, bends = last.neurons.values, bends_of(operation)
             last.neurons = replace(
-                last.neurons, sums=last.neurons.values, values=target, names=seen, also=()
+                last.neurons, sums=sums, values=target, names=seen, also=(), bends=bends
             )
         elif operation.kind == "branch":
             last.neurons = replace(last.neurons, also=(*last.neurons.also, operation.target.name))
@@ -197,6 +237,14 @@ def stations_of(program: Layered, names: Names, squares: Sequence[str] = ()) -> 
         square = not each.shape and not {*squares}.isdisjoint(each.neurons.buffers)
         each.neurons = replace(each.neurons, square=square)
     return found
+
+
+def bends_of(operation: Operation) -> Sequence[float]:
+    """Return the curve of an activation around 0, from -1 to 1."""
+    value = ACTIVATIONS[operation.formula].value
+    found = np.array([value(REACH * each / BENDS) for each in range(-BENDS, BENDS + 1)])
+    least, most = min(0.0, float(found.min())), max(0.0, float(found.max()))
+    return tuple((2.0 * (found - least) / (most - least or 1.0) - 1.0).tolist())
 
 
 def line_of(program: Layered, place: int, units: Units, buffer: Buffer, names: Names) -> Station:
@@ -256,71 +304,75 @@ def tile_of(operation: Operation, images: Shape) -> Shape:
 def place_all(stations: list[Station], aspect: float, before: float = 0.0) -> None:
     """Place stations so that they fill a stage of this shape, width by height.
 
-    What is too wide gets more room upright, what is too high more room along the flow.
-
-    before  cells as seen that are taken before the inputs; by default none
+    before  cells that are taken before the inputs; by default none
     """
-    wide, high = placed(stations, 1.0, 1.0)
-    wide += before
-    if wide > aspect * high:
-        placed(stations, 1.0, min(HIGHER, wide / (aspect * high)))
-    else:
-        placed(stations, min(WIDER, aspect * high / wide), 1.0)
+    size(stations)
+    free, rows = aspect * HIGH - before, [each for each in stations if each.kind == "trays"]
+    for each in rows:  # as long as there is room, all cubes as large as their rows are high
+        each.step = TILE * each.pitch if each.tile else WIDE * each.edge
+    if along(stations, 1.0) > free and rows:
+        most = max(each.length for each in rows)
+        for _ in range(120):  # the longest rows give way first
+            if along(stations, 1.0) <= free:
+                break
+            most *= 0.96
+            for each in rows:
+                each.step = min(each.step, most / (each.before.count + 1.0) ** 0.5)
+                each.edge = min(each.edge, each.step / SLOT)
+    least, fixed = along(stations, 1.0), along(stations, 0.0)
+    loose = (free - fixed) / max(1e-9, least - fixed)
+    along(stations, min(LOOSER, max(1.0, loose)))
 
 
-def placed(stations: list[Station], wider: float, higher: float) -> tuple[float, float]:
-    """Place stations; return width and height as seen.
-
-    wider, higher  factors of the rooms along the flow, and of the pitches
-    """
+def size(stations: list[Station]) -> None:
+    """Set the pitches of all lines, and the largest cubes of their rows."""
     lines = [each for each in stations if each.kind == "line"]
     for line in lines:
-        line.pitch = LEAST_IMAGE + APART if line.shape else PITCH
-    for number, trays in enumerate(stations):
-        if trays.kind == "trays":
-            room = (max(trays.tile) + 1.0) * GRAIN if trays.tile else 0.0
-            trays.step = room or STEP * min(LONGER, wider)
-            behind = stations[number + 1]
-            behind.pitch = max(behind.pitch, room)
-    high = higher * max(each.units.count * each.pitch for each in lines)
-    for line in lines:
-        most = MOST_IMAGE + APART if line.shape else SPREAD
-        line.pitch = max(line.pitch, min(high / line.units.count, most))
-    end = lines[-1]  # an answer in a high network is large
-    end.ball = max(BALL, min(ANSWER * high, 0.4 * end.pitch)) if end.units.count <= FEW else BALL
+        most = MOST_IMAGE / IMAGE if line.shape else PITCH
+        line.pitch = min(HIGH / line.units.count, most)
+    for station, behind in pairwise(stations):
+        station.ball = min(station.ball, 0.42 * station.pitch)
+        if station.kind == "trays":
+            station.edge = min(LARGEST, behind.pitch / ROOM)
+            if station.is_nested and not behind.shape:
+                make_room(station, behind)
+        if station.kind != "line":
+            station.pitch = behind.pitch
+        elif behind.shape and station.shape and prod(behind.shape) < prod(station.shape):
+            behind.share = POOLED
+    end = lines[-1]
+    end.ball = min(ANSWER if end.units.count <= FEW else BALL, 0.42 * end.pitch)
+
+
+def make_room(station: Station, behind: Station) -> None:
+    """Make room for the runs of wires above the rows of a station."""
+    runs, rows = RUN * station.before.count + RUNS + 0.75 * station.edge, behind.units.count - 1
+    if rows:
+        behind.pitch = min(behind.pitch, (HIGH - runs - station.edge) / rows)
+        station.edge = min(station.edge, behind.pitch / ROOM)
+    station.lift = behind.lift = min(0.0, 0.5 * (HIGH - rows * behind.pitch) - runs)
+
+
+def along(stations: list[Station], looser: float) -> float:
+    """Place stations along the flow; return how wide all is.
+
+    looser  factor of the rooms for wires
+    """
     x, last = 0.0, stations[0]
     for station in stations[1:]:
         if station.kind == "trays":
-            alone = min(station.before.count, LANES)
-            before = last.wide + (BEFORE + LANE * alone) * wider
-            station.x = x + (before + 0.5 * DEEP * station.length) / LONG
-            x += (before + DEEP * station.length + AFTER * wider) / LONG
+            alone = station.before.count if station.is_nested else 1
+            x += last.wide + (BEFORE + LANE * alone) * looser
+            station.x = x + 0.5 * station.length
+            x += station.length + AFTER * looser + (0.0 if station.tile else GATE)
         elif station.kind == "scale":
-            station.x = x + (last.wide + 0.5 * NEXT * wider) / LONG + BESIDE
+            station.x = x + last.wide + 0.5 * NEXT * looser + BESIDE
             x = station.x + BESIDE
         else:
             direct = x == last.x
-            x += (station.wide + (last.wide + NEXT * wider if direct else 0.0)) / LONG
+            x += station.wide + (last.wide + NEXT * looser if direct else 0.0)
             station.x, last = x, station
-    for station, behind in pairwise(stations):
-        if station.kind != "line":
-            station.pitch = behind.pitch
-        if station.kind == "trays":
-            station.lift = lift_of(behind.x - station.x)
-    fall = CAMERA.seen(*NEAR)[1] * max(
-        [each.length for each in stations if each.kind == "trays"] + [0.0]
-    )
-    return LONG * x + 2.0 * BALL, high - fall
-
-
-def lift_of(far: float) -> float:
-    """Return how far a tray is lifted so that the ball so far behind it is on the axis of its row.
-
-    A row continues to the x of its ball, as seen: it comes that much nearer.
-    """
-    (right, up), (near, down) = CAMERA.seen(*RIGHT)[:2], CAMERA.seen(*NEAR)[:2]
-    seen = far * (right / near * -down + up)
-    return float(LEVEL * seen + DROP * SEAT)
+    return x + BALL + stations[-1].wide
 
 
 # Plates: the trays of a layer, its biases, and gains and shifts.
@@ -332,7 +384,9 @@ def trays(program: Layered, station: Station) -> list[Plate]:
     parts = parts_of(program, station)
     inputs = len(parts[0][1]) * prod(station.tile)
     about = "weight", station.place, operation.layer
-    along, across = station.step * NEAR, station.pitch * DOWN
+    sign = -1.0 if station.is_nested else 1.0
+    along, across = sign * station.step * station.along, station.pitch * DOWN
+    seat = 0.5 * SEAT * station.edge
     stride = stride_of(program, operation, inputs)
     for units, read in parts:
         first = operation.weights + units.start * stride
@@ -341,14 +395,15 @@ def trays(program: Layered, station: Station) -> list[Plate]:
             found.append(kernels(station, first, units, read, begin, about))
             continue
         shape = first, len(units), len(read), stride, begin - 0.5 * (along + across)
-        found.append(Plate(*shape, along, across, -RIGHT, *about, seat=SEAT))
+        found.append(Plate(*shape, along, across, station.toward, *about, seat=seat))
     if operation.biases != NONE:
         begin = corner(station, 0, station.before.count)
-        along = (GRAIN if station.tile else station.step) * NEAR
+        along = (station.grain if station.tile else station.step) * station.along
         bias = "bias", station.place, operation.layer
-        own = column(operation.biases, station.units.count, begin, along, across, bias)
+        count = station.units.count
+        own = column(operation.biases, count, begin, (along, across, station.toward), bias)
         own = replace(own, stride=stride if stride != inputs else 1)
-        found.append(own if station.tile else replace(own, seat=SEAT))
+        found.append(own if station.tile else replace(own, seat=seat))
     return found
 
 
@@ -367,12 +422,11 @@ def column(
     first: int,
     count: int,
     begin: FloatArray,
-    along: FloatArray,
-    across: FloatArray,
+    axes: tuple[FloatArray, FloatArray, FloatArray],
     about: AboutPlate,
 ) -> Plate:
     """Return a plate with one cube in each row, the first around `begin`."""
-    return Plate(first, count, 1, 1, begin - 0.5 * (along + across), along, across, -RIGHT, *about)
+    return Plate(first, count, 1, 1, begin - 0.5 * (axes[0] + axes[1]), *axes, *about)
 
 
 def kernels(
@@ -381,12 +435,12 @@ def kernels(
     """Return a plate of tiles, upright like the images they belong to."""
     height, width = station.tile
     pixels = height * width
-    down, right = (max(1, round(each / GRAIN)) for each in (station.pitch, station.step))
-    along, across = station.step / right * NEAR, station.pitch / down * DOWN
+    down, right = (max(1, round(each / station.grain)) for each in (station.pitch, station.step))
+    along, across = station.step / right * station.along, station.pitch / down * DOWN
     tiles = Tiles((height, width), (down, right), (len(read) * pixels, pixels))
     origin = begin - 0.5 * (width * along + height * across)
     shape = (len(units) - 1) * down + height, (len(read) - 1) * right + width, width
-    return Plate(first, *shape, origin, along, across, -RIGHT, *about, tiles)
+    return Plate(first, *shape, origin, along, across, station.toward, *about, tiles)
 
 
 def scale(program: Layered, station: Station) -> list[Plate]:
@@ -403,7 +457,8 @@ def scale(program: Layered, station: Station) -> list[Plate]:
             continue
         each = 1 if count == units.count else max(1, units.count // count)  # several share one
         middle = station.rows_at(range(each)).mean(axis=0) + at
-        found.append(column(first, count, middle, NEAR, each * station.pitch * DOWN, about))
+        axes = station.along, each * station.pitch * DOWN, station.toward
+        found.append(column(first, count, middle, axes, about))
     return found
 
 
@@ -415,9 +470,11 @@ def by_pixel(
     rows = max(height, width) + 1
     cell = station.pitch / rows
     tiles = Tiles((height, width), (rows, rows), (height * width, 0))
-    origin = station.rows_at([0])[0] + at - 0.5 * cell * (width * NEAR + height * DOWN)
+    origin = station.rows_at([0])[0] + at - 0.5 * cell * (width * station.along + height * DOWN)
     shape = (count - 1) * rows + height, width, width
-    return Plate(first, *shape, origin, cell * NEAR, cell * DOWN, -RIGHT, *about, tiles)
+    return Plate(
+        first, *shape, origin, cell * station.along, cell * DOWN, station.toward, *about, tiles
+    )
 
 
 # The sums of the trays, and wires from line to line.
@@ -434,9 +491,9 @@ def fans_of(program: Layered, stations: list[Station], number: int, line_before:
     starts = line.rows_at(range(station.before.count)) + line.origin
     pixels = prod(line.shape[1:])
     foot = (
-        0.5 * GRAIN * (station.tile[0] * DOWN - station.tile[1] * NEAR)
+        0.5 * station.grain * (station.tile[0] * DOWN - station.tile[1] * station.along)
         if station.tile
-        else SEAT * -(RIGHT + UP)
+        else 0.5 * SEAT * station.edge * (station.toward + DOWN)
     )
     for units, read in parts_of(program, station):
         inputs = len(read) * max(1, prod(station.tile))
@@ -452,11 +509,12 @@ def fans_of(program: Layered, stations: list[Station], number: int, line_before:
                 station.place,
                 line_before,
                 line_before + 1,
-                0.55 * station.step * NEAR,
+                0.55 * station.step * station.along,
                 foot,
                 slice(read.start * pixels, read.stop * pixels),
                 behind.half,
                 stride_of(program, operation, inputs),
+                nested=station.is_nested,
             )
         )
     return found
@@ -531,7 +589,7 @@ def laid_out(
 ) -> Layout:
     """Return the layout of a program for a stage of this shape."""
     stations = stations_of(program, names, squares)
-    place_all(stations, aspect, TIED + 0.5 * SIDE if tied else 0.0)
+    place_all(stations, aspect, TIED + 0.3 if tied else 0.0)
     return layout_at(program, about, stations, CAMERA, tied=tied)
 
 
@@ -556,7 +614,7 @@ def layout_at(
         if station.kind == "trays":
             fans += fans_of(program, stations, number, len(neurons) - 1)
     if tied:
-        middle = neurons[0].points.mean(axis=0) - TIED / LONG * RIGHT
+        middle = neurons[0].points.mean(axis=0) - TIED * RIGHT
         neurons[0] = replace(neurons[0], tied=middle)
     views = {
         "perspective": view,
@@ -575,11 +633,12 @@ def line_at(stations: list[Station], number: int) -> Neurons:
         _, height, width = station.shape
         pixel = 2.0 * station.half / max(height, width)
         y, x = np.mgrid[:height, :width].reshape(2, -1, 1)
-        inside = (x - (width - 1) / 2) * NEAR + (y - (height - 1) / 2) * DOWN
+        inside = (x - (width - 1) / 2) * station.along + (y - (height - 1) / 2) * DOWN
         points = (points[:, np.newaxis] + pixel * inside).reshape(-1, 3)
     way = way_of(stations, number)
     radius = station.half if not station.shape else 0.8
-    return replace(station.neurons, points=points, side=pixel, way=way, radius=radius)
+    along = tuple(station.along.tolist())
+    return replace(station.neurons, points=points, side=pixel, way=way, radius=radius, along=along)
 
 
 def label_of(words: tuple[str, str], plates: Sequence[Plate]) -> Label:

@@ -86,6 +86,6 @@ def lit_way(
         paths = [known_over(wall, column), [wall.gates[column], cube], [cube, end]]
     numbers = [value] * (len(paths) - 1) + [weight * value if len(paths) > 1 else weight]
     return [
-        Stroke("lit", path, -1, column, number, width, casing, 0.95, strong=True)
+        Stroke("lit", path, -1, column, number, width, casing, 0.95)
         for path, number in zip(paths, numbers, strict=True)
     ]

@@ -67,6 +67,8 @@ def walls(
 def placed(stations: Sequence[Station], aspect: float) -> Camera:
     """Place stations along the flow, in rows if there are many; return whence they are seen."""
     groups = grouped(stations)
+    for each in stations:
+        each.deep, each.gap = True, APART
     for group in groups:
         tile = group[0].tile
         group[0].pitch = (tile[0] + 1.0) * GRAIN if tile else ROW

@@ -1,10 +1,12 @@
-"""Ways: the lines of trays, as they run in the picture.
+"""Ways: the lines of rows, as they run in the picture.
 
-Before a cube a line carries what comes in: it leaves its neuron, goes up or down in a lane, along
-the front edge of a tray, and into the foot of its cube. After the cube it carries the product, in
-one curve to the neuron of the tray. A neuron says one thing to all, so that its lines before cubes
-are all alike. In a row of many the strongest have lines of their own, the rest is one ribbon with a
-tick under each cube. Hue is the sign of what a line carries, width its size.
+What a neuron says goes to all rows of the next layer along one wire: it leaves its ball, rises in a
+lane of its own, runs above the rows, and comes down its column, where an arm leads into the cube of
+each row. The wires of a layer nest: none crosses another. Inputs, which stand beside their rows,
+have a wire from the first row to the last. Products leave the foot of their cubes, run below the
+tray, and come together in the gate before the ball. In a row of many the strongest have strands of
+their own, the rest has a grey one; rows that are too long for wires have a ribbon. Hue is the sign
+of what a line carries, width its size.
 
 Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
 """
@@ -12,89 +14,81 @@ Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from scalarviz.scene.canvas.canvas2d import Canvas2D
+    from scalarviz.scene.canvas.palette import Theme
 
 Point = tuple[float, float]
 Ring = tuple[float, float, float]  # middle and radius
 
-FEW, ALONE = 4, 3  # inputs of a row whose lines all run alone; else this number does
-BUSY = 100  # weights of a layer of which only the strongest have lines
-MOST_STRONG = 8  # of a layer
-QUIET = 0.9  # strength of a line that carries nothing
-CORNER, ROUND = 4, 8.0  # parts of a round corner, and its radius in pixels
+FEW, ALONE = 5, 3  # products of a row that all have strands; of more this number has
+CORNER, ROUND = 4, 7.0  # parts of a round corner, and its radius in pixels
 # What the points of a round corner have of its beginning, and of its end.
 BENDS = [((1.0 - part) ** 2, part**2) for part in [n / CORNER for n in range(CORNER + 1)]]
-CURVE = 14  # parts of the curve of a product
+CURVE = 14  # parts of a curve
 PARTS = [part / CURVE for part in range(CURVE + 1)]
 EASE = [(part, part * part * (3.0 - 2.0 * part)) for part in PARTS]  # along it, and down
-NEAR, ASIDE, LANES = 8.0, 9.0, (8.0, 5.0)  # pixels: cube to lanes, rim to lanes, lane to lane
-UNDER, RIBBON, TRACKS = 3.2, 5.0, (6.2, 3.6, 0.8)  # pixels below the edge; from track to track
-FAINT, SMALL = 0.05, 0.10  # of the largest that comes in, and product, of what has no hue or line
-FOOT = 0.45  # of half a cube, from its tray up to where a line enters it
-# Where on a product its head stands, of its length, at least, and pixels from there to the ball.
-HEAD, LEAST_HEAD, BEFORE = 0.82, 0.35, 16.0
-# Where it may stand on an upright piece, in halves of its length from the middle, and how far the
-# number of a ball may reach, in radii.
-PLACES, WIDE = (0.0, 2.0, -2.0, 4.0, -4.0), 2.6
-UPRIGHT, TIP = 34.0, 12.0  # pixels of an upright piece with room for a head, and of a head
-SPREAD = 1.1  # how far around the rim of a ball its products arrive, in radians
+ASIDE, LANES, RUNS = 9.0, 5.5, 11.0  # pixels: rim to lanes, lane to lane, and run to run, which
+RUN = 0.21  # takes at most this part of a cell
+COLUMN, ARM = 0.47, 10.0  # from a foot to its wire, in slots, and up to its arm, in pixels
+BELOW, STRANDS, INTO = 5.0, 4.0, 20.0  # foot to strands, strand to strand, and before a gate
+RIBBON = 3.0  # width of a ribbon
+FAINT, SMALL = 0.05, 0.06  # of the largest that comes in, and product, of what has no hue or strand
+THIN, THICK = 1.2, 2.2  # pixels of the least line, and how much wider the largest is
+GATE, CURVED = 0.42, 1.8  # side of a gate in cells, and pixels of the curve in it
 
 MOST, MOST_DIRECT = 4096, 131_072  # weights of a layer whose lines are drawn
 PICKED = 12  # of a layer whose cubes stand nowhere
 LIT = 1.6  # how much wider lines are that are pointed at or spoken of
 TUBE = 3.4  # least width of a tube
-LANE = 0.6  # of a lane, that light fills at most
 CLEAR = 16  # lines of a caption that are drawn at full width
 NEARER = 1e-4  # so much nearer than squares are the lines above them
-BEHIND = (0.9999, 0.9999)  # the depth of lines before cubes: behind all cubes
+BEHIND = (0.9999, 0.9999)  # the depth of lines: behind all cubes
 LED = {"input gradient", "weight gradient"}  # operations whose light is led through cubes
 
 
 @dataclass
 class SeenFan:
-    """A layer of trays as it is seen, in logical pixels.
+    """The rows of a layer as they are seen, in logical pixels.
 
-    starts  middle and radius of the units before it, without the bias
-    ends    the same of the units behind it
-    edges   by unit behind: where the front edge of its tray begins, then below each of its cubes,
-            the last of which is the bias if it has one
-    right, up  one cell to the right and upwards
+    starts  middle and radius of the units before them, without the bias
+    ends    the same of the units behind them
+    feet    by unit behind: below each of its cubes, the last of which is the bias if it has one
+    left    where the trays begin
+    top     above the cubes of the first row, as large as they may be
+    slot    from one cube of a row to the next
+    cell    pixels of a cell
     scale   size of letters and lines
     square  whether the units behind are squares
     tubes   whether channels of a colour come in
-    lines   the lines that are known, by unit, column and track
+    nested  whether wires come from above, the first unit to the last column
+    wired   whether each unit before them has a wire
+    tiled   whether a unit before them is read by a tile of cubes
     """
 
     starts: list[Ring]
     ends: list[Ring]
-    edges: list[list[Point]]
-    right: Point
-    up: Point
+    feet: list[list[Point]]
+    left: float
+    top: float
+    slot: float
+    cell: float
     scale: float
     square: bool
     tubes: bool
-    lines: dict[int, list[Point]] = field(default_factory=dict)
+    nested: bool
+    wired: bool
+    tiled: bool
 
     @cached_property
     def count(self) -> int:
         """Number of units before it."""
         return len(self.starts)
-
-    @cached_property
-    def is_busy(self) -> bool:
-        """Whether only the strongest have separate lines."""
-        return self.count * len(self.ends) > BUSY
-
-    @cached_property
-    def rim(self) -> list[Point]:
-        """From the middle of a unit behind it to where products arrive, in radii, by column."""
-        swings = [
-            (column - 0.5 * self.count) / max(1, self.count) for column in range(self.count + 1)
-        ]
-        if self.square:
-            return [(-1.0, 1.2 * swing) for swing in swings]
-        return [(-math.cos(SPREAD * swing), math.sin(SPREAD * swing)) for swing in swings]
 
     @cached_property
     def first(self) -> float:
@@ -104,17 +98,38 @@ class SeenFan:
     @cached_property
     def apart(self) -> float:
         """Pixels from lane to lane."""
-        most = LANES[self.count > FEW] * self.scale
-        left: float = min([edge[0][0] for edge in self.edges])
-        room = left - NEAR * self.scale - self.first
-        return max(0.5, min(most, room / max(1, self.count)))
+        room = self.left - self.first
+        return max(0.5, min(LANES * self.scale, room / (self.count + 1)))
+
+    @cached_property
+    def runs(self) -> float:
+        """Pixels from run to run."""
+        return min(RUNS * self.scale, RUN * self.cell)
+
+    @cached_property
+    def arm(self) -> float:
+        """How far above the feet what comes in enters the cubes."""
+        return min(ARM * self.scale, 0.2 * self.slot)
+
+    @cached_property
+    def half_gate(self) -> float:
+        return 0.5 * GATE * self.cell
+
+    @cached_property
+    def gates(self) -> list[Point]:
+        """Middles of the gates of all rows."""
+        return [(x - radius - 1.3 * self.half_gate, y) for x, y, radius in self.ends]
+
+    def column(self, column: int) -> float:
+        """Return the x of the wire of a column."""
+        return self.feet[0][column][0] - COLUMN * self.slot
 
 
 @dataclass
 class Stroke:
     """A line, and how it is drawn; what is not strong is mixed with the ground.
 
-    kind      "in", "product", "ribbon", "band", "stub", "tick" or "sum"
+    kind      "in", "arm", "product", "rest", "ribbon" or "sum"
     points    where it runs
     unit      behind the cubes; -1 for lines of a whole layer
     column    of its cube; -1 for lines of a whole tray
@@ -122,7 +137,6 @@ class Stroke:
     width     in logical pixels
     casing    dark, on each side of it
     strength  share of its colour, the rest is the ground
-    strong    whether it is one of the strongest of its layer
     """
 
     kind: str
@@ -133,7 +147,6 @@ class Stroke:
     width: float
     casing: float
     strength: float
-    strong: bool = False
 
 
 def rounded(points: list[Point], radius: float) -> list[Point]:
@@ -183,41 +196,57 @@ def part_of(points: list[Point], first: float, last: float) -> list[Point]:
     return found
 
 
-def way_in(fan: SeenFan, unit: int, column: int, track: int, half: float) -> list[Point]:
-    """Return the line of what comes in, from the neuron to the foot of its cube.
+def wire(fan: SeenFan, column: int) -> list[Point]:
+    """Return the corners of the wire of a unit, from its rim to the top of its column."""
+    x, y, radius = fan.starts[column]
+    down = fan.column(column)
+    if not fan.nested:
+        return [(x + radius, y), (down, y)]
+    lane = fan.first + fan.apart * column
+    highest = min(fan.starts[0][1], fan.top - fan.runs * fan.count)
+    run = highest + fan.runs * column
+    return [(x + radius, y), (lane, y), (lane, run), (down, run)]
 
-    track  number of the line below the edge of its tray
-    half   half the side of the cube; all but the end of the line is worked out once for each view
+
+def wires(fan: SeenFan, column: int) -> list[list[Point]]:
+    """Return the lines of a unit before all rows."""
+    down, path = fan.column(column), wire(fan, column)
+    first, last = [feet[column][1] - fan.arm for feet in (fan.feet[0], fan.feet[-1])]
+    radius = ROUND * fan.scale
+    if fan.nested:
+        return [rounded([*path, (down, last)], radius)]
+    y = path[-1][1]
+    if first < y < last:
+        return [[(down, first), (down, last)], path]
+    ends = (first, last) if y <= first else (last, first)
+    return [rounded([*path, (down, ends[1])], radius)]
+
+
+def way_in(fan: SeenFan, unit: int, column: int, half: float) -> list[Point]:
+    """Return the line of what comes in, from the neuron to its cube, half a side of which is given.
+
+    Of a bias, which nothing comes into, it is empty.
     """
-    edge, key = fan.edges[unit], (unit * fan.count + column) * (fan.count + 1) + track
-    begin, foot = edge[0], edge[column + 1]
-    if key not in fan.lines:
-        x, y, radius = fan.starts[column]
-        many = fan.count > FEW
-        step = TRACKS[2] if fan.is_busy else TRACKS[0] if fan.tubes else TRACKS[1]
-        under = UNDER + (1.5 * RIBBON if many and not fan.is_busy else 0.0) + step * track
-        under *= fan.scale
-        lane, low = fan.first + fan.apart * column, begin[1] + under
-        path = [
-            (x + radius, y),
-            (lane, y),
-            (lane, low),
-            (begin[0], low),
-            (foot[0], foot[1] + under),
-        ]
-        fan.lines[key] = rounded([*path, foot], ROUND * fan.scale)
-    rise = FOOT * half
-    return [*fan.lines[key], (foot[0] + rise * fan.up[0], foot[1] + rise * fan.up[1])]
+    if column >= fan.count:
+        return []
+    x, y = fan.feet[unit][column]
+    down, level = fan.column(column), y - fan.arm
+    path = [*wire(fan, column), (down, level), (x - half * fan.cell, level)]
+    return rounded(path, ROUND * fan.scale)
 
 
-def way_out(fan: SeenFan, unit: int, column: int, half: float) -> list[Point]:
-    """Return the line of a product, from the right face of its cube to the neuron of the tray."""
-    (left, low), (right, below) = fan.edges[unit][column + 1], fan.rim[column]
-    x = left + half * (2.0 * fan.right[0] + fan.up[0])
-    y = low + half * (2.0 * fan.right[1] + fan.up[1])
-    end, middle, radius = fan.ends[unit]
-    right, below = end + right * radius - x, middle + below * radius - y
-    return [(x + right * part, y + below * level) for part, level in EASE]
+def way_out(fan: SeenFan, unit: int, column: int, track: int = 0) -> list[Point]:
+    """Return the line of a product, from the foot of its cube to the gate of its row.
+
+    track  number of the strand below the tray
+    """
+    x, y = fan.feet[unit][column]
+    right, level = fan.gates[unit]
+    scale, edge = fan.scale, right - fan.half_gate
+    low = y + (BELOW + STRANDS * track) * scale
+    into = max(x + 2.0, edge - INTO * scale)
+    path = rounded([(x, y + scale), (x, low), (into, low)], 0.6 * ROUND * scale)
+    return [*path, *curve((into, low), (edge, level + (track - 1) * 2.0 * scale))[1:]]
 
 
 def lit_parts(
@@ -232,13 +261,15 @@ def lit_parts(
     """
     early, late = min(1.0, part / 0.45), min(1.0, max(0.0, (part - 0.5) / 0.45))
     spans = [(1.0 - late, 1.0) if back else (0.0, early), (1.0 - early, 1.0)]
-    paths = [way_in(fan, unit, column, 0, half) if column < fan.count else []]
-    paths += [way_out(fan, unit, column, half)]
+    end, below, radius = fan.ends[unit]
+    behind = [*way_out(fan, unit, column), (end - radius, below)]
     width = 2.0 * LIT * fan.scale * min(1.0, math.sqrt(CLEAR / count))
-    widths = [min(width, LANE * fan.apart), width]
     found: list[tuple[list[Point], float, bool]] = []
-    for path, (first, last), wide, way in zip(paths, spans, widths, (back, True), strict=True):
-        found += [(part_of(path, first, last) if first < last else [], wide, way)]
+    for path, (first, last), way in zip(
+        (way_in(fan, unit, column, half), behind), spans, (back, True), strict=True
+    ):
+        shown = part_of(path, first, last) if first < last and len(path) > 1 else []
+        found += [(shown, width, way)]
     return found
 
 
@@ -257,71 +288,127 @@ def strokes_of(
     halves  half the side of each cube, in cells
     summed  whether the sums are there: else there are no products
     """
-    count, many, busy, scale = fan.count, fan.count > FEW, fan.is_busy, fan.scale
-    wide = scale * (1.9 if busy else 2.6)
-    said = [value if value > 0.0 else -value for value in values]
-    sizes = sorted([term if term > 0.0 else -term for row in terms for term in row])
-    top, came = max(sizes[-1], 1e-12), max([*said, 1e-12])
-    bar = sizes[-min(MOST_STRONG, -(-len(sizes) // 8))] if summed else 2.0 * top
-    below: list[Stroke] = []
-    weak: list[Stroke] = []
-    strong: list[Stroke] = []
-    products: list[Stroke] = []
-    largest: list[Stroke] = []
-    for unit in range(len(terms)):
-        row = [term if term > 0.0 else -term for term in terms[unit]]
-        alone = list(range(count))
-        if many:
-            least = sorted(row[:count])[-ALONE]
-            least = bar if busy and bar > least else least
-            alone = [column for column in alone if row[column] >= least][:ALONE]
-            below += [ribbon(fan, unit, alone)]
-        track = 0
-        for column in range(count):
-            share, half = said[column] / came, halves[unit][column]
-            value, lit = values[column], row[column] >= bar
-            on = column in alone
-            if on and (share > FAINT or not busy):
-                value = value if share > FAINT else 0.0  # nothing comes in: a quiet line
-                path = way_in(fan, unit, column, track, half)
-                bright, width = 0.95 if lit else 0.5, 0.7 * scale + wide * share
-                if not value:
-                    bright, width = QUIET, 1.4 * scale
-                if fan.tubes:
-                    bright, width = 0.95 if lit else 0.72, scale * (2.8 + 2.6 * share)
-                line = Stroke("in", path, unit, column, value, width, 1.3 * scale, bright, lit)
-                if lit:
-                    strong += [line]
-                else:
-                    weak += [line]
-            elif share > FAINT:
-                x, y = fan.edges[unit][column + 1]
-                rise = FOOT * half
-                path = [
-                    (x, y + RIBBON * scale),
-                    (x + rise * fan.up[0], y + rise * fan.up[1]),
-                ]
-                width = scale * (1.2 if busy else 2.2)
-                tick = Stroke("tick", path, unit, column, value, width, 0.8 * scale, 0.75)
-                below += [tick]
-            track += 1 if on else 0
-        for column in range(len(row) if summed else 0):
-            share, lit = row[column] / top, row[column] >= bar
-            if share > SMALL and (lit or not busy):
-                path = way_out(fan, unit, column, halves[unit][column])
-                width = 0.9 * scale + 1.25 * wide * share
-                casing, bright = (3.0 * scale, 0.95) if lit else (1.5 * scale, 0.52)
-                value = terms[unit][column]
-                line = Stroke("product", path, unit, column, value, width, casing, bright, lit)
-                if lit:
-                    largest += [line]
-                else:
-                    products += [line]
-    if many:
-        below = [*bands(fan, values, came), *below]
-    if busy and summed:
-        below += sums(fan, terms, halves)
-    return [*below, *weak, *strong, *products, *largest]
+    return [
+        *(wires_in(fan, values, halves) if fan.wired else ribbons(fan)),
+        *(products(fan, terms) if summed else []),
+    ]
+
+
+def wires_in(fan: SeenFan, values: list[float], halves: list[list[float]]) -> list[Stroke]:
+    """Return the wires of all units before the rows, and their arms."""
+    came, scale = max([1e-12, *[abs(value) for value in values]]), fan.scale
+    found: list[Stroke] = []
+    arms: list[Stroke] = []
+    for column in range(fan.count):
+        share = abs(values[column]) / came
+        value = values[column] if share > FAINT else 0.0
+        width, bright = scale * (THIN + THICK * share), 0.5 + 0.45 * share
+        width = scale * (2.8 + 2.6 * share) if fan.tubes else width
+        casing = 1.6 * scale
+        for path in wires(fan, column):
+            found += [Stroke("in", path, -1, column, value, width, casing, bright)]
+        down = fan.column(column)
+        for unit, feet in enumerate(fan.feet):
+            x, y = feet[column]
+            level = y - fan.arm
+            path = [(down, level), (x - 0.5 * halves[unit][column] * fan.cell, level)]
+            narrow = 0.75 * width
+            arms += [Stroke("arm", path, unit, column, value, narrow, 0.5 * scale, bright)]
+    return [*found, *arms]
+
+
+def ribbons(fan: SeenFan) -> list[Stroke]:
+    """Return the ribbon that brings all to each of the rows."""
+    scale, x = fan.scale, fan.first
+    levels = [feet[0][1] - fan.arm for feet in fan.feet]
+    heights = [*[ring[1] for ring in fan.starts], *levels]
+    paths = [[(x, min(heights)), (x, max(heights))]]
+    paths += [[(x, level), (fan.left, level)] for level in levels]
+    return [Stroke("ribbon", path, -1, -1, 0.0, RIBBON * scale, scale, 0.7) for path in paths]
+
+
+def products(fan: SeenFan, terms: list[list[float]]) -> list[Stroke]:
+    """Return the strands of the products, and what goes on from each gate."""
+    scale = fan.scale
+    sizes = [[abs(term) for term in row] for row in terms]
+    top = max([1e-12, *[max(row) for row in sizes]])
+    totals = [sum(row) for row in terms]
+    most = max([1e-12, *[abs(total) for total in totals]])
+    quiet: list[Stroke] = []
+    found: list[Stroke] = []
+    for unit, row in enumerate(terms):
+        row = [] if fan.tiled else row  # kernels go on as one line
+        own, feet = sizes[unit], fan.feet[unit]
+        least = SMALL * top
+        if len(row) > FEW:
+            least = max(least, sorted(own)[len(own) - ALONE - 1])
+        alone = [column for column in range(len(row)) if own[column] > least]
+        rest = [column for column in range(len(row)) if column not in alone]
+        if len(row) > FEW and len(rest) > 0:
+            places = [feet[column][0] for column in rest]
+            path = way_out(fan, unit, rest[places.index(min(places))], len(alone))
+            quiet += [Stroke("rest", path, unit, -1, 0.0, 1.4 * scale, scale, 0.7)]
+        for track, column in enumerate(sorted(alone, key=lambda column: -feet[column][0])):
+            share = own[column] / top
+            width, bright = scale * (THIN + THICK * share), 0.55 + 0.4 * share
+            path = way_out(fan, unit, column, track)
+            line = Stroke("product", path, unit, column, row[column], width, 1.3 * scale, bright)
+            found += [line]
+        x, y = fan.gates[unit]
+        end, below, radius = fan.ends[unit]
+        x = fan.feet[unit][-1][0] + 0.5 * fan.slot if fan.tiled else x + fan.half_gate
+        width = scale * (THIN + THICK * abs(totals[unit]) / most)
+        path = [(x, y), (end - radius, below)]
+        found += [Stroke("sum", path, unit, -1, totals[unit], width, 1.3 * scale, 0.8)]
+    return [*quiet, *found]
+
+
+# The column of the biases: half its width in slots, and pixels from its top to the letter above it.
+BAND, LETTER, BELOW_BAND = 0.46, 9.0, 14.0
+DIM = 0.12  # of the ink that it is tinted with
+
+
+def draw_bias(canvas: Canvas2D, theme: Theme, fan: SeenFan) -> None:
+    """Draw a band through the biases of all rows, with their letter above it."""
+    if fan.tiled or len(fan.feet[0]) == fan.count:
+        return
+    x, low = fan.feet[-1][fan.count]
+    scale, half = fan.scale, BAND * min(fan.slot, fan.cell)
+    top = fan.top - 4.0 * scale
+    wide, high = 2.0 * half, low + BELOW_BAND * scale - top
+    canvas.box(x - half, top, wide, high, theme.shelf, radius=6.0 * scale, depth=1.0)
+    size = 12.0 * scale
+    canvas.text(
+        x, top - LETTER * scale + 3.0, "b", size=size, color=theme.quiet, bold=True, anchor="center"
+    )
+
+
+def draw_gates(
+    canvas: Canvas2D, theme: Theme, fan: SeenFan, bends: Sequence[float], depth: float
+) -> None:
+    """Draw a gate before each ball: the curve through which all that was added up goes.
+
+    bends  the curve, from left to right, between -1 and 1; without, sums are what neurons say
+    """
+    half, scale, last = fan.half_gate, fan.scale, max(1, len(bends) - 1)
+    gates = [] if fan.tiled else fan.gates
+    fill, edge, side, line = theme.panel[:7], theme.wire, 2.0 * half, 1.2 * scale
+    for x, y in gates:
+        left, rim = x - half, 0.46 * half
+        canvas.box(
+            left, y - half, side, side, fill, radius=rim, outline=edge, line=line, depth=depth
+        )
+    points = [
+        [
+            (x + 0.72 * half * (2.0 * i / last - 1.0), y - 0.55 * half * bend)
+            for i, bend in enumerate(bends)
+        ]
+        for x, y in gates
+    ]
+    starts = [path[i] for path in points for i in range(len(path) - 1)]
+    ends = [path[i + 1] for path in points for i in range(len(path) - 1)]
+    if len(starts) > 0:
+        canvas.segments(starts, ends, theme.ink, width=CURVED * scale)
 
 
 def direct_strokes(fan: SeenFan, picked: list[tuple[int, int, float]]) -> list[Stroke]:
@@ -355,69 +442,4 @@ def thread_strokes(
     for kind, number, first, last in (("in", value, 0.0, part), ("product", product, part, 1.0)):
         own = part_of(path, first, last)
         found += [Stroke(kind, own, unit, column, number, 3.4 * scale, 2.3 * scale, 0.95)]
-    return found
-
-
-def sums(fan: SeenFan, terms: list[list[float]], halves: list[list[float]]) -> list[Stroke]:
-    """Return one line a row for its sum, where only the strongest products have lines."""
-    totals, last = [sum(row) for row in terms], len(terms[0]) - 1
-    top = max([*totals, -min(totals), 1e-12])
-    found: list[Stroke] = []
-    for unit, total in enumerate(totals):
-        start = way_out(fan, unit, last, halves[unit][last])[0]
-        end, below, radius = fan.ends[unit]
-        width = fan.scale * (1.0 + 2.4 * (total if total > 0.0 else -total) / top)
-        path = curve(start, (end - radius, below))
-        found += [Stroke("sum", path, unit, -1, total, width, 1.5 * fan.scale, 0.6)]
-    return found
-
-
-def head_of(fan: SeenFan, stroke: Stroke) -> list[Point]:
-    """Return a short part of a strong line on which its head stands; none without room."""
-    points = stroke.points
-    if stroke.kind == "product":
-        long = max(1e-9, points[CURVE][0] - points[0][0])
-        first = min(HEAD, 1.0 - BEFORE * fan.scale / long)
-        return part_of(points, first, first + 0.06) if first > LEAST_HEAD else []
-    least, half = UPRIGHT * fan.scale, 0.5 * TIP * fan.scale
-    for i in range(1, len(points)):
-        x, y = points[i - 1]
-        right, below = points[i]
-        if -1e-6 < right - x < 1e-6 and not -least <= below - y <= least:
-            taken = [ring[1] for ring in fan.starts if x - ring[0] < WIDE * ring[2] + half]
-            ends = (-half, half) if below > y else (half, -half)
-            for away in PLACES:
-                middle = 0.5 * (y + below) + away * half
-                apart = min([abs(middle - each) for each in taken], default=least)
-                if apart >= 2.0 * half and abs(below - y) >= half * (2.0 + 2.0 * abs(away)):
-                    return [(x, middle + end) for end in ends]
-    return []
-
-
-def ribbon(fan: SeenFan, unit: int, alone: list[int]) -> Stroke:
-    """Return the ribbon of a tray, up to the last cube without a separate line."""
-    edge, under, last = fan.edges[unit], RIBBON * fan.scale, fan.count - 1
-    while last and last in alone:
-        last -= 1
-    x, y = edge[0]
-    right, below = edge[last + 1]
-    path = [(fan.first, y + under), (x, y + under), (right, below + under)]
-    width = fan.scale * (2.5 if fan.is_busy else 4.6)
-    return Stroke("ribbon", rounded(path, ROUND * fan.scale), unit, -1, 0.0, width, fan.scale, 0.7)
-
-
-def bands(fan: SeenFan, values: list[float], came: float) -> list[Stroke]:
-    """Return the upright band that ribbons come out of, and the stub of each neuron into it."""
-    x, scale = fan.first, fan.scale
-    heights = [ring[1] for ring in fan.starts]
-    heights += [edge[0][1] + RIBBON * scale for edge in fan.edges]
-    path = [(x, min(heights)), (x, max(heights))]
-    width = scale * (2.5 if fan.is_busy else 4.6)
-    found = [Stroke("band", path, -1, -1, 0.0, width, scale, 0.7)]
-    for column in range(fan.count):
-        left, y, radius = fan.starts[column]
-        value = values[column]
-        if not -FAINT * came <= value <= FAINT * came:
-            path = [(left + radius, y), (x, y)]
-            found += [Stroke("stub", path, -1, column, value, 1.6 * scale, 0.8 * scale, 0.6)]
     return found

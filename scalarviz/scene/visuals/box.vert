@@ -43,7 +43,7 @@ void main() {
     // Where cubes may be flat, the first one has the box of all.
     bool is_whole = FAR > 0 || a_size.x < 0.0;
     vec2 cell = max(a_size.xy, 0.0);
-    float half_side = is_whole ? a_size.z : 1.01 * share(number(address(cell), 1.0));
+    float half_side = is_whole ? MOST * a_size.z : 1.01 * share(number(address(cell), 1.0));
     vec3 middle = middle_of(cell, half_side);
     vec2 reach = half_side / cell_size;
     v_part = is_whole ? vec4(0.0, 0.0, grid.xy) : vec4(middle.xy - reach, middle.xy + reach);

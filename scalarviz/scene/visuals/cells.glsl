@@ -50,8 +50,9 @@ float number(vec2 where, float half_of) {
 
 // Half the side of a cube; NaN is drawn largest, so that it is noticed.
 float share(float size) {
-    float part = sqrt(abs(size) * scales.w);
-    return v_up.w * (part < 1.0 ? max(part, v_key.w > 0.0 ? LEAST : LEAST_ON_WALL) : 1.0);
+    float part = pow(abs(size) * scales.w, 0.3333333);
+    float least = v_key.w > 0.0 ? LEAST : LEAST_ON_WALL;
+    return v_up.w * (is_number(size) ? clamp(part, least, MOST) : 1.0);
 }
 
 // The middle of a cube on the plate; see `seat` of Plate.

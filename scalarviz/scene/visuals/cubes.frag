@@ -25,14 +25,6 @@ float light_on(vec3 normal) {
 }
 
 #if SEATED
-// How far a place on a side of a cube is outside the letter b, in half sides; far on other sides.
-float letter(vec3 on_cube, vec3 normal) {
-    vec2 at = vec2(-on_cube.z, dot(v_up.xyz, on_cube));
-    vec2 stem = abs(at - vec2(-0.29, 0.02)) - vec2(0.11, 0.64);
-    float bowl = abs(length(at - vec2(0.08, -0.26)) - 0.259) - 0.101;
-    return looks.y * normal.x > 0.5 ? min(max(stem.x, stem.y), bowl) : 1.0;
-}
-
 // Whether a cube is solid: one near 0 is of dark glass with edges, and has no shadow.
 bool is_solid(float half_side) {
     return half_side > HOLLOW * v_up.w || v_key.w <= 0.0;
@@ -162,9 +154,9 @@ void main() {
 #endif
 
     // Where the ray enters and leaves the box; v_place is on its far side.
-    float lowest = middle_of(vec2(0.0), v_up.w).z - v_up.w;
+    float lowest = middle_of(vec2(0.0), MOST * v_up.w).z - MOST * v_up.w;
     vec3 low = (vec3(v_part.xy, lowest) - v_place) * inverse;
-    vec3 high = (vec3(v_part.zw, lowest + 2.0 * v_up.w) - v_place) * inverse;
+    vec3 high = (vec3(v_part.zw, lowest + 2.0 * MOST * v_up.w) - v_place) * inverse;
     vec3 entries = min(low, high);
     vec3 exits = max(low, high);
     float enter = max(max(entries.x, entries.y), max(entries.z, nearest));
@@ -215,7 +207,7 @@ void main() {
             vec3 normal = -sign(ray_safe) * vec3(equal(ins, vec3(depth_at)));
             vec3 on_cube = (v_place + ray * depth_at - middle_of(cell, half_side)) *
                            cells / half_side;
-            // Below 12 pixels a cube has neither bevel nor shine, and no letter but a notch.
+            // Below 12 pixels a cube has neither bevel nor shine.
             float pixels = half_side / wide_pixel;
             float large = clamp(pixels - 5.0, 0.0, 1.0);
             vec3 bevel = clamp((abs(on_cube) - 0.84) / 0.16, 0.0, large) * (1.0 - abs(normal));
@@ -235,11 +227,6 @@ void main() {
                 float edge = smoothstep(1.0 - max(LINE / pixels, 0.2), 1.0, second);
                 result = mix(mix(u_ground, color, 0.6) * bright, 1.0 - u_ground, 0.4 * edge);
             }
-            float ink = clamp(0.5 - letter(on_cube, normal) * pixels, 0.0, large);
-            result = mix(result, 0.3 * color + 0.67, ink);
-            vec2 notch = abs(vec2(on_cube.z, dot(v_up.xyz, on_cube) - 0.7));
-            bool cut = looks.y * normal.x > 0.5 && max(notch.x, notch.y) < 0.4;
-            result *= cut ? 0.35 + 0.65 * large : 1.0;
             result *= lit_beside(cell, -sign(ray_safe.x), inverse);
 #endif
             result = min(result, vec3(1.0));

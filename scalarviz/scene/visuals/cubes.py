@@ -142,16 +142,13 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         dim: Any = 1.0,
         outside: Any = None,
         focus: Any = EVERYWHERE,
-        letters: bool = True,
     ) -> None:
         """Set the light on each plate; see `shaders`.
 
         dim      brightness, 1 (the default) or less
         outside  brightness out of focus; None, the default: `dim`
         focus    cells in focus, (plates, 4), see `shaders`; by default all
-        letters  whether biases have their letter, by default True; else numbers have its place
         """
-        self._table[:, 2, 1] = [letters and plate.role == "bias" for plate in self.plates]
         self._table[:, 2, 0] = dim
         self._table[:, 2, 3] = dim if outside is None else outside
         self._table[:, 6] = focus

@@ -14,11 +14,11 @@ float beyond(vec3 side) {
 }
 
 void main() {
-    float front = beyond(v_near);
-    float outside = max(max(beyond(v_right), beyond(v_up)), front);
+    float front = beyond(v_right);
+    float outside = max(max(beyond(v_near), beyond(v_up)), front);
     float alpha = v_color.a * smoothstep(v_soft, -v_soft, outside);
     // The front edge of a tray, which is below, is a line.
-    bool is_front = v_soft <= 0.5 && dot(v_near.xy, v_at) * v_near.y < 0.0;
+    bool is_front = v_soft <= 0.5 && dot(v_right.xy, v_at) * v_right.y < 0.0;
     alpha *= is_front ? 1.0 + clamp(1.0 - abs(front + 0.5), 0.0, 1.0) : 1.0;
     gl_FragColor = vec4(v_color.rgb * alpha, alpha);
 }

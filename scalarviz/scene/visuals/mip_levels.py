@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.kernel_threads import parallel_calls
-from scalarviz.scene.layout.plates import Plate
+from scalarviz.scene.layout.plates import MOST, Plate
 
 WORTH = 48  # rows or columns from which on a plate has mip levels
 SPREADS = 0.8  # number of the color scale that a plate's spread gets on higher levels, at least
@@ -67,7 +67,7 @@ def fill(
     shape = plate.first, plate.stride, plate.rows, plate.columns
     size = rows, columns, finest
     share = (2.0 * plate.half) ** 2 / (plate.cell[0] * plate.cell[1])  # of a cell, by the largest
-    kinds = np.array([*scale, share, plate.least**2], np.float32)
+    kinds = np.array([*scale, share, plate.least**2, MOST**2], np.float32)
     first_columns = room_of(plate)[1]
     spread = spread_of(colors[plate.indices]) * scale[0]
     with parallel_calls(mip_means):

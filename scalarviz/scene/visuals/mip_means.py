@@ -17,8 +17,9 @@ def cube(colors: Any, sizes: Any, at: int, scale: Any) -> Any:
     one = np.float32(1.0)
     number = colors[at] * scale[0]
     place = min(max(number, -one), one) if number == number else number
-    part = abs(sizes[at] * scale[1])
-    return place, (max(part, scale[3]) if part < one else one) * scale[2]
+    part = np.cbrt(abs(sizes[at] * scale[1]))
+    cover = min(max(part * part, scale[3]), scale[4]) if part == part else one
+    return place, cover * scale[2]
 
 
 @njit(inline="always")

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from scalarviz.scene.layout.camera import Box
-from scalarviz.scene.layout.plates import Layout, Neurons, Plate
+from scalarviz.scene.layout.plates import MOST, Layout, Neurons, Plate
 from scalarviz.scene.layout.points import Vector, dot3, minus3, row3, sphere_on, square_on
 from scalarviz.scene.layout.projection import Projection
 from scalarviz.story.facts import NONE, Neuron
@@ -46,13 +46,13 @@ def seen_at(
 def walk(plate: Plate, start: Vector, ray: Vector, half: Half) -> tuple[int, float]:
     """Return the bank index of the first cube of a plate on a ray, and its distance; else NONE."""
     width, height = plate.cell
-    grid, lifted = (plate.columns, plate.rows), plate.lowered(plate.half)
+    grid, most = (plate.columns, plate.rows), MOST * plate.half
     apart = minus3(start, plate.origin)
     axes = [(plate.along, width * width), (plate.across, height * height), (plate.toward, 1.0)]
     place = [dot3(axis, apart) / size for axis, size in axes]
     step = [dot3(axis, ray) / size or 1e-12 for axis, size in axes]
-    middle = [0.5 * plate.columns, 0.5 * plate.rows, lifted]
-    enter, leave = passed(middle, [*middle[:2], plate.half], place, step)
+    middle = [0.5 * plate.columns, 0.5 * plate.rows, plate.lowered(most)]
+    enter, leave = passed(middle, [*middle[:2], most], place, step)
     enter = max(enter, 0.0)
     if enter > leave:
         return NONE, math.inf
@@ -85,18 +85,18 @@ def passed(
 
 
 def pixel_on(line: Neurons, start: Vector, ray: Vector) -> tuple[int, float]:
-    """Return the place of the first pixel of the images of a line on a ray, and its distance.
-
-    Images stand side by side, upright: their rows go from far to near.
-    """
+    """Return the place of the first pixel of the images of a line on a ray, and its distance."""
     channels, height, width = line.shape
+    along, side = line.along, line.side
+    normal = (-along[2], 0.0, along[0])
+    facing: float = dot3(normal, ray)
     best, least = 0, math.inf
-    for channel in range(channels) if abs(ray[0]) > 1e-12 else ():
+    for channel in range(channels) if abs(facing) > 1e-12 else ():
         first = channel * height * width
-        x, y, z = row3(line.points, first)
-        at: float = (x - start[0]) / ray[0]
-        across = (start[2] + at * ray[2] - z) / line.side + 0.5
-        down = (y - start[1] - at * ray[1]) / line.side + 0.5
+        apart = minus3(row3(line.points, first), start)
+        at: float = dot3(normal, apart) / facing
+        across = (at * dot3(along, ray) - dot3(along, apart)) / side + 0.5
+        down = (apart[1] - at * ray[1]) / side + 0.5
         if 0.0 <= across < width and 0.0 <= down < height and 0.0 < at < least:
             best, least = first + int(down) * width + int(across), at
     return best, least

@@ -6,7 +6,7 @@ cell of the grid to the first cube that it hits. Cubes of a few pixels are drawn
 with smooth edges. Where cubes are smaller than a pixel, the mip levels are sampled instead.
 
 Places on a plate are (column, row, height). The side of a cube is that of the largest times the
-square root of its number relative to the scale, and at least LEAST or LEAST_ON_WALL of it. The
+cube root of its number relative to the scale, and at least LEAST or LEAST_ON_WALL of it. The
 address of a number is a pair (row, column) of the texture, since a float counts exactly only to
 16,777,216.
 
@@ -27,7 +27,7 @@ import re
 
 from scalarviz.base.package_files import text_beside
 from scalarviz.scene.canvas import canvas2d
-from scalarviz.scene.layout.plates import LEAST, LEAST_ON_WALL
+from scalarviz.scene.layout.plates import LEAST, LEAST_ON_WALL, MOST
 
 # GLSL that reads numbers from float textures, and from byte textures.
 FLOATS = text_beside(__file__, "texels_float.glsl")
@@ -66,6 +66,7 @@ def cubes(texels: str, *, far: bool = True, seated: bool = True) -> tuple[str, s
         "SEATED": int(seated),
         "LEAST": LEAST,
         "LEAST_ON_WALL": LEAST_ON_WALL,
+        "MOST": MOST,
         "SPLIT": float(SPLIT),
         "STEPS": STEPS,
         "HOLLOW": HOLLOW,

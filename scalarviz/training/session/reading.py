@@ -38,7 +38,7 @@ from scalarviz.data import DataSet
 from scalarviz.data.batches import Batches, Pair
 from scalarviz.engines.engine import HostSnapshot, SnapshotValues
 from scalarviz.errors import EngineError, InputError
-from scalarviz.story.caption import BACKWARD, ERROR, FORWARD, Caption, Cell, label
+from scalarviz.story.caption import BACKWARD, ERROR, FORWARD, STEP, Caption, Cell, label
 from scalarviz.story.captions import caption_of_state, with_line
 from scalarviz.story.equations import change_between
 from scalarviz.story.facts import (
@@ -149,6 +149,7 @@ PARTS_OF_STEP = {
     "zero_grad": FORWARD,
     "forward": FORWARD,
     "loss": ERROR,
+    "step": STEP,
 }  # all others are the way back
 
 

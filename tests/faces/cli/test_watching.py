@@ -173,7 +173,7 @@ def test_alone_it_watches_rgb_in_a_terminal(run: Any, monkeypatch: pytest.Monkey
     )
     assert run().code == 0
     (show, given, name, _, recipe) = told[0]
-    assert (name, given["steps"]) == ("rgb", None) and "learns colours" in show.title
+    assert (name, given["steps"]) == ("rgb", None) and "every colour" in show.title
     assert recipe.values["hidden"] == 8
 
 

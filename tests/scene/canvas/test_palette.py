@@ -11,7 +11,9 @@ from scalarviz.scene.canvas.palette import (
     CLASSES_ON_DARK,
     CLASSES_ON_LIGHT,
     MAPS,
+    THEMES,
     ColorMap,
+    Theme,
     class_colors,
     contrast,
     linear,
@@ -91,6 +93,7 @@ def difference(one: FloatArray, other: FloatArray) -> Any:
 
 
 every_map = pytest.mark.parametrize("colors", MAPS.values(), ids=MAPS)
+every_theme = pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
 SIZES = np.linspace(0.0, 1.0, 101)
 
 # What a colour becomes without one kind of cone, in linear sRGB (Machado and others, 2009).
@@ -117,12 +120,23 @@ def background(colors: ColorMap) -> np.ndarray:
     return rgb((colors.background,))[0]
 
 
-@every_map
-def test_blue_is_negative_and_orange_positive(colors: ColorMap) -> None:
-    red, green, blue = np.moveaxis(colors(-SIZES[10:]), -1, 0)
+@every_theme
+def test_blue_is_negative_and_orange_positive(theme: Theme) -> None:
+    red, green, blue = np.moveaxis(theme.map(-SIZES[10:]), -1, 0)
     assert (blue > green).all() and (green > red).all()
-    red, green, blue = np.moveaxis(colors(SIZES[10:]), -1, 0)
+    red, green, blue = np.moveaxis(theme.map(SIZES[10:]), -1, 0)
     assert (red > green).all() and (green > blue).all()
+
+
+@every_theme
+def test_teal_is_no_and_lime_is_yes(theme: Theme) -> None:
+    for no in (theme.answers(-SIZES[20:]), rgb(theme.sides[:1])):
+        red, green, blue = no.T
+        assert (np.minimum(green, blue) > red).all()
+    for yes in (theme.answers(SIZES[20:]), rgb(theme.sides[1:])):
+        red, green, blue = yes.T
+        assert (np.minimum(green, red) > blue).all()
+    assert theme.answers.background == theme.ground
 
 
 @every_map
@@ -132,11 +146,30 @@ def test_lightness_goes_one_way_from_zero_outward(colors: ColorMap) -> None:
         assert (steps > 0.0).all() or (steps < 0.0).all()
 
 
-@every_map
-def test_every_value_stands_out_from_the_background_small_ones_too(colors: ColorMap) -> None:
+@every_theme
+def test_every_value_stands_out_from_the_background_small_ones_too(theme: Theme) -> None:
     sizes = SIZES[SIZES >= 0.04]  # smaller ones have no sides
-    assert contrast(colors(np.concatenate([-sizes, sizes])), background(colors)).min() >= 2.2
-    assert contrast(colors(np.array([-0.5, 0.5])), background(colors)).min() >= 3.0
+    halves = np.array([-0.5, 0.5])
+    # Answers are areas: on light ground weak ones are pale, and what is strong is dark.
+    for colors in (theme.map, theme.answers) if theme.is_dark else (theme.map,):
+        ground = background(colors)
+        assert contrast(colors(np.concatenate([-sizes, sizes])), ground).min() >= 2.2
+        assert contrast(colors(halves), ground).min() >= 3.0
+    ends = np.concatenate([theme.answers(2.0 * halves), rgb(theme.sides)])
+    assert contrast(ends, background(theme.answers)).min() >= 3.0
+
+
+@every_theme
+def test_words_can_be_read_on_all_that_is_below_them(theme: Theme) -> None:
+    words = rgb((theme.ink, theme.soft, theme.quiet, theme.worse, theme.accent, theme.loss))
+    for below in (theme.ground, theme.panel[:7], theme.chip, theme.tray):
+        assert contrast(words, rgb((below,))[0]).min() >= 4.5
+    former = contrast(rgb((theme.former,)), rgb((theme.ground, theme.panel[:7], theme.tray)))
+    assert former.min() >= 4.5
+    filled = rgb((theme.lit, theme.loss, theme.push))  # of the part of a step that runs
+    assert contrast(filled, rgb((theme.ground,))[0]).min() >= 4.5
+    ink, soft, quiet = contrast(rgb((theme.ink, theme.soft, theme.quiet)), rgb((theme.ground,))[0])
+    assert ink > soft > quiet
 
 
 @every_map
@@ -146,7 +179,7 @@ def test_the_signs_differ_for_the_colour_blind(colors: ColorMap, kind: str) -> N
         light = linear(colors(values)) @ np.array(BLINDNESS[kind]).T
         return oklab(np.clip(light, 0.0, 1.0) ** (1 / 2.2))
 
-    sizes = SIZES[20:]
+    sizes = SIZES[SIZES**colors.power >= 0.2**0.6]
     distance = np.linalg.norm(seen(sizes) - seen(-sizes), axis=-1)
     assert distance.min() > 0.08  # a difference of .02 can just be seen
 

@@ -22,7 +22,7 @@ from scalarviz.scene.frame_data import (
     Pane,
     PictureWords,
 )
-from scalarviz.scene.layout.camera import CAMERAS, STEEPEST, Camera
+from scalarviz.scene.layout.camera import CAMERAS, LAG, STEEPEST, Camera
 from scalarviz.scene.layout.division import UPRIGHT, Box, Division, Panes, Projection
 from scalarviz.scene.layout.points import reach_of
 from scalarviz.scene.layout.trays import trays_layout
@@ -70,8 +70,12 @@ def test_the_target_is_in_the_middle_and_the_height_from_edge_to_edge(camera: Ca
     np.testing.assert_allclose(flat, [(0, 0), (0, 1), (0, -1), (1, 0)], atol=1e-6)
     np.testing.assert_allclose(axes @ axes.T, np.eye(3), atol=1e-12)
     np.testing.assert_allclose(np.cross(right, up), toward, atol=1e-12)
-    np.testing.assert_allclose(toward, camera.toward)
-    np.testing.assert_allclose(camera.seen(*(axes.T @ [2.0, 3.0, 5.0])), [2.0, 3.0, 5.0])
+    np.testing.assert_allclose(
+        camera.seen(*(axes.T @ [2.0, 3.0, 0.0])), [2.0, 3.0, 0.0], atol=1e-12
+    )
+    np.testing.assert_allclose(camera.seen(*camera.toward)[:2], 0.0, atol=1e-12)
+    lag = np.subtract((camera.azimuth, camera.elevation), camera.plane)
+    assert (np.abs(lag) <= np.minimum(LAG, np.abs([camera.azimuth, camera.elevation]))).all()
 
 
 @given(camera=cameras(), reach=st.floats(2.0, 1e4))
@@ -187,10 +191,11 @@ def test_the_parts_of_a_picture_lie_inside_it_and_apart(
     assert not (card and panel and parts.card.width)
     if alone.exhibit.width and scene.height > 250.0 * parts.scale:
         assert min(parts.exhibit.width, parts.exhibit.height) >= 100.0, "the result stays"
-    if parts.exhibit.width and parts.exhibit.y == inner.y:
-        beside.append(parts.exhibit)
-    elif parts.exhibit.width:  # it is below the network, a card or a panel
-        whole = parts.exhibit
+    whole = parts.headline.around(parts.exhibit)
+    assert not parts.headline.meets(parts.exhibit)
+    if whole.width and whole.y == inner.y:
+        beside.append(whole)
+    elif whole.width:  # it is below the network, a card or a panel
         assert card or panel or width < UPRIGHT * scene.height
         assert whole.bottom < parts.strip.y and whole.y > inner.y + 90.0
         assert not any(whole.meets(each) for each in beside)
@@ -203,17 +208,20 @@ def test_the_parts_of_a_picture_lie_inside_it_and_apart(
 
 def test_a_picture_is_divided_as_it_was_agreed() -> None:
     parts = Division.of(1280, 800, exhibit=280.0, card=True)
-    assert (parts.head.height, parts.strip.height, parts.band.height) == (56.0, 28.0, 86.0)
-    assert parts.scene == Box(0.0, 56.0, 1280.0, 630.0) and parts.scale == 1.0
-    assert parts.card == Box(984.0, 72.0, 280.0, 400.0)
-    assert parts.exhibit == Box(984.0, 488.0, 280.0, 182.0)
-    assert parts.inner == Box(16.0, 72.0, 952.0, 598.0)
-    assert Division.of(1280, 800, exhibit=280.0, panel=300.0).exhibit == Box(980, 488, 284, 182)
+    assert (parts.head.height, parts.strip.height, parts.band.height) == (64.0, 28.0, 86.0)
+    assert parts.scene == Box(0.0, 64.0, 1280.0, 622.0) and parts.scale == 1.0
+    assert parts.card == Box(984.0, 80.0, 280.0, 400.0)
+    assert parts.exhibit == Box(984.0, 496.0, 280.0, 174.0) and not parts.headline.height
+    assert parts.inner == Box(16.0, 80.0, 952.0, 590.0)
+    assert Division.of(1280, 800, exhibit=280.0, panel=300.0).exhibit == Box(980, 496, 284, 174)
+    parts = Division.of(1280, 800, exhibit=280.0)
+    assert parts.headline == Box(984.0, 80.0, 280.0, 68.0)
+    assert parts.exhibit == Box(984.0, 148.0, 280.0, 522.0)
     assert Division.of(1366, 656, exhibit=250.0, card=True).exhibit.height == 100.0
     parts = Division.of(800, 460, exhibit=250.0, card=True)
-    assert (parts.head.height, parts.strip.height, parts.band.height) == (34.0, 26.0, 62.0)
-    assert parts.scene.height == 338.0 and parts.exhibit == Box(534.0, 256.0, 250.0, 100.0)
-    assert parts.card == Box(534.0, 50.0, 250.0, 190.0)
+    assert (parts.head.height, parts.strip.height, parts.band.height) == (48.0, 26.0, 62.0)
+    assert parts.scene.height == 324.0 and parts.exhibit == Box(534.0, 256.0, 250.0, 100.0)
+    assert parts.card == Box(534.0, 64.0, 250.0, 176.0)
     parts = Division.of(2560, 1600, present=True)
     assert parts.scale == pytest.approx(2.7) and parts.head.height == 0.0
     assert parts.strip.height == pytest.approx(75.6) and not parts.band.height
@@ -510,7 +518,7 @@ def test_the_chart_has_a_line_for_each_network_and_says_the_losses_under_the_mou
     assert chart is not None and chart.last == 200.0
     assert parts.chart.has(chart.plot.x, chart.plot.y)
     assert chart.step_at(chart.plot.x + 0.5 * chart.plot.width) == 100
-    assert {"loss", "step 200", "log", text("chart.hint")} <= {*shown.words}
+    assert {"loss", "step 200", "   ".join([text("chart.hint"), "log"])} <= {*shown.words}
     curves = compared(2).seen.curve.several
     several = [(color, replace(curve, reads=0.125)) for color, curve in curves]
     shown.flat(parts, with_curve(compared(2), pointed=50, several=several), THEMES["dark"], 1.0)
@@ -532,7 +540,7 @@ def test_the_mouse_on_the_legend_of_several_opens_the_key_to_the_marks() -> None
     shown, parts = ComparedPicture(), Panes.of(2, 800, 500)
     legend = shown.flat(parts, compared(2), THEMES["dark"], 1.0)[1].legend
     assert legend is not None and legend.y == parts.line.y
-    assert text("legend.sign.neuron") in shown.words and text("marks.title") not in shown.words
+    assert text("legend.plus") in shown.words and text("marks.title") not in shown.words
     shown.flat(parts, compared(2, marks=True), THEMES["dark"], 1.0)
     assert text("marks.title") in shown.words
 

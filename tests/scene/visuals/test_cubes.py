@@ -9,7 +9,17 @@ import pytest
 import scalarviz as sv
 from scalarviz.scene.canvas.palette import THEMES, contrast, faded, rgb
 from scalarviz.scene.layout.camera import CAMERAS, Camera
-from scalarviz.scene.layout.plates import DOWN, HALF, NEAR, RIGHT, UP, Plate
+from scalarviz.scene.layout.plates import (
+    DOWN,
+    HALF,
+    LEAST,
+    LEAST_ON_WALL,
+    MOST,
+    NEAR,
+    RIGHT,
+    UP,
+    Plate,
+)
 from scalarviz.scene.layout.points import reach_of
 from scalarviz.scene.visuals import opengl
 from tests.studio import (
@@ -59,7 +69,7 @@ def test_each_parameter_has_a_cube_in_the_color_of_its_value(
     values[7] = np.nan
     see = project(
         CAMERAS[camera].framing(reach_of(np.concatenate([p.corners() for p in PLATES])), 1.5),
-        PLATES,
+        *(PLATES, 640, 480),
     )
     pixels = studio.look(studio.cubes(PLATES, values, theme=theme, scale=1.2), see)
     found = cells(PLATES)
@@ -150,21 +160,19 @@ def widths(pixels: np.ndarray, see, each: Plate, theme: str = "dark") -> list[in
 
 
 @pytest.mark.parametrize("floats", [True, False])
-def test_the_side_of_a_cube_follows_the_square_root_of_its_size(
-    studio: Studio, floats: bool
-) -> None:
-    sizes = np.array([0.0, 0.01, -0.04, 0.25, 1.0, 1e-9, -50.0, 3e-38, np.inf, np.nan])
+def test_the_side_of_a_cube_follows_the_cube_root_of_its_size(studio: Studio, floats: bool) -> None:
+    sizes = np.array([0.0, 0.01, -0.04, 0.512, 1.0, 1e-9, -50.0, 3e-38, np.inf, np.nan])
     line = plate(1, len(sizes))
     see = framed([line], 1200, 120, fov=0.0)
     cubes = studio.cubes([line], np.full(len(sizes), 0.6), sizes, floats=floats)
-    parts = np.array([0.0, 0.1, 0.2, 0.5, 1.0, 0.0, 1.0, 0.0, 1.0, 1.0])
+    parts = np.array([0.0, 0.2, 0.3, 0.8, 1.0, 0.0, MOST, 0.0, MOST, 1.0])
     unit = see(line.point(0, 0)).unit[0]
-    expected = 2.0 * HALF * unit * np.maximum(parts, 0.58)
+    expected = 2.0 * HALF * unit * np.maximum(parts, LEAST_ON_WALL)
     assert unit > 80.0
     np.testing.assert_allclose(widths(studio.look(cubes, see), see, line), expected, atol=1.1)
     cubes.scales(1.0, 4.0)
-    parts = np.minimum(np.sqrt(np.abs(np.nan_to_num(sizes, nan=4.0)) / 4.0), 1.0)
-    expected = 2.0 * HALF * unit * np.maximum(parts, 0.58)
+    parts = np.minimum(np.cbrt(np.abs(np.nan_to_num(sizes, nan=4.0)) / 4.0), MOST)
+    expected = 2.0 * HALF * unit * np.maximum(parts, LEAST_ON_WALL)
     np.testing.assert_allclose(widths(studio.look(cubes, see), see, line), expected, atol=1.1)
 
 
@@ -178,7 +186,9 @@ def test_cubes_stay_cubes_in_cells_that_are_not_square(
     values = np.linspace(-1.0, 1.0, 12)
     seat *= float(np.linalg.norm(axes[1]))
     each = Plate(0, 3, 4, 4, np.zeros(3), *axes, seat=seat)
-    largest, least = (0.45 * min(each.cell), 0.2) if seat else (HALF * min(1.0, *each.cell), 0.58)
+    largest, least = HALF * min(1.0, *each.cell), LEAST_ON_WALL
+    if seat:
+        largest, least = 0.45 * min(each.cell), LEAST
     see = framed([each], azimuth=azimuth, elevation=0.3 * azimuth)
     seen = studio.ids(studio.cubes([each], values, values), see)
 
@@ -187,7 +197,7 @@ def test_cubes_stay_cubes_in_cells_that_are_not_square(
 
     for row, column in np.ndindex(3, 4):
         index = each.index_of(row, column)
-        half = largest * max(least, np.sqrt(abs(values[index])))
+        half = largest * max(least, np.cbrt(abs(values[index])))
         place = each.point(column + 0.5, row + 0.5)
         if seat:
             place = place + (seat - half) * (each.toward + each.across / each.cell[1])

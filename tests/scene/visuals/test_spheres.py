@@ -13,7 +13,7 @@ from scalarviz.core.program import NONE
 from scalarviz.scene.bead_arrays import behind
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Projection
-from scalarviz.scene.layout.plates import DOWN, HALF, NEAR, RIGHT, UP, Plate
+from scalarviz.scene.layout.plates import DOWN, HALF, MOST, NEAR, RIGHT, UP, Plate
 from scalarviz.scene.visuals.shaders import POOL
 from scalarviz.scene.visuals.spheres import GroundsVisual, SpheresVisual, WiresVisual
 from tests.studio import WHITE, Studio, framed, picked, plate, project
@@ -163,7 +163,7 @@ def test_a_tray_is_flat_and_its_front_edge_a_line(studio: Studio) -> None:
     see = seen_from(0.0, -42.0, 30.0)
     seen = on_ground(studio, see, [1.0, 0.0, 3.0])
     front, middle, back = (
-        seen[int(y), int(x)] for x, y in see(np.array([-0.99 * RIGHT, 0.0 * UP, 0.9 * RIGHT])).xy
+        seen[int(y), int(x)] for x, y in see(np.array([2.97 * NEAR, 0.0 * UP, -2.7 * NEAR])).xy
     )
     assert middle == back == pytest.approx(128, abs=2) and front > 180
     for beyond in (-1.2 * RIGHT, 1.2 * RIGHT, 3.2 * NEAR, UP):
@@ -389,7 +389,8 @@ def test_a_large_plate_is_picked_from_a_flat_angle(studio: Studio) -> None:
         pixels = np.random.default_rng(1).integers((0, 0), seen.shape, (150, 2)).tolist()
         same = [eye(x + 0.5, y + 0.5) == seen[y, x] for y, x in pixels]
         apart = [len(eye.around(x + 0.5, y + 0.5)) > 1 for y, x in pixels]
-        assert all(a or b for a, b in zip(same, apart, strict=True)) and sum(same) >= 148
+        assert all(a or b for a, b in zip(same, apart, strict=True))
+        assert sum(same) >= 148 or elevation > 60.0  # there a pixel has many cubes
 
 
 @pytest.mark.parametrize("axes", [(RIGHT, DOWN, NEAR), (RIGHT, UP, NEAR)])
@@ -410,8 +411,8 @@ def test_an_eye_between_the_cubes_sees_the_ones_around_it(studio: Studio, axes: 
 
 def test_half_a_side_is_what_the_shader_draws() -> None:
     sizes = np.array([2.0, -2.0, 2e-2, 2e-4, 0.0, 1e-300, 100.0, np.inf, -np.inf, np.nan])
-    parts = np.array([1.0, 1.0, 0.1, 0.01, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0])
-    for seat, half, least in ((0.0, HALF, 0.58), (0.5, 0.45, 0.2), (0.42, 0.4, 0.2)):
+    parts = np.array([1.0, 1.0, 0.215, 0.046, 0.0, 0.0, MOST, MOST, MOST, 1.0])
+    for seat, half, least in ((0.0, HALF, 0.58), (0.5, 0.45, 0.3), (0.42, 0.4, 0.3)):
         found = replace(plate(1, 1), seat=seat).halves(sizes, 2.0)
         np.testing.assert_allclose(found, half * np.maximum(parts, least), atol=1e-12)
 

@@ -402,7 +402,7 @@ def test_a_step_has_its_caption_though_another_activation_was_set(activation: st
     before = str(s.caption(3))
     s.set_activation(0, activation)
     told = str(s.caption(3))
-    assert "moves from" in told and before.startswith(told)  # its loss is not computed again
+    assert " moved: " in told and before.startswith(told)  # its loss is not computed again
 
 
 @pytest.mark.parametrize("mixed", [False, True])

@@ -1,7 +1,12 @@
-"""The layout trays: every weight is a cube on the tray before its neuron; branches; kernels."""
+"""Rows of numbers and walls: each weight once, cubes do not meet, wires of a layer nest."""
 
-from itertools import pairwise
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import combinations, pairwise
 from math import prod
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,23 +15,176 @@ from hypothesis import strategies as st
 
 import scalarviz as sv
 from scalarviz.core.program import NONE, Operation, Program, Windows
+from scalarviz.scene.layout.camera import Box, Camera
+from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.layout.plates import (
     DOWN,
     HALF,
     LEAST_ON_WALL,
+    MOST,
     NEAR,
     RIGHT,
+    UP,
     Fan,
     Layout,
     Neurons,
     Plate,
     Tiles,
 )
-from scalarviz.scene.layout.trays import ANGLE, SEAT, SPREAD, trays_layout
+from scalarviz.scene.layout.trays import CAMERA, HIGH, PITCH, trays_layout
+from scalarviz.scene.layout.walls import ROW, walls
+from scalarviz.scene.layout.ways import LANES, RUNS, SeenFan, products, way_in, wire, wires
+from scalarviz.scene.lines import known_fan
 from scalarviz.scene.visuals.mip_levels import fill, levels_of, room_of, strength_of
+from scalarviz.scene.visuals.picking import seen_at
+from scalarviz.stage.network_layout import has_walls, shows_every_weight
+from scalarviz.stage.stage import Stage
+from tests.scene.measures import projection, stage_of, trained
 from tests.scene.test_neuron_images import laid_out as laid_out_maps
 from tests.sessions import deep_networks, networks, picture_networks
 from tests.studio import Studio, at, between, framed, picked, shade
+
+SCENES = ["rgb", "xor", "xnor", "circle", "normalized", "retrain", "digits", "8-12-6-3"]
+SIZES = [(1280, 800), (800, 500), (1920, 1080)]
+
+
+@cache
+def seen(name: str, size: tuple[int, int]) -> tuple[Stage, Projection]:
+    stage = stage_of(trained(name), size)
+    return stage, projection(stage)
+
+
+def fans_of(name: str, size: tuple[int, int]) -> list[SeenFan]:
+    stage, see = seen(name, size)
+    layout = stage.plan
+    found = [known_fan(each, layout, see, max(1.0, size[1] / 800)) for each in layout.fans]
+    return [each.seen for each in found if each is not None and not each.seen.tiled]
+
+
+def silhouette(see: Projection, plate: Plate, row: int, column: int) -> tuple[float, float]:
+    """Left and right of the largest cube that can stand in a cell."""
+    x = see(plate.corners_of(row, column, MOST * plate.half)).xy[:, 0]
+    return float(x.min()), float(x.max())
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("name", SCENES)
+def test_no_cube_meets_another_of_its_row_or_the_gate(name: str, size: tuple[int, int]) -> None:
+    stage, see = seen(name, size)
+    compared = 0
+    for fan, own in zip(stage.plan.fans, map(fan_seen(stage, see), stage.plan.fans), strict=True):
+        if own is None or own.tiled:
+            continue
+        for unit in range(len(fan.ends)):
+            rows = fan.first_rows[unit].tolist()
+            found = [stage.plan.plate_of(row) for row in rows]
+            ends = sorted(silhouette(see, *each) for each in found if each is not None)
+            ends.append((own.gates[unit][0] - own.half_gate, np.inf))
+            assert all(right <= left for (_, right), (left, _) in pairwise(ends)), (unit, ends)
+            compared += 1
+    assert compared or name in ("digits", "retrain")
+
+
+def fan_seen(stage: Stage, see: Projection) -> Any:
+    def of(fan: Any) -> SeenFan | None:
+        found = known_fan(fan, stage.plan, see, 1.0)
+        return None if found is None else found.seen
+
+    return of
+
+
+def crossings(paths: list[list[tuple[float, float]]]) -> int:
+    """How often pieces of different paths cross."""
+    pieces = [(i, *piece) for i, path in enumerate(paths) for piece in pairwise(path)]
+    return sum(i != j and crosses(a, b, c, d) for (i, a, b), (j, c, d) in combinations(pieces, 2))
+
+
+def crosses(a: Any, b: Any, c: Any, d: Any) -> bool:
+    def turn(p: Any, q: Any, r: Any) -> float:
+        return float((q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0]))
+
+    return turn(a, b, c) * turn(a, b, d) < 0.0 and turn(c, d, a) * turn(c, d, b) < 0.0
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("name", ["rgb", "xor", "xnor", "circle", "normalized", "8-12-6-3"])
+def test_wires_of_a_layer_nest(name: str, size: tuple[int, int]) -> None:
+    nested = [fan for fan in fans_of(name, size) if fan.nested and fan.wired]
+    assert nested
+    for fan in nested:
+        paths = [[*wire(fan, j), (fan.column(j), fan.feet[-1][j][1])] for j in range(fan.count)]
+        assert crossings(paths) == 0
+        lanes = sorted(path[1][0] for path in paths)
+        runs = sorted(path[2][1] for path in paths)
+        assert lanes[0] >= fan.first
+        assert min(np.diff(runs), default=RUNS) >= 0.99 * fan.runs >= 4.0
+        assert min(np.diff(lanes), default=LANES) >= 1.5
+        assert runs[-1] < fan.top + 1e-6  # above all cubes
+
+
+@pytest.mark.parametrize("name", ["rgb", "xor", "circle"])
+def test_an_arm_leads_from_the_wire_of_a_unit_into_each_of_its_cubes(name: str) -> None:
+    for fan in fans_of(name, (1280, 800)):
+        for unit, column in np.ndindex(len(fan.ends), fan.count):
+            path = way_in(fan, unit, column, 0.3)
+            x, y = fan.feet[unit][column]
+            assert path[0][0] == pytest.approx(fan.starts[column][0] + fan.starts[column][2])
+            assert path[-1] == pytest.approx((x - 0.3 * fan.cell, y - fan.arm))
+        assert way_in(fan, 0, fan.count, 0.3) == []  # nothing comes into a bias
+        lines = [line for j in range(fan.count) for line in wires(fan, j)]
+        assert all(len(line) > 1 for line in lines)
+
+
+def test_products_end_in_their_gate_and_the_strongest_have_strands() -> None:
+    fan = fans_of("rgb", (1280, 800))[1]
+    terms = np.random.default_rng(1).normal(size=(3, 9)).tolist()
+    strokes = products(fan, terms)
+    for unit in range(3):
+        own = [each for each in strokes if each.unit == unit and each.kind == "product"]
+        strongest = sorted(range(9), key=lambda j: -abs(terms[unit][j]))[:3]
+        assert {each.column for each in own} == {*strongest}
+        x, y = fan.gates[unit]
+        for each in own:
+            assert each.points[-1][0] == pytest.approx(x - fan.half_gate)
+            assert abs(each.points[-1][1] - y) < fan.half_gate
+        assert crossings([each.points for each in own]) == 0
+        assert [each.kind for each in strokes if each.unit == unit].count("rest") == 1
+
+
+def test_rows_and_columns_are_level_and_upright() -> None:
+    for fan in fans_of("rgb", (1280, 800)):
+        for feet in fan.feet:
+            assert np.ptp([y for _, y in feet]) < 0.01
+        for column in zip(*fan.feet, strict=True):
+            assert np.ptp([x for x, _ in column]) < 0.01
+
+
+def test_the_longest_rows_give_way_first() -> None:
+    first, second = fans_of("rgb", (1280, 800))
+    assert first.slot > 1.2 * second.slot
+    sides = fans_of("xor", (1280, 800))
+    assert min(each.slot for each in sides) > first.slot
+
+
+def test_a_camera_near_the_front_keeps_what_is_level_level() -> None:
+    assert CAMERA.lean != (0.0, 0.0)
+    assert CAMERA.seen(1.0, 0.0, 0.0) == pytest.approx((1.0, 0.0, 0.0))
+    assert CAMERA.seen(0.0, 1.0, 0.0) == pytest.approx((0.0, 1.0, 0.0))
+    left, down, _ = CAMERA.seen(0.0, 0.0, 1.0)
+    assert left < 0.0 and down < 0.0  # what is nearer stands left and below
+    turned = Camera(azimuth=50.0, elevation=30.0)
+    assert turned.plane == pytest.approx((39.0, 19.0))
+    assert np.dot(turned.toward, turned.way(0.0, 0.0, 1.0)) > np.cos(np.radians(16.0))
+
+
+def test_sizes_are_volumes() -> None:
+    session = sv.Session(sv.Network([2, 1], seed=0), (np.zeros((1, 2)), np.zeros((1, 1))), "mse")
+    plate = stage_of(session, (640, 400)).plan.plates[0]
+    halves = plate.halves(np.array([1.0, 0.125, 0.0, 8.0, np.nan]), 1.0) / plate.half
+    assert halves == pytest.approx([1.0, 0.5, 0.3, 1.06, 1.0])
+
+
+# Layouts of all networks.
 
 PROGRAMS = st.one_of(
     deep_networks(), picture_networks(), networks(learning=True).map(lambda made: made[0].program)
@@ -104,7 +262,7 @@ def cubes_of(layout: Layout) -> dict[int, np.ndarray]:
     return {index: at for plate in layout.plates for index, at in middles(plate).items()}
 
 
-def walls(program: Program) -> list[tuple[int, Operation]]:
+def matrices(program: Program) -> list[tuple[int, Operation]]:
     """The operations that have a wall, by their place."""
     return [(i, op) for i, op in enumerate(program.operations) if len(op.shape) > 1]
 
@@ -113,7 +271,7 @@ def fans(program: Program, layout: Layout) -> list[tuple[Fan, Operation, int]]:
     """Each fan of a layout with its operation, and the number of its group."""
     groups = [
         (op, group)
-        for _, op in walls(program)
+        for _, op in matrices(program)
         for group in range(Windows.of(op).groups if op.kind == "convolution" else 1)
     ]
     return [(fan, *of) for fan, of in zip(layout.fans, groups, strict=True)]
@@ -186,7 +344,7 @@ def test_a_weight_stands_where_its_row_and_its_column_cross(program: Program, sh
     layout = of(program, shape)
     cubes = cubes_of(layout)
     rows = [row for fan in layout.fans for i in range(len(fan.ends)) for row in fan.rows_of(i)]
-    assert rows == [op.weights + i for _, op in walls(program) for i in range(prod(op.shape))]
+    assert rows == [op.weights + i for _, op in matrices(program) for i in range(prod(op.shape))]
     for fan, operation, _ in fans(program, layout):
         # How many weights of a sum belong to one unit: 1, or the pixels of a kernel or an image.
         each = fan.inputs // (len(fan.columns) - (operation.biases != NONE))
@@ -217,42 +375,32 @@ def test_a_fan_leads_from_the_units_before_to_the_units_behind(
         assert (fan.starts[:, 0] < x.min()).all() and (x.max() < fan.ends[:, 0]).all()
 
 
-def test_rows_are_the_matrix_and_the_bias_is_the_last_and_nearest_cube() -> None:
+def test_rows_are_the_matrix_level_with_their_balls_and_the_bias_is_last() -> None:
     _, layout = dense(3, 8, 3)
     for line in layout.neurons:
         assert np.ptp(line.points[:, 0]) == np.ptp(line.points[:, 2]) == 0.0
     wall, biases, second, _ = layout.plates
     assert (wall.rows, wall.columns) == (8, 3) and (second.rows, second.columns) == (3, 8)
     assert (biases.rows, biases.columns, biases.role) == (8, 1, "bias")
-    for plate in layout.plates:
-        assert plate.toward.tolist() == (-RIGHT).tolist() and plate.seat == SEAT
-        assert plate.along @ NEAR > 0.9 and plate.across @ DOWN > 1.0
     cubes = cubes_of(layout)
-    for first in range(0, 24, 3):
-        steps = np.diff([cubes[first + i][2] for i in range(3)] + [cubes[24 + first // 3][2]])
-        assert (steps > 0.0).all() and steps[-1] == pytest.approx(1.5 * steps[0])
-
-
-@pytest.mark.parametrize("sizes", [(3, 8, 3), (2, 4, 2, 1), (2, 16, 16, 1), (1, 1)])
-@pytest.mark.parametrize("shape", [0.5, 1.5, 3.0])
-def test_a_ball_lies_on_the_axis_of_its_row(sizes: tuple[int, ...], shape: float) -> None:
-    _, layout = dense(*sizes, shape=shape)
-    camera = layout.views["perspective"]
-    assert camera.azimuth == ANGLE - 90.0
     for fan in layout.fans:
-        for i, ball in enumerate(fan.ends):
-            ends = fan.rows[i] + fan.columns[[0, -1]] + [0.0, -0.45 * SEAT, 0.0]
-            (x, y), (right, low), (far, high) = (camera.seen(*point)[:2] for point in (*ends, ball))
-            on = low + (far - right) * (low - y) / (right - x)
-            assert abs(on - high) < 0.25 * abs(y - high) + 0.05
+        for unit, ball in enumerate(fan.ends):
+            places = np.array([cubes[row] for row in fan.first_rows[unit].tolist()])
+            np.testing.assert_allclose(places[:, 1:], np.tile(ball[1:], (len(places), 1)))
+            assert places[:-1, 0].max() < places[-1, 0] < ball[0]
+            # From inputs, columns stand in the order of these; from neurons, as wires arrive.
+            steps = np.diff(places[:-1, 0])
+            assert (steps < 0.0 if fan.nested else steps > 0.0).all()
+            np.testing.assert_allclose(np.diff(np.sort(places[:, 0])), abs(steps[0]))
 
 
 def test_adding_a_neuron_never_turns_the_picture_and_rows_never_cross() -> None:
-    assert len({dense(3, hidden, 3)[1].views["perspective"] for hidden in (2, 8, 20, 60)}) == 1
+    assert {dense(3, hidden, 3)[1].views["perspective"] for hidden in (2, 8, 20, 60)} == {CAMERA}
     for sizes in ((3, 60, 3), (2, 8, 8, 8, 8, 2)):
         for fan in dense(*sizes)[1].fans:
-            assert (np.diff(fan.rows[:, 1]) <= -1.0).all()
-            assert (np.diff(fan.rows[:, 1]) >= -SPREAD * 1.001).all()
+            assert (np.diff(fan.rows[:, 1]) < 0.0).all()
+            assert (np.diff(fan.rows[:, 1]) >= -PITCH * 1.001).all()
+            assert np.ptp(fan.rows[:, 1]) <= HIGH
 
 
 @pytest.mark.parametrize("sizes", [(3, 8, 3), (2, 4, 1), (12, 30, 30, 3)])
@@ -285,7 +433,7 @@ def test_the_name_of_a_layer_is_above_the_middle_of_its_wall(
 ) -> None:
     program, layout = dense(*sizes)
     assert [label.name for label in layout.labels] == [f"layer {i}" for i in range(len(sizes) - 1)]
-    for label, (place, operation) in zip(layout.labels, walls(program), strict=True):
+    for label, (place, operation) in zip(layout.labels, matrices(program), strict=True):
         own = [plate for plate in layout.plates if plate.operation == place]
         low, high = np.array([box_of(plate) for plate in own]).swapaxes(0, 1)
         x, y, z = label.place
@@ -329,7 +477,7 @@ def test_a_kernel_is_a_tile_upright_like_its_images() -> None:
     assert [plate.tiles.size for plate in kernels[:2]] == [(3, 3), (3, 3)]
     for plate in kernels:
         along, across = plate.along / plate.cell[0], plate.across / plate.cell[1]
-        assert along.tolist() == NEAR.tolist() and across.tolist() == DOWN.tolist()
+        assert along.tolist() == RIGHT.tolist() and across.tolist() == DOWN.tolist()
 
 
 @every_shape
@@ -364,8 +512,8 @@ def test_a_skip_connection_leads_past_all_walls(program: Program, shape: float) 
         # What a second branch reads is led to where it is shown again.
         lines = [each for name in [*names, line.values] for each in lines_of(layout, name)]
         way = line.way
-        assert way[0, 0] in [each.points[0, 0] for each in lines if each is not line]
-        assert way[-1, 0] == line.points[0, 0]
+        assert way[0, 0] in [units_of(each)[0, 0] for each in lines if each is not line]
+        assert way[-1, 0] == units_of(line)[0, 0]
         for start, end in pairwise(way):
             assert np.count_nonzero(start != end) == 1  # level or upright
             for plate in layout.plates:
@@ -389,7 +537,7 @@ def test_a_layout_of_nothing_has_no_points() -> None:
 SHAPE = 1, 4, 4
 
 
-def rows() -> Program:
+def branched() -> Program:
     product = sv.Product([sv.Dense(6, 8, "tanh"), sv.Dense(8, 6)], sv.Dense(6, 6))
     joined = sv.Concatenate(sv.Dense(6, 4, "tanh"), sv.Residual(sv.Dense(6, 6)))
     return sv.Network([sv.Dense(3, 6, "tanh"), product, joined, sv.Dense(10, 3)]).program
@@ -400,7 +548,7 @@ def pictures() -> Program:
     return sv.Network([sv.Concatenate(a, b), sv.Conv2d((3, 4, 4), 2)]).program
 
 
-every_program = pytest.mark.parametrize("make", [rows, pictures])
+every_program = pytest.mark.parametrize("make", [branched, pictures])
 
 
 def lines_before(layout: Layout, buffer: str) -> list[Neurons]:
@@ -419,7 +567,7 @@ def test_each_row_stands_behind_what_its_operation_reads(make: object) -> None:
         assert any(source.name in (*shown, *own.buffers) for source in operation.sources)
     again = [line for line in layout.neurons if line.way is not None]
     joins = [each for each in program.operations if len(each.sources) > 1]
-    assert len(again) == len(joins) + (len(joins) + 1) // 2  # one of rows is a Residual
+    assert len(again) == len(joins) + (len(joins) + 1) // 2  # one of them is a Residual
 
 
 def test_wires_of_a_concatenation_lead_to_the_part_of_the_second_branch() -> None:
@@ -528,3 +676,135 @@ def test_means_leave_out_what_is_empty() -> None:
         assert len(own) == 9 and share == pytest.approx(255 * cover * 9 / 16, abs=1.0)
         number = np.clip(own.mean() * 0.25 * strength_of(2, spread), -1.0, 1.0)
         assert color == pytest.approx(255 * (0.5 + 0.5 * number), abs=2.0)
+
+
+# Walls, in which every weight is a cube.
+
+TEXTURE = [
+    sv.FrequencyEncoding(2, octaves=3),
+    *[sv.Dense(12, 64), sv.Dense(64, 64)],
+    sv.Dense(64, 3),
+]
+IMAGES = [
+    *(sv.Conv2d((1, 8, 8), 8, 3, padding=1, activation="relu"), sv.MaxPool2d((8, 8, 8))),
+    *(sv.Conv2d((8, 4, 4), 16, 3, activation="relu"), sv.BatchNorm((16, 2, 2))),
+    sv.Dense(64, 10),
+]
+NETWORKS: dict[str, Sequence[Any]] = {
+    "texture": TEXTURE,
+    "digits": IMAGES,
+    "table": [300, 12, 10],
+    "wide": [12, 400, 200, 3],
+    "deep": [20] * 12,
+    "groups": [
+        sv.Conv2d((4, 3, 3), 6, 2, groups=2, bias=False),
+        sv.Flatten((6, 2, 2)),
+        sv.Dense(24, 2),
+    ],
+    "residual": [sv.Dense(3, 9), sv.Residual(sv.Dense(9, 5), sv.Dense(5, 9)), sv.LayerNorm(9)],
+    "one": [sv.LayerNorm(30)],
+}
+WALLS = {name: sv.Network(layers, seed=0).program for name, layers in NETWORKS.items()}
+every_network = pytest.mark.parametrize("name", NETWORKS)
+SHAPES = pytest.mark.parametrize("aspect", [0.6, 1.4, 2.4])
+
+
+def walls_of(program: Program, aspect: float = 1.75) -> Layout:
+    return walls(program, lambda label: (f"layer {label}", "about"), {}, aspect)
+
+
+def seen_walls(layout: Layout, aspect: float) -> Projection:
+    box = Box(0.0, 0.0, 800.0 * aspect, 800.0)
+    reach = lambda way: float((layout.extent @ way).max())  # noqa: E731
+    camera = layout.views["perspective"].framing(reach, aspect)
+    return Projection(camera, box, box.width, box.height, 1e4)
+
+
+@every_network
+def test_every_weight_is_one_cube(name: str) -> None:
+    program = WALLS[name]
+    indices = np.sort(np.concatenate([plate.cells()[2] for plate in walls_of(program).plates]))
+    parts = [np.r_[each.parameters] for each in program.operations if each.parameters]
+    np.testing.assert_allclose(indices, np.sort(np.concatenate(parts)))
+
+
+@every_network
+@SHAPES
+def test_no_cube_is_inside_another_and_no_neuron_inside_a_cube(name: str, aspect: float) -> None:
+    layout = walls_of(WALLS[name], aspect)
+    middles = [p.point(p.cells()[1] + 0.5, p.cells()[0] + 0.5) for p in layout.plates]
+    places = np.round(np.concatenate(middles), 3)
+    assert len(np.unique(places, axis=0)) == len(places)
+    for plate, other in combinations(layout.plates, 2):
+        a, b = plate.corners(0.4), other.corners(0.4)
+        apart = (a.max(axis=0) <= b.min(axis=0) + 1e-6) | (b.max(axis=0) <= a.min(axis=0) + 1e-6)
+        assert apart.any()
+    for line in layout.neurons:
+        for plate in layout.plates:
+            low, high = plate.corners(0.4).min(axis=0), plate.corners(0.4).max(axis=0)
+            assert not ((line.points > low) & (line.points < high)).all(axis=1).any()
+
+
+@pytest.mark.parametrize("name", ["texture", "digits", "deep", "wide"])
+@SHAPES
+def test_no_wall_hides_a_part_of_another(name: str, aspect: float) -> None:
+    layout = walls_of(WALLS[name], aspect)
+    see = seen_walls(layout, aspect)
+    boxes = []
+    for plate in layout.plates:
+        corners = see(plate.point([0, plate.columns], [0, plate.rows])).xy
+        boxes.append((plate.operation, corners[0], corners[1]))
+    for (one, left, right), (other, start, end) in combinations(boxes, 2):
+        is_beside = right[0] <= start[0] + 4.0 or end[0] <= left[0] + 4.0
+        is_above = right[1] <= start[1] + 4.0 or end[1] <= left[1] + 4.0
+        assert one == other or is_beside or is_above
+
+
+def test_a_row_is_a_neuron_and_a_column_an_input() -> None:
+    program = WALLS["texture"]
+    layout = walls_of(program)
+    operation = next(each for each in program.operations if each.shape == (64, 64))
+    first = layout.plate_of(operation.weights)
+    plate = first[0]
+    assert (plate.rows, plate.columns, plate.place_of(operation.weights + 64 + 2)) == (
+        64,
+        64,
+        (1, 2),
+    )
+    np.testing.assert_allclose([plate.along, plate.across], [NEAR, -ROW * UP])
+    bias = layout.plate_of(operation.biases + 5)
+    np.testing.assert_allclose(
+        bias[0].point(0.5, 5.5) - plate.point(63.5, 5.5), 1.5 * NEAR, atol=1e-9
+    )
+    fan, unit = layout.fan_of(operation.weights + 5 * 64 + 3) or (None, -1)
+    np.testing.assert_allclose(fan.rows[unit] + fan.columns[3], plate.point(3.5, 5.5), atol=1e-9)
+    np.testing.assert_allclose(fan.ends[unit, 1], plate.point(3.5, 5.5)[1], atol=1e-9)
+
+
+@pytest.mark.parametrize("layout", [of(DIGITS), walls_of(WALLS["digits"])], ids=["rows", "walls"])
+def test_a_pixel_of_an_image_is_picked_where_it_is_seen(layout: Layout) -> None:
+    see = seen_walls(layout, 1.75)
+    for line in layout.neurons:
+        places = see(line.points).xy.tolist()
+        for i in range(0, len(places), 5) if line.shape else ():
+            found = seen_at(Layout([], [line], [], []), see, *places[i], lambda *_: HALF)
+            assert found == (NONE, (line.buffer, i))
+
+
+def test_rows_of_few_outputs_are_spread_at_the_top() -> None:
+    last = walls_of(WALLS["texture"]).neurons[-1].points
+    high = 64 * ROW
+    np.testing.assert_allclose(np.diff(last[:, 1]), -high / 16)
+    assert 0.35 * high < last[0, 1] < 0.5 * high
+
+
+def test_long_rows_without_a_place_are_walls_by_themselves() -> None:
+    def session(*sizes: int) -> sv.Session:
+        data = np.zeros((4, sizes[0])), np.zeros((4, sizes[-1]))
+        return sv.Session(sv.Network(list(sizes), seed=0), data)
+
+    assert not has_walls(session(3, 8, 3))
+    assert has_walls(session(2, 64, 64, 1))
+    assert not shows_every_weight(session(2, 200, 200, 1))
+    assert shows_every_weight(session(200, 8, 1))
+    assert not shows_every_weight(session(100, 8, 1))
