@@ -226,7 +226,7 @@ def draw_sum(
 # What a weight is to become, below its row: its cube, dashed that which it shall be, and why.
 
 WISH, BESIDE_CUBE, WISHED = 104.0, 92.0, 44.0  # height of the panel, its words, side of the largest
-WISH_WIDE = 490.0  # least width of the panel
+WISH_WIDE = 380.0  # least width of the panel
 GROWN = 0.8  # how much a cube shall grow or shrink at most, of its edge: it is drawn larger
 
 
