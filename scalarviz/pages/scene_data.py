@@ -96,6 +96,7 @@ def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
         "raw": program.raw,
         "apart": [[each.parameters.start, each.parameters.stop] for each in program.affines],
         "logits": session.trainer.loss.row.logits,
+        "squared": session.trainer.loss.row.name == "mse",
     }
 
 

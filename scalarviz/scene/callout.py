@@ -173,7 +173,7 @@ def draw_error(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: 
     if box.width < LEAST_WIDE * scale:
         return []
     words = "" if caption is None else caption.title
-    draw_misses(canvas, theme, misses, box, words, squared=True)
+    draw_misses(canvas, theme, misses, box, words, squared=buffers.squared)
     return [box]
 
 

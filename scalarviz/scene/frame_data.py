@@ -81,6 +81,7 @@ class Buffers:
     target     targets of the outputs
     answers    outputs as the loss reads them: of logits, their softmax or sigmoid; or None
     raw        buffers in units of their own, and those whose colors they have, behind an Affine
+    squared    whether the loss is made of the squares of what outputs are off
     """
 
     values: Mapping[str, FloatArray] = field(default_factory=dict)
@@ -92,6 +93,7 @@ class Buffers:
     left_out: Mapping[str, FloatArray] = field(default_factory=dict)
     answers: FloatArray | None = None
     raw: Mapping[str, str] = field(default_factory=dict)
+    squared: bool = False
 
 
 @dataclass(frozen=True)

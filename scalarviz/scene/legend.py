@@ -1,4 +1,4 @@
-"""The words of the legend: what color and size of a cube stand for, and what each mark means.
+"""The legend: the numbers on its cubes, and what color and size of a cube and each mark stand for.
 
 Of plain numbers and texts: pages have it in JavaScript, see docs/TRANSLATOR.md.
 """
@@ -10,20 +10,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from scalarviz.base.texts import row_text, text
-from scalarviz.base.texts.decimals import typeset
 
 if TYPE_CHECKING:
     from scalarviz.scene.frame_data import CubeValues
 
 PART_OF, ROUND = 0.43, (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)  # most of the scale of the smaller ones
-
-
-def ends_of(cubes: CubeValues) -> list[str]:
-    """Return what the largest negative and the largest positive cube stand for."""
-    scales = [float(each) for each in cubes.color_scales]
-    most: float = cubes.common or (scales[0] if scales else 1.0)
-    minus, plus = text("legend.minus"), text("legend.plus")
-    return [f"{minus} {typeset(f'{-most:g}')}", f"{plus} {typeset(f'{most:g}')}"]
 
 
 def five_of(cubes: CubeValues) -> list[float]:

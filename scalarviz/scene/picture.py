@@ -258,6 +258,8 @@ def draw_seam(canvas: Canvas2D, frame_data: FrameData, box: Box, theme: Theme) -
         return
     places = exhibit.places(box, canvas.scale)
     between = places.goal.x - places.out.right
+    if between < 0.0:
+        return  # goals are marks on the map of answers
     wide, middle = max(STRIPE * canvas.scale, between) * light, places.out.right + 0.5 * between
     canvas.box(
         middle - 0.5 * wide, places.out.y, wide, places.out.height, theme.push, radius=0.5 * wide

@@ -269,6 +269,7 @@ class LiveValues:
             way.left_out,
             self._answers(values),
             self.program.raw,
+            row.name == "mse",
         )
         return cut(self.neurons, found, self.program.outputs) if done and self.neurons else found
 

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import scalarviz as sv
+from scalarviz.base.texts import text
 from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.callout import draw_told
 from scalarviz.scene.canvas.palette import THEMES
@@ -207,3 +209,21 @@ def test_cubes_move_in_three_tenths_of_a_second_from_old_to_new(seconds: float) 
     if seconds >= 0.3:
         on_way = parts[[0.0 < share < 1.0 for share in shares]] * seconds
         assert np.ptp(on_way) == pytest.approx(0.3, abs=0.01)
+
+
+def test_no_light_lies_on_a_map_of_answers() -> None:
+    for stage in stages("xor", (1280, 800)):
+        frame_data, notes = stage.frame_data(), Notes(1280, 800)
+        draw_seam(notes, frame_data, frame_data.division(1280, 800).exhibit, DARK)
+        assert not notes.noted, frame_data.moment
+
+
+@pytest.mark.parametrize("loss", ["mse", "mae"])
+def test_only_of_a_squared_loss_it_is_said_that_squares_are_learned_from(loss: str) -> None:
+    xor = load(find("xor"))(engine="python").session
+    session = sv.Session(xor.network, xor.data, loss=loss)
+    kinds = [each.kind for each in session.network.program.moments]
+    session.advance(kinds.index("loss") + 1, "operation")
+    said = {words.strip() for *_, words in drawn_terms(stage_of(session, (1280, 800)))[0].said}
+    assert text("telling.wrong") in said
+    assert (text("telling.squares") in said) == (loss == "mse")

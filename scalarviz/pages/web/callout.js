@@ -116,7 +116,7 @@ function drawError(view, fans) {
   const [left, right] = [fan.left - 30 * scale, fan.gates[0][0] + fan.half_gate];
   const box = new Box(left, see.box.y, right - left, see.box.height);
   if (box.width < telling.LEAST_WIDE * scale) return [];
-  telling.draw_misses(paper, palette, misses, box, words.caption?.title ?? "", true);
+  telling.draw_misses(paper, palette, misses, box, words.caption?.title ?? "", frame.scene.squared);
   return [box];
 }
 
