@@ -16,7 +16,7 @@ from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import NEAR, RIGHT, UP, Plate, Tiles
-from scalarviz.scene.legend import ends_of
+from scalarviz.scene.legend import five_of
 from scalarviz.scene.lights import are_at, lights
 from scalarviz.scene.marks import shares_of
 from scalarviz.scene.neuron_images import painted
@@ -304,7 +304,7 @@ def test_an_affine_does_not_make_all_other_cubes_and_neurons_grey() -> None:
     }
     assert by_layer[1] == by_layer[2] == data.cubes.common == 0.7
     assert by_layer[0] >= np.abs(first.bias).max() > 1.0 and by_layer[3] >= Y.mean()
-    assert data.cubes.clipped == 0 and ends_of(data.cubes)[-1] == "orange: plus .7"
+    assert data.cubes.clipped == 0 and five_of(data.cubes)[-1] == 0.7
     assert data.buffers.scale < 10.0
     values = data.buffers.values
     raw, behind = values["inputs"], values["scale 0"]
