@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 
 import numpy as np
@@ -53,13 +53,22 @@ def steps_of(case: Case, batch: int) -> int:
     return steps_a_call(batch, multiplications(case.sizes, batch))
 
 
-def side(make: Make, steps: Callable[[Case, int], int]) -> Side:
+def one(case: Case, batch: int) -> int:
+    """How many steps a call takes on the other sides."""
+    return 1
+
+
+def side(
+    make: Make,
+    steps: Callable[[Case, int], int] = one,
+    cases: Mapping[str, Case] = CASES,
+) -> Side:
     """A side of this benchmark: the seconds of a step, given network, batch and threads."""
 
     def seconds(name: str, batch: str, threads: str) -> float:
         keep_on_cores(int(threads))
-        step = make(CASES[name], int(batch), int(threads))
-        return median_time(step, warm_up=20, least_seconds=0.4) / steps(CASES[name], int(batch))
+        step = make(cases[name], int(batch), int(threads))
+        return median_time(step, warm_up=20, least_seconds=0.4) / steps(cases[name], int(batch))
 
     return seconds
 
@@ -80,8 +89,8 @@ def matrix_rate(name: str, batch: str, threads: str) -> float:
 SIDES = {
     "matrix": matrix_rate,
     "cpu": side(cpu_step, steps_of),
-    "torch": side(torch_step, lambda case, batch: 1),
-    "jax": side(jax_step, lambda case, batch: 1),
+    "torch": side(torch_step),
+    "jax": side(jax_step),
     "jax_loop": side(jax_loop, steps_of),
 }
 

@@ -1,7 +1,7 @@
 """Outputs of a network: `net(x)` of 784-128-10 beside PyTorch and JAX, where they are installed.
 
     python -m benchmarks evaluate [rounds]
-    python -m benchmarks.sides benchmarks.evaluate cpu|torch|jax BATCH THREADS
+    python -m benchmarks.sides benchmarks.evaluate cpu|torch|jax 784-128-10 BATCH THREADS
 
 The second prints the median seconds of a call. The inputs are float32 on all sides, PyTorch keeps
 nothing for a backward, and JAX is jitted.
@@ -12,12 +12,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from benchmarks.batched_step import installed, keep_on_cores
+from benchmarks.batched_step import installed, side
 from benchmarks.cases import Case
 from benchmarks.rivals import jax_outputs, torch_outputs
-from benchmarks.sides import Options, Side, in_turn, median_time, print_beside
+from benchmarks.sides import Options, in_turn, print_beside
 
-CASE = Case([784, 128, 10], "relu", "linear", "SGD", 0.01, (1, 1000))
+CASES = {"784-128-10": Case([784, 128, 10], "relu", "linear", "SGD", 0.01, (1, 1000))}
 NAMES = {"cpu": "cpu engine", "torch": "PyTorch", "jax": "JAX, jitted"}
 
 
@@ -33,25 +33,20 @@ def cpu_outputs(case: Case, batch: int, threads: int) -> Callable[[], object]:
     return lambda: net(inputs)
 
 
-def side(make: Callable[[Case, int, int], Callable[[], object]]) -> Side:
-    """A side of this benchmark: the seconds of a call, given batch and threads."""
-
-    def seconds(batch: str, threads: str) -> float:
-        keep_on_cores(int(threads))
-        return median_time(make(CASE, int(batch), int(threads)), warm_up=20, least_seconds=0.4)
-
-    return seconds
-
-
-SIDES = {"cpu": side(cpu_outputs), "torch": side(torch_outputs), "jax": side(jax_outputs)}
+SIDES = {
+    "cpu": side(cpu_outputs, cases=CASES),
+    "torch": side(torch_outputs, cases=CASES),
+    "jax": side(jax_outputs, cases=CASES),
+}
 
 
 def report(options: Options) -> None:
     """One sample and many, on one thread and on all."""
     for threads in sorted({1, os.cpu_count() or 1}):
-        print(f"\nnet(x), 784-128-10, {threads} threads")
-        for batch in CASE.batches:
+        ((network, case),) = CASES.items()
+        print(f"\nnet(x), {network}, {threads} threads")
+        for batch in case.batches:
             print(f"  {batch} samples" if batch > 1 else "  1 sample")
             names = [name for name in installed(threads) if name in SIDES]
-            sides = {name: [__name__, name, str(batch), str(threads)] for name in names}
+            sides = {name: [__name__, name, network, str(batch), str(threads)] for name in names}
             print_beside(NAMES, in_turn(sides, options.rounds))

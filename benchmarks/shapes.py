@@ -16,7 +16,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from benchmarks.batched_step import Make, cpu_step, keep_on_cores, steps_of
+from benchmarks.batched_step import Make, cpu_step, keep_on_cores, one, steps_of
 from benchmarks.cases import Case, multiplications
 from benchmarks.rivals import torch_step
 from benchmarks.sides import Options, Side, in_turn, median_time
@@ -52,7 +52,7 @@ def side(make: Make, steps: Callable[[Case, int], int]) -> Side:
     return seconds
 
 
-SIDES = {"cpu": side(cpu_step, steps_of), "torch": side(torch_step, lambda case, batch: 1)}
+SIDES = {"cpu": side(cpu_step, steps_of), "torch": side(torch_step, one)}
 
 
 def report(options: Options) -> None:

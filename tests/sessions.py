@@ -2,12 +2,13 @@
 
 import operator
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
@@ -19,6 +20,7 @@ from scalarviz.data.batches import Pair
 from scalarviz.data.data_set import TableSet
 from scalarviz.engines.registry import ENGINES
 
+both_engines = pytest.mark.parametrize("engine", ["python", "cpu"])
 Trained = TypeVar("Trained", bound=Any)
 
 
@@ -48,23 +50,29 @@ def at_work(session: Any) -> Iterator[threading.Event]:
         thread.join()
 
 
+def session_on(
+    table: Any, layers: Sequence[Any], activation: str | None = None, output: str | None = None,
+    *, first: int = 0, dtype: str = "float32", engine: str = "python", **options: Any,
+) -> sv.Session:  # fmt: skip
+    """A session of a new network on this data; `first` is the seed of its first weights."""
+    net = sv.Network(layers, activation, output, seed=first, dtype=dtype)
+    return sv.Session(net, table, engine=engine, **options)
+
+
+def colours(table: Any = None, sizes: Sequence[int] = (3, 8, 3), **options: Any) -> sv.Session:
+    """A 3-8-3 network that learns colours, by default to invert 64 of them."""
+    options = {"optimizer": sv.SGD(0.5), "batch": 8} | options
+    return session_on(table or data.Rgb(levels=4), sizes, "tanh", "sigmoid", **options)
+
+
 def inverting(engine: str = "python", batch: int = 8) -> sv.Session:
     """A 3-4-3 network that learns to invert colours."""
-    net = sv.Network([3, 4, 3], "tanh", "sigmoid", seed=0)
-    return sv.Session(net, data.Rgb("invert"), "mse", sv.SGD(0.5), batch=batch, engine=engine)
-
-
-def colours(table: data.DataSet | None = None) -> sv.Session:
-    """A 3-8-3 network that learns colours, by default to invert 64 of them."""
-    net = sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0)
-    table = table or data.Rgb(levels=4)
-    return sv.Session(net, table, "mse", sv.SGD(0.5), batch=8, engine="python")
+    return colours(data.Rgb("invert"), (3, 4, 3), engine=engine, batch=batch)
 
 
 def plane() -> sv.Session:
     """A 2-3-1 network that learns xor."""
-    net = sv.Network([2, 3, 1], "tanh", seed=0)
-    return sv.Session(net, data.Xor(), "mse", sv.SGD(0.5), engine="python")
+    return session_on(data.Xor(), [2, 3, 1], "tanh", optimizer=sv.SGD(0.5))
 
 
 def image() -> sv.Session:
@@ -73,6 +81,31 @@ def image() -> sv.Session:
     rows = np.random.default_rng(0).uniform(size=(5, 36))
     rows[:2] = [[0.0], [1.0]]
     return sv.Session(net, (rows, np.eye(2)[[0, 1, 0, 1, 0]]), "mse", sv.SGD(0.1), engine="python")
+
+
+def bits(s: sv.Session) -> dict[str, Any]:
+    """All that belongs to a moment of a session."""
+    bank = s.network.bank
+    slots = {" ".join(k): v.tobytes() for k, v in sorted(bank.blocks.items()) if v.any()}
+    return {
+        "place": s.clock.place,
+        "value": bank.value.tobytes(),
+        "grad": bank.grad.tobytes(),
+        "frozen": bank.frozen.tobytes(),
+        "state": bank.state.tobytes(),
+        "slots": slots,
+        "steps": bank.step_count,
+        "has gradients": bank.has_gradients,
+        "loss": str(s.loss),
+        "losses": s.losses.tobytes(),
+        "rate": s.learning_rate,
+        "optimizer": repr(s.optimizer),
+        "loss function": repr(s.loss_function),
+        "batch": s.batch,
+        "data": repr(s.data),
+        "engine": (s.engine, s.network.precision),
+        "activations": s.network.activations,
+    }
 
 
 def reloaded(trained: Trained, folder: Path) -> Trained:

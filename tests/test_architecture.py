@@ -235,7 +235,7 @@ def runs_the_wrong_way(module: str, imported: str) -> bool:
     if room == "story":
         return other not in ("story", "base")
     if room == "scene":
-        is_known = imported in ("story.caption", "story.facts")
+        is_known = imported in ("story.caption", "story.facts", "story.panel_words")
         return other in ("story", "engines", "training") and not is_known
     return False
 

@@ -17,8 +17,8 @@ import scalarviz as sv
 from scalarviz import errors
 from scalarviz.errors import InputError
 from scalarviz.faces.notebook.notebook_cells import CellOutput
-from tests.sessions import advanced
-from tests.training.session.test_session import COLOURS, PAIR, session, state
+from tests.sessions import advanced, bits
+from tests.training.session.test_session import COLOURS, PAIR, session
 from tests.wording import refused
 
 COPIES: dict[str, Callable[[Any], Any]] = {
@@ -332,7 +332,7 @@ def visits(s: sv.Session) -> list[tuple[Any, ...]]:
         seen.append((branch.number, parent, branch.fork, branch.end, branch.losses.tobytes()))
         for step in range(branch.end.step + 1):
             s.seek(step)
-            seen.append(state(s))
+            seen.append(bits(s))
     return seen
 
 
@@ -340,7 +340,7 @@ def test_a_copy_has_every_branch_and_stands_where_its_original_stood() -> None:
     s = branched()
     copied = s.copy()
     assert copied.clock == s.clock and copied.current_branch.number == 2
-    assert state(copied) == state(s)
+    assert bits(copied) == bits(s)
     assert not set(copied.branches) & set(s.branches)
     assert visits(copied) == visits(s)
 

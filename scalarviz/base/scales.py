@@ -122,3 +122,32 @@ def apart(between: float) -> float:
     """Return 1, 2 or 5 times a power of ten: a fourth to a tenth of what is between two losses."""
     power = 10.0 ** math.floor(math.log10(max(between, LEAST_LOSS)))
     return power / (5.0 if between < 2.0 * power else 2.0 if between < 5.0 * power else 1.0)
+
+
+# Heights of losses over a plane.
+
+COARSEST = 8  # points from one to the next in the first pass over a grid
+
+
+def heights_of(losses: Sequence[Sequence[float]]) -> list[list[float]]:
+    """Return heights from 0 to 1 of the finest grid that is wholly known, else of the coarsest.
+
+    They are logarithmic where all losses are above 0.
+    """
+    gap = COARSEST
+    while gap > 1 and len(known_in(losses, gap // 2)) == len(losses[:: gap // 2]) ** 2:
+        gap //= 2
+    known = known_in(losses, gap)
+    is_log = min(known) > 0.0
+    low, high = [math.log(each) if is_log else each for each in (min(known), max(known))]
+    found: list[list[float]] = []
+    for row in losses[::gap]:
+        numbers = [math.log(each) if is_log and each > 0.0 else each for each in row[::gap]]
+        heights = [(each - low) / ((high - low) or 1.0) for each in numbers]
+        found.append([each if math.isfinite(each) else 1.0 for each in heights])
+    return found
+
+
+def known_in(losses: Sequence[Sequence[float]], gap: int) -> list[float]:
+    """Return the finite losses of a part of a grid."""
+    return [each for row in losses[::gap] for each in row[::gap] if math.isfinite(each)]

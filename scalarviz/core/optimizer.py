@@ -52,8 +52,7 @@ class OwnRates:
 
     def __len__(self) -> int:
         """Number of rows with a rate of their own."""
-        lengths = np.diff(self.firsts)[~np.isnan(self._rates[:-1])]
-        return int(lengths.sum())
+        return int(np.diff(self.firsts)[~np.isnan(self._rates[:-1])].sum())
 
     def __eq__(self, other: object) -> bool:
         if self is other or not isinstance(other, OwnRates):

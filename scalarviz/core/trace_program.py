@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from scalarviz.base.messages import shortened
 from scalarviz.core.bank_arrays import Wall
+from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.formula import Formula
 from scalarviz.core.program import NONE, SCALAR, Buffer, Moment, Operation, Program
 from scalarviz.core.trace import Trace
@@ -199,7 +200,11 @@ def found_chain(program: TraceProgram, walls: Mapping[str, Wall]) -> Chain | Non
         last = number == len(walls) - 1
         target = Buffer(program.outputs.name if last else name, wall.shape[0], 0)
         start = wall.first, wall.first + wall.shape[1] - 1
-        made = Operation("affine", "", (before,), target, *start, layer=number, label=str(number))
+        formula = trace.formulas[ends[number][0] - trace.first_made].name
+        formula = formula if formula in ACTIVATIONS else ""
+        made = Operation(
+            "affine", formula, (before,), target, *start, layer=number, label=str(number)
+        )
         found.append(made)
         before, places[target.name] = target, ends[number]
     return Chain(found[0].source, found, places)
@@ -495,8 +500,7 @@ def name_of(trace: Trace, place: int) -> str:
 
 def spelled_out(formula: Formula, operands: Sequence[int]) -> list[str | tuple[int, int]]:
     """Return the words of an operation, its operands as (place, precedence around it)."""
-    found = spelled(formula, operands, sign_of(formula))
-    return ["^" if each == " ^ " else each for each in found]
+    return ["^" if each == " ^ " else each for each in spelled(formula, operands, sign_of(formula))]
 
 
 def sign_of(formula: Formula) -> str:

@@ -166,10 +166,9 @@ def spelled(formula: Formula, inputs: Sequence[T], sign: str) -> list[tuple[T, i
     binds = PRECEDENCE[operation]
     if operation == "negate":
         return [sign, (inputs[0], binds + 1)]
-    if operation == "power":  # a ** b ** c is a ** (b ** c), and a ** -b needs no brackets
-        left, right = binds + 1, PRECEDENCE["negate"]
-    else:  # a - b - c is (a - b) - c
-        left, right = binds, binds + 1
+    # a - b - c is (a - b) - c, and a ** b ** c is a ** (b ** c); a ** -b needs no brackets.
+    is_power = operation == "power"
+    left, right = (binds + 1, PRECEDENCE["negate"]) if is_power else (binds, binds + 1)
     return [(inputs[0], left), f" {sign} ", (inputs[1], right)]
 
 

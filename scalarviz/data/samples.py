@@ -195,10 +195,10 @@ def groups_of(groups: object, count: int) -> Any:
     found = np.zeros(0)
     with suppress(ValueError):  # of rows that are not equally long
         found = np.asarray(groups)
-    if found.shape != (count,) or found.dtype.kind not in "iufbUS":
-        raise InputError(
-            f"groups are a number or a text for each of the {count} samples, not {shorten(groups)}"
-        )
+    require(
+        found.shape == (count,) and found.dtype.kind in "iufbUS",
+        f"groups are a number or a text for each of the {count} samples, not {shorten(groups)}",
+    )
     return np.unique(found, return_inverse=True)[1].ravel()
 
 

@@ -159,11 +159,11 @@ def as_picture(
 
     If `size` is given the picture is reduced to it; a file may take `limit` bytes.
     """
-    if callable(picture):
-        raise InputError(
-            f"a picture is a path or an array, not the function {shorten(picture)}: pass what it "
-            "gives for every pixel, an array of shape (height, width, 3)"
-        )
+    require(
+        not callable(picture),
+        f"a picture is a path or an array, not the function {shorten(picture)}: pass what it "
+        "gives for every pixel, an array of shape (height, width, 3)",
+    )
     if isinstance(picture, (str, os.PathLike)):
         return read_picture(picture, linear, size, Budget(limit))
     if picture is None:
@@ -211,8 +211,11 @@ def read_picture(
             warnings.simplefilter("ignore", pillow.DecompressionBombWarning)  # see check_cost
             with pillow.open(file, formats=("PNG", "JPEG")) as image:
                 check_cost(image.width, image.height, size, called(file), budget)
-                if image.format != "PNG":
-                    check_scans(file)
+                scans = file.read_bytes().count(b"\xff\xda") if image.format != "PNG" else 0
+                require(  # a progressive JPEG may take long
+                    scans <= MOST_SCANS,
+                    f"{called(file)} has {scans:,} passes: save it again with a few",
+                )
                 return colors_of(image, linear, size)
     except InputError:
         raise
@@ -239,12 +242,6 @@ def check_cost(width: int, height: int, size: int | None, name: str, budget: Bud
     except InputError as error:
         hint = "" if size is not None else "; size=1024 makes it smaller while it is read"
         raise InputError(f"{error}{hint}") from None
-
-
-def check_scans(file: Path) -> None:
-    """Raise InputError for a progressive JPEG with so many scans that it takes long."""
-    scans = file.read_bytes().count(b"\xff\xda")
-    require(scans <= MOST_SCANS, f"{called(file)} has {scans:,} passes: save it again with a few")
 
 
 def colors_of(image: Image, linear: bool, size: int | None) -> FloatArray:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from scalarviz.base.kernel_files import is_compiled
-from scalarviz.engines.codegen import compiling, dispatch, kernel_units
+from scalarviz.core.trace import EVERY_OPERATION
+from scalarviz.engines.codegen import compiling, kernel_units
 from scalarviz.engines.codegen.kernel_units import Dtype, Unit
 from scalarviz.engines.cpu import table as cpu
 from scalarviz.engines.expression import cpu_expression as expression
@@ -21,11 +22,9 @@ LOOK = 0.5  # seconds between two looks, each at all the files
 
 def every_kernel() -> list[tuple[Unit, Dtype]]:
     """Return all kernels, with their working type; among them those of the user's activations."""
-    formulas = [dispatch.UNARY, dispatch.BINARY, dispatch.TERNARY]
     units = [*cpu.every_unit(), *expression.SHELL.values()]
-    for table in formulas:
-        for row in table.values():
-            units += expression.kernels_of_formula(row)
+    for row in EVERY_OPERATION.values():
+        units += expression.kernels_of_formula(row)
     return [(unit, dtype) for dtype in DTYPES for unit in units]
 
 

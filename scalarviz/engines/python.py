@@ -110,8 +110,7 @@ class PythonRun(Run):
             inputs, targets = self.batches.at(step)
             bank.zero_grad()
             state = bank.state.copy()
-            weights = self.batches.weights_at(step)
-            value = loss.forward(engine.forward(inputs), targets, weights)
+            value = loss.forward(engine.forward(inputs), targets, self.batches.weights_at(step))
             engine.backward(loss.backward())
             bad = find_bad(bank, optimizer)
             if bad != NONE:

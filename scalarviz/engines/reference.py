@@ -173,8 +173,7 @@ def parameter_gradients(operation: Operation, numbers: OperationArrays) -> Float
 
 def operation_backward(operation: Operation, numbers: OperationArrays) -> tuple[FloatArray, ...]:
     """Return what an operation adds to the gradient of each buffer that it reads."""
-    found = all_gradients(reference_of(operation), operation, numbers)
-    return found[: len(operation.sources)]
+    return all_gradients(reference_of(operation), operation, numbers)[: len(operation.sources)]
 
 
 def all_gradients(
@@ -371,8 +370,7 @@ class LayerCopy:
         twin = self._ready(operation, numbers)
         twin.forward_rows(numbers.x.tolist())
         twin.bank.grad[:] = 0.0
-        rows = twin.backward_rows(not_none(numbers.upstream).tolist())
-        return np.array(rows), twin.bank.grad
+        return np.array(twin.backward_rows(not_none(numbers.upstream).tolist())), twin.bank.grad
 
     def _ready(self, operation: Operation, numbers: OperationArrays) -> Layer:
         """Return the other layer with these parameters; it is made anew after a setting changed."""

@@ -59,11 +59,12 @@ class EngineRow:
         if self.kernels is not None:
             check_process()
             for operation in self.lacking(program):
-                if not runs_as_python(operation):
-                    raise EngineError(
-                        f"the engine {self.name!r} has no kernels for {operation.owner}: choose "
-                        "the engine 'python'"
-                    )
+                require(
+                    runs_as_python(operation),
+                    f"the engine {self.name!r} has no kernels for {operation.owner}: choose the "
+                    "engine 'python'",
+                    EngineError,
+                )
         require(not (precision.mixed and self.only_full), self.only_full, EngineError)
         require(
             not precision.mixed or bank.dtype == "float32",

@@ -17,7 +17,7 @@ from os.path import lexists
 from typing import Any, final
 from urllib.parse import parse_qsl, quote, unquote
 
-from scalarviz.base.checks import shorten
+from scalarviz.base.checks import require, shorten
 from scalarviz.base.shell_commands import program
 from scalarviz.errors import InputError
 from scalarviz.scene.look import IS_TICK, OFFERS
@@ -142,12 +142,10 @@ def read_link(text: str) -> Link:
 
     Nothing is opened or run: whether scene, file, options and rows exist is checked later.
     """
-    if len(text) > LONGEST:
-        raise InputError(f"a link has {LONGEST:,} characters at most, not {len(text):,}")
+    require(len(text) <= LONGEST, f"a link has {LONGEST:,} characters at most, not {len(text):,}")
     place, _, fragment = text.strip().partition("#")
     name, _, query = place.partition("?")
-    if not name:
-        raise InputError(f"the link {shorten(text)} names no scene and no file: {GRAMMAR}")
+    require(name, f"the link {shorten(text)} names no scene and no file: {GRAMMAR}")
     options = dict(pairs_of(query))
     for key, value in options.items():
         check_plain(key, value, "of a link")

@@ -22,7 +22,7 @@ from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
-from scalarviz.base.checks import number, shorten
+from scalarviz.base.checks import number, require, shorten
 from scalarviz.base.texts import row_text
 from scalarviz.core.formulas.activations import ACTIVATIONS, activation_row
 from scalarviz.core.formulas.formula import pick
@@ -357,8 +357,10 @@ def show_of(scene: Scene, given: Mapping[str, Any], typed: Collection[str]) -> S
     for name, value in values.items():
         (own | SHARED)[name].check(value, name)
     if given.get("resume") is None:
+        if "optimizer" in extra and "lr" in values:  # a rate that was given beside another one
+            extra["lr"] = values["lr"]
         with told_by_option(values):
-            show = with_extra(played(scene, chosen), extra | rate_for(extra, values))
+            show = with_extra(played(scene, chosen), extra)
         return replace(show, hint=hint_with(show.hint, values))
     refused = [name for name in [*changed, *extra] if name not in GOING_ON]
     if refused:
@@ -405,11 +407,6 @@ def option_words(option: str, value: object) -> list[str]:
     return [f"--{option}", shlex.quote(str(value))]
 
 
-def rate_for(extra: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the rate of a scene's own option, if it was given beside another optimizer."""
-    return {"lr": values["lr"]} if "optimizer" in extra and "lr" in values else {}
-
-
 def with_extra(show: Show, extra: Mapping[str, Any]) -> Show:
     """Return the show after applying options that the scene has no parameter for."""
     if extra.keys() - {*GOING_ON}:
@@ -427,8 +424,7 @@ def parsed(pairs: Sequence[str], own: Mapping[str, Option]) -> dict[str, Any]:
     found = {}
     for pair in pairs:
         name, sign, text = pair.partition("=")
-        if not sign:
-            raise InputError(f"--set takes NAME=VALUE, not {pair!r}: write --set lr=0.1")
+        require(sign, f"--set takes NAME=VALUE, not {pair!r}: write --set lr=0.1")
         option = pick(own, name, "option of the scene")
         found[name] = as_kind(text, option.kind, name)
     return found
@@ -488,10 +484,10 @@ def made_again(session: Session, given: Mapping[str, Any]) -> Session:
     for name in given.keys() & PENALTIES:
         optimizer = with_penalty(optimizer, name, given[name])
     for name in given.keys() & (REBUILDS | {"activation"}):
-        if not network.layers:
-            raise InputError(
-                f"the scene trains an expression, which has no {name}: leave out --{name}"
-            )
+        require(
+            network.layers,
+            f"the scene trains an expression, which has no {name}: leave out --{name}",
+        )
     if given.keys() & REBUILDS:
         network = rebuilt(network, **{name: given.get(name) for name in REBUILDS})
     if "activation" in given:
@@ -508,16 +504,11 @@ def made_again(session: Session, given: Mapping[str, Any]) -> Session:
         memory=session.timeline.keyframes.budget,
     )
     found.visits.metrics = session.visits.metrics
-    keep_stops(session, found)
+    rows = {row: row for row in range(len(network.bank))}
+    if stops := with_rows(in_force(trainer.settings), rows):  # as far as there are the same rows
+        with found.undo_log.off():
+            found.timeline.note(KIND, {"conditions": stops})
     return found
-
-
-def keep_stops(old: Session, new: Session) -> None:
-    """Let a new session stop where an old one does, as far as its network has the same rows."""
-    rows = {row: row for row in range(len(new.network.bank))}
-    if stops := with_rows(in_force(old.trainer.settings), rows):
-        with new.undo_log.off():
-            new.timeline.note(KIND, {"conditions": stops})
 
 
 def another_optimizer(old: Optimizer, name: str) -> Optimizer:
@@ -547,10 +538,10 @@ def rebuilt(network: Network, seed: int | None, init: str | None, bias: bool | N
         return network.fresh(seed)
     option = "--bias" if init is None else "--init"
     drawn = network.fresh(network.seed).bank.value
-    if not np.array_equal(drawn, network.bank.value) or network.bank.frozen.any():
-        raise InputError(
-            f"the network of the scene comes with weights of its own: leave out {option}"
-        )
+    require(
+        np.array_equal(drawn, network.bank.value) and not network.bank.frozen.any(),
+        f"the network of the scene comes with weights of its own: leave out {option}",
+    )
     if bias is not None and any(layer.layers for layer in network.layers):
         raise InputError("--bias is for layers in a row, and this network has a Residual")
     return remade(network, seed, init=None if init is None else Init(init), bias=bias)
@@ -569,9 +560,8 @@ def set_hidden_activations(network: Network, name: str) -> None:
     """Set the activation of all layers but the last; raise InputError if none can have one."""
     activation_row(name)
     hidden = hidden_places(network)
-    if not hidden:
-        raise InputError(
-            "the scene's network has no hidden layer with an activation: leave out --activation"
-        )
+    require(
+        hidden, "the scene's network has no hidden layer with an activation: leave out --activation"
+    )
     for place in hidden:
         network.set_activation(place, name)

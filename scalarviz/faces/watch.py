@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Unpack, cast
 
-from scalarviz.base.checks import shorten, true_or_false
+from scalarviz.base.checks import require, shorten, true_or_false
 from scalarviz.errors import DisplayError, InputError
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.controller.train import Autosave
@@ -142,7 +142,11 @@ def watch(
             f"nodes takes a function of the view of a window or a notebook, not {shorten(nodes)}"
         )
     if isinstance(shown, Several):
-        check_several(tour=tour, keep=keep)
+        require(not tour, "the tour is of one session, not of several side by side: leave it out")
+        require(
+            keep is None or keep.path is None,
+            "one session is saved in a file, not several side by side: call s.save(path) of each",
+        )
     if in_notebook() or in_marimo():
         return notebook.watch(shown, options)
     try:
@@ -221,13 +225,3 @@ def shown_in(
         dict(zip(given, parts, strict=True)) if isinstance(given, Mapping) else parts
     )
     return (several if len(parts) > 1 else several.shows[0]), recipes
-
-
-def check_several(*, tour: bool, keep: Autosave | None) -> None:
-    """Raise InputError for options that several sessions do not have."""
-    if tour:
-        raise InputError("the tour is of one session, not of several side by side: leave it out")
-    if keep is not None and keep.path is not None:
-        raise InputError(
-            "one session is saved in a file, not several side by side: call s.save(path) of each"
-        )

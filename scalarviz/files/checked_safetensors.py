@@ -258,8 +258,7 @@ def parse_json(
     text: bytes | str, read: Callable[[list[tuple[str, Any]]], Description] | None = None
 ) -> Description:
     """Parse a JSON object; raise ValueError for duplicate names, NaN and infinity."""
-    if count_parts(text) > MOST_PARTS:
-        raise ValueError("so many parts would take much memory")
+    require(count_parts(text) <= MOST_PARTS, "so many parts would take much memory", ValueError)
     letters = text if isinstance(text, str) else text.decode("utf-8")
     found = json.loads(letters, object_pairs_hook=read or no_name_twice, parse_constant=refuse)
     if not isinstance(found, dict):
@@ -277,8 +276,7 @@ def count_parts(text: bytes | bytearray | str) -> int:
 def no_name_twice(pairs: list[tuple[str, Any]]) -> Description:
     """Return a JSON object; raise ValueError if a name occurs twice."""
     found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name stands twice in an object")
+    require(len(found) == len(pairs), "a name stands twice in an object", ValueError)
     return found
 
 

@@ -25,7 +25,7 @@ from scalarviz.engines.registry import EngineRow, choose, choose_for_expression
 from scalarviz.errors import InputError
 from scalarviz.files import networks
 from scalarviz.files.checked_safetensors import Array, Description, read_one_of, write
-from scalarviz.files.networks import field, optional, slots_of, steps_of
+from scalarviz.files.networks import beside_values, field, optional, slots_of, steps_of
 from scalarviz.training.follow.followed import Followed
 from scalarviz.training.follow.record import is_record
 from scalarviz.training.network.expression import Expression
@@ -42,7 +42,6 @@ def save_expression(expression: Expression, path: object) -> None:
     names = [*EVERY_OPERATION]
     named = sum(prod(wall.shape) for wall in expression.walls.values())
     whole = len(expression.parameters) == len(bank)  # else it is a network's, too
-    blocks = [each for each in bank.blocks if each] if whole else []
     description = {
         "name": expression.name,
         "inputs": trace.inputs,
@@ -57,7 +56,7 @@ def save_expression(expression: Expression, path: object) -> None:
         "dtype": expression.dtype,
         "step_count": int(bank.step_count) if whole else 0,
         "has_gradients": bool(bank.has_gradients) and whole,
-        "slots": [list(each) for each in blocks],
+        "slots": [list(each) for each in bank.blocks if each and whole],
     }
     arrays = {
         "operations": np.searchsorted(used, trace.operations).astype(np.int64),
@@ -65,9 +64,7 @@ def save_expression(expression: Expression, path: object) -> None:
         "constants": trace.constants,
         "value": bank.value[expression.rows],
     }
-    extra = {name: array for name, array in optional(bank).items() if whole and array.any()}
-    slots = {block_name(each): bank.blocks[each] for each in blocks}
-    write(path, KIND, description, arrays | extra | slots)
+    write(path, KIND, description, arrays | (beside_values(bank) if whole else {}))
 
 
 @answered

@@ -224,11 +224,12 @@ def field(description: Description, name: str, kind: type) -> Any:
 
 def numbers(net: Network) -> dict[str, Array]:
     """Return all numbers of a bank by name, not copied; optional arrays only if not all zero."""
-    bank = net.bank
-    found = value_arrays(net) | {"state": bank.state}
-    for name, array in optional(net.bank).items():
-        if array.any():
-            found[name] = array
+    return value_arrays(net) | {"state": net.bank.state} | beside_values(net.bank)
+
+
+def beside_values(bank: Bank) -> dict[str, Array]:
+    """Return the optional arrays of a bank that are not all zero, and its slots, by name."""
+    found = {name: array for name, array in optional(bank).items() if array.any()}
     return found | {block_name(names): bank.blocks[names] for names in bank.blocks if names}
 
 

@@ -299,8 +299,7 @@ def describe_action(action: Action, writer: SettingsWriter) -> list[Any]:
 
 def frame_arrays(branch: int, frames: Sequence[Frame]) -> dict[str, Array | InParts]:
     """Return the keyframes of a branch as arrays, one row for each."""
-    steps = sorted({frame.step: frame for frame in frames}.items())
-    kept = [frame for _, frame in steps]
+    kept = [frame for _, frame in sorted({frame.step: frame for frame in frames}.items())]
     arrays: dict[str, Array | InParts] = {
         "step": np.array([frame.step for frame in kept], np.int64),
         "count": np.array([frame.numbers["count"] for frame in kept], np.int64),

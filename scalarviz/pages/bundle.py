@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.package_files import fingerprint
+from scalarviz.base.package_files import fingerprint, text_beside
 
 Read = Callable[[str], str]  # the text of a module by its file name
 
@@ -64,7 +64,7 @@ POLICY = {
     # bytes in the page.
     "script-src": "{loader} {script} 'wasm-unsafe-eval'",
     "worker-src": "blob:",  # the worker is made of a text in the page
-    "style-src": "{style}",  # the one style, by its hash
+    "style-src": "{style} {rules}",  # the style of the head and what is packed, by their hashes
     "img-src": "data:",  # the icon, which is empty: without it some browsers ask for one
     "base-uri": "'none'",
     "form-action": "'none'",
@@ -283,32 +283,41 @@ def html(
     parts: Mapping[str, str],
     raw: Mapping[str, str],
     policy: Mapping[str, str] = POLICY,
+    rules: str = "",
 ) -> str:
     """Return the document.
 
     markup  of page.html, with $names; those in `words` are texts, the others are filled in here
     words   the texts; they are escaped
-    style   of the page
+    style   of the head
     script  as `bundle` returns it
     loader  another one, which unpacks the script and runs it
     data    for the script, as JSON; all of it is packed as one part
     parts   of the data that are packed already, each read on its own
     raw     HTML by name
     policy  what the page may load
+    rules   more of the style, which the loader unpacks; "" where the markup has none
     """
     style = re.sub("\n +", "\n", style)  # without indents
-    codes = {"style": style, "script": script, "loader": loader}
+    codes = {"style": style, "script": script, "loader": loader, "rules": rules}
     sources = {name: fingerprint(code) for name, code in codes.items()}
-    rules = "; ".join(f"{name} {allowed}" for name, allowed in policy.items())
+    stated = "; ".join(f"{name} {allowed}" for name, allowed in policy.items())
     return Template(markup).substitute(
         {name: escape(text) for name, text in words.items()},
-        policy=rules.format(**sources),
+        policy=stated.format(**sources),
         style=style,
         script=packed_text(script),
+        rules=packed_text(rules),
         loader=loader,
         data=as_json({"plain": packed_text(as_json(data)), **parts}),
         **raw,
     )
+
+
+def markup_of(name: str) -> str:
+    """Return the markup of a kind of page; all have the same head."""
+    head = text_beside(__file__, "head.html").rstrip("\n")
+    return text_beside(__file__, name).replace("$head", head)
 
 
 def stated_policy(page: str) -> str:

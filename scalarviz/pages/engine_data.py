@@ -25,10 +25,12 @@ from scalarviz.engines.wasm.page_memory import PAGE, PageMemory, PageTraining, o
 from scalarviz.errors import EngineError
 from scalarviz.training.network.network import Network
 from scalarviz.training.session.branches import Clock
+from scalarviz.training.session.reading import NetworkCopy
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import Trainer
 
 LARGEST = 2**30  # bytes of memory of a page
+MOST_STARTED = 5_000  # numbers with which a training began that a page of a later step has
 
 
 class EngineData(NamedTuple):
@@ -78,7 +80,18 @@ def engine_data(
     refuse_large_memory(memory)
     is_table = isinstance(trainer.batches, TableBatches)
     spec = memory.spec | {"initial": initial_data(session.network), "table": is_table}
+    spec |= {"start": start_of(session)}
     return EngineData(module, memory.image, spec)
+
+
+def start_of(session: Session) -> dict[str, list[float]] | None:
+    """Return the numbers with which a training began; None if it begins now, if they are not known
+    or if they are too many.
+    """
+    network = NetworkCopy(session).begun() if session.step_index else None
+    if network is None or len(network.bank.value) > MOST_STARTED:
+        return None
+    return {"value": network.bank.value.tolist(), "state": network.bank.state.tolist()}
 
 
 @contextmanager

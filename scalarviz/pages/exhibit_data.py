@@ -221,8 +221,6 @@ EXHIBITS: dict[str, Callable[[Any], Made]] = {
 
 # Metrics of a page: their values up to now, and what its worker needs to measure more of them.
 
-MOST_LOSSES = 10_000  # from before the page
-
 NONE: Series = np.zeros(0, np.int64), np.zeros(0)
 
 
@@ -260,8 +258,7 @@ def metric_data(session: Session, loss: Mapping[str, Any]) -> MetricData | None:
     dtype = np.dtype(session.network.bank.dtype)
     held = np.asarray(inputs, dtype).astype(dtype.newbyteorder("<")).tobytes()
     held += np.asarray(targets, "<f8").tobytes()
-    losses = session.losses[: session.step_index]
-    shown = measured_data({name: past.get(name, NONE) for name in drawn}, losses)
+    shown = measured_data({name: past.get(name, NONE) for name in drawn})
     engine = {
         "names": [name.removeprefix(HELD_OUT) for name in drawn],
         "every": metrics.every,
@@ -278,14 +275,11 @@ def is_known(loss: Mapping[str, Any]) -> bool:
     return bool(loss["name"] == "softmax_cross_entropy")
 
 
-def measured_data(metrics: Mapping[str, Series], losses: FloatArray) -> dict[str, Any]:
-    """Return the metrics that a page draws, with their values, and the losses beside them.
+def measured_data(metrics: Mapping[str, Series]) -> dict[str, Any]:
+    """Return the metrics that a page draws, with their values.
 
     metrics  steps and values by name
-    losses   of the steps from 0 on; of many, some are left out, but not the last one
     """
-    apart = -(-len(losses) // MOST_LOSSES)
-    kept = np.append(losses[apart - 1 :: apart], losses[-1]) if apart else losses
     return {
         "series": [
             {
@@ -296,6 +290,4 @@ def measured_data(metrics: Mapping[str, Series], losses: FloatArray) -> dict[str
             }
             for each in measured_of(metrics)
         ],
-        "apart": apart,
-        "losses": packed(np.asarray(kept, np.float32)),
     }

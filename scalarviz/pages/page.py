@@ -27,7 +27,7 @@ from scalarviz.base.texts import text, texts
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import EngineError, InputError
 from scalarviz.files.atomic import as_path, check_place, replace_file
-from scalarviz.pages.bundle import POLICY, bundle, html, packed_bytes, texts_of
+from scalarviz.pages.bundle import POLICY, bundle, html, markup_of, packed_bytes, texts_of
 from scalarviz.pages.caption_data import caption_data, optimizer_data
 from scalarviz.pages.engine_data import engine_data, training_of, why_not
 from scalarviz.pages.exhibit_data import exhibit_data, measured_data, metric_data, probe_of
@@ -51,6 +51,7 @@ from scalarviz.stage.commands import (
     page_look,
     page_ticks,
 )
+from scalarviz.stage.curves import earlier_losses
 from scalarviz.stage.show import Show
 from scalarviz.training.follow.followed_session import RecordedRun
 from scalarviz.training.session.reading import came_from
@@ -203,7 +204,7 @@ def made_page(
     show: Show, theme: str | None, engine: bool | None, steps: int, every: int, links: str
 ) -> Page:
     """Return the page of a session that stands still; see `page_of`."""
-    does_train = trains(show.session, engine)
+    does_train, step = trains(show.session, engine), show.session.step_index
     if isinstance(show.session.trainer.run, RecordedRun):  # all of it
         steps = show.session.current_branch.end.step - show.session.step_index
         every = max(every, steps // STEPS)
@@ -242,7 +243,8 @@ def made_page(
             "exhibit": exhibit,
             "first": first_groups(),
             **page_keys(recorded=show.session.trainer.recorded is not None),
-            "measured": measured_data({}, show.session.losses[: show.session.step_index]),
+            "measured": measured_data({}),
+            "earlier": earlier_data(show.session.losses[:step], step),
         },
     }
     if does_train:
@@ -297,8 +299,9 @@ def filled(
         words[f"{SAY}keys"] = text("page.keys.recorded")
     words |= {"minus": text("legend.minus"), "plus": text("legend.plus")}
     words |= {"title": show.title, "task": show.task, "about": show.about, "version": __version__}
-    style, raw = style_of_page(), {"links": links}
-    return html(markup, words, style, script, loader(), data, parts or {}, raw, policy)
+    first, raw = first_style(), {"links": links}
+    parts, rules = parts or {}, rules_of_page()
+    return html(markup, words, first, script, loader(), data, parts, raw, policy, rules)
 
 
 def check_image(image: bytes) -> None:
@@ -352,7 +355,7 @@ def markup_of_page() -> str:
     for field, row in page_ticks().items():
         rows.append(button(field.replace("_", "-"), row.name, escape(row.words("text"))))
     cubes = "".join(map(CUBE.format, CUBES))
-    markup = text_beside(__file__, "page.html").replace("$cubes", cubes)
+    markup = markup_of("page.html").replace("$cubes", cubes)
     return markup.replace("$buttons", "\n".join(rows))
 
 
@@ -363,10 +366,23 @@ def said_in(markup: str) -> dict[str, str]:
 
 
 def style_of_page() -> str:
-    """Return the style, with the colours of the themes in properties."""
-    names = ("page.css", "exhibits.css", "inputs.css")
-    rules = "".join(text_beside(__file__, name) for name in names)
-    return colors_of_page() + SPACED.sub(r"\1", rules)
+    """Return the whole style: that of the head, and the rules that the loader adds."""
+    return first_style() + rules_of_page()
+
+
+def first_style() -> str:
+    """Return the style of the head, with the colours of the themes in properties."""
+    return colors_of_page() + rules_in("first.css")
+
+
+def rules_of_page() -> str:
+    """Return the rules that stand in the page packed."""
+    return rules_in("page.css", "exhibits.css", "inputs.css")
+
+
+def rules_in(*names: str) -> str:
+    """Return the rules of files without comments and spaces."""
+    return SPACED.sub(r"\1", "".join(text_beside(__file__, name) for name in names))
 
 
 def colors_of_page() -> str:
@@ -460,7 +476,7 @@ def description(show: Show, theme: str = "", *, tour: bool = False) -> dict[str,
                 "first": first_groups(),
                 **page_keys(recorded=session.trainer.recorded is not None),
                 "tour": tour,
-                "earlier": earlier_data(session),
+                "earlier": earlier_data(earlier_losses(session)),
             },
         }
         spec["facts"]["optimizers"] = [spec["facts"]["optimizer"]]

@@ -10,8 +10,9 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from scalarviz.base import __version__
-from scalarviz.base.package_files import fingerprint, text_beside
+from scalarviz.base.package_files import fingerprint
 from scalarviz.base.texts import text
+from scalarviz.pages.bundle import markup_of
 
 INDEX = "index.html"
 COLORS = """
@@ -81,11 +82,12 @@ def index_of(entries: Iterable[Entry], *, collects: bool = False) -> bytes:
     if collects:
         words["about"] = escape(text("page.index.collects"))
     return (
-        Template(text_beside(__file__, INDEX))
+        Template(markup_of(INDEX))
         .substitute(
             {f"say_{name}": said for name, said in words.items()},
             policy=POLICY.format(style=fingerprint(STYLE)),
             version=__version__,
+            title=words["title"],
             style=STYLE,
             rows=rows,
         )
@@ -144,8 +146,10 @@ TOKEN_POLICY = (
 
 def token_page(words: str) -> bytes:
     """Return the page with a sentence above the field."""
-    shown = Template(text_beside(__file__, "token.html")).substitute(
-        language=text("page.html.language"),
+    shown = Template(markup_of("token.html")).substitute(
+        title="scalarviz",
+        version=__version__,
+        say_language=text("page.html.language"),
         policy=TOKEN_POLICY.format(style=fingerprint(TOKEN_STYLE)),
         style=TOKEN_STYLE,
         words=escape(words),

@@ -108,7 +108,7 @@ class Recording:
     spec: dict[str, Any]
     parts: Parts
     steps: int
-    measured: dict[str, Any] | None = None  # metrics and the losses before, see `measured_data`
+    measured: dict[str, Any] | None = None  # metrics, see `measured_data`
 
 
 def recording_of(
@@ -252,7 +252,7 @@ def take(session: Session, probe: FloatArray, steps: int, every: int, most: int)
     losses = np.asarray(twin.losses, np.float64)
     taken.losses = losses[first : taken.steps[-1]]
     if metrics := twin.metrics:
-        taken.measured = measured_data(metrics, losses[:first])
+        taken.measured = measured_data(metrics)
     return taken
 
 

@@ -18,7 +18,7 @@ from scalarviz.core.program import NONE, Moment, Program
 from scalarviz.pages.bundle import packed
 from scalarviz.pages.exhibit_data import places_data
 from scalarviz.scene import neuron_images
-from scalarviz.scene.canvas.palette import HALO, NOT_A_NUMBER, NUMBER, THEMES, Theme
+from scalarviz.scene.canvas.palette import NOT_A_NUMBER, THEMES, Theme
 from scalarviz.scene.frame_data import BEYOND, FAINT, PERCENTILE
 from scalarviz.scene.layout.plates import HALF, LEAST, Fan, Layout, Neurons, Plate
 from scalarviz.scene.layout.threads import turned_cube
@@ -122,9 +122,7 @@ def colors_of(theme: Theme) -> dict[str, Any]:
             theme, "ground pool tray shelf glass shadow channels ink soft former worse quiet faint"
         ),
         **parts(theme, "accent light chip loss sides"),
-        **parts(theme, "push lit wire panel rim ghost"),
-        "number": NUMBER,
-        "halo": HALO,
+        **parts(theme, "push lit wire panel rim ghost number halo on_faces borders"),
         "ends": (theme.map.negative, theme.map.zero, theme.map.positive),
         "places": theme.map.table[0],
         "colors": theme.map.table[1],
@@ -297,7 +295,7 @@ def plate_data(plate: Plate) -> dict[str, Any]:
 
 def neurons_data(line: Neurons) -> dict[str, Any]:
     return {
-        **parts(line, "sums values layer side radius square along"),
+        **parts(line, "sums values layer side radius square scores along"),
         "bends": [*line.bends],
         "names": [*line.names],
         "shape": [*line.shape],
@@ -310,7 +308,7 @@ def neurons_data(line: Neurons) -> dict[str, Any]:
 
 def fan_data(fan: Fan) -> dict[str, Any]:
     return {
-        **parts(fan, "weights inputs biases stride operation before after radius is_direct nested"),
+        **parts(fan, "weights inputs biases stride operation before after radius is_direct form"),
         **{name: x.tolist() for name, x in parts(fan, "begin foot").items()},
         "reads": [fan.reads.start, fan.reads.stop],
         "top": None if fan.top is None else fan.top.tolist(),

@@ -18,7 +18,7 @@ from scalarviz.engines.engine import HostSnapshot, SnapshotValues
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.pages.bundle import packed
 from scalarviz.pages.exhibit_data import probe_of
-from scalarviz.stage.curves import earlier_losses, measured_of
+from scalarviz.stage.curves import measured_of
 from scalarviz.stage.neuron_maps import surveyed
 from scalarviz.stage.sample_pass import forward
 from scalarviz.story.facts import State
@@ -41,7 +41,7 @@ from scalarviz.training.session.user_changes import changed_at
 PageState = dict[str, Any]
 PATIENCE = 0.05  # seconds that a state waits for the lock of a session at rest
 EXACT = 4096  # losses of the last steps that are sent as they are
-BLOCKS = 1000  # of older steps, with the smallest and the largest loss of each
+BLOCKS = 1000  # of older steps, with the mean loss of each
 MOST_MEASURED = 4096  # values of a metric at once
 MOST_OF_BATCH = 16_000  # numbers of a batch that captions read sample by sample
 MOST_SLOTS = 20_000  # numbers of an optimizer, and of the weights at the start
@@ -320,20 +320,19 @@ def losses_from(session: Session, first: int) -> PageState:
     return blocks_of(branch.losses_between, first, max(first, branch.end.step))
 
 
-def earlier_data(session: Session) -> PageState | None:
-    """Return the losses of the trainings that a session was made from, before its step 0."""
-    losses = earlier_losses(session)
-    count = len(losses)
-    if not count:
+def earlier_data(losses: FloatArray, end: int = 0) -> PageState | None:
+    """Return losses from before a page, of the steps up to an end; None without any."""
+    first = end - len(losses)
+    if first == end:
         return None
-    found = blocks_of(lambda a, b, **_: losses[a + count : b + count], -count, 0)
+    found = blocks_of(lambda a, b, **_: losses[a - first : b - first], first, end)
     return {**found, "values": packed(found["values"].astype(np.float32))}
 
 
 def blocks_of(between: Callable[..., FloatArray], first: int, end: int) -> PageState:
     """Return losses `between` steps: blocks, then those of the last steps.
 
-    past  [end, smallest, largest] of each block of steps, as web/loss_record.js takes them
+    past  [end, mean] of each block of steps, None if unknown, as web/loss_record.js takes them
     """
     start = max(first, end - EXACT)
     size = max(1, -(-(start - first) // BLOCKS))
@@ -342,6 +341,5 @@ def blocks_of(between: Callable[..., FloatArray], first: int, end: int) -> PageS
         high = min(low + size, start)
         block = between(low, high, ends=True)
         block = block[np.isfinite(block)]
-        least = float(block.min(where=block != 0.0, initial=1e308))
-        past.append([high, least, float(block.max(initial=-1e308))])
+        past.append([high, float(block.mean()) if len(block) else None])
     return {"from": first, "past": past, "values": between(start, end)}

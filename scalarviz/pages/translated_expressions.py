@@ -89,7 +89,6 @@ FUNCTIONS = {
     "math.cos": ("py.math.cos", "x", "float"),
     "math.exp": ("py.math.exp", "x", "float"),
     "math.floor": ("py.floor", "x", "int"),
-    "math.fsum": ("py.fsum", "found", "float"),
     "math.hypot": ("py.math.hypot", "*", "float"),
     "math.isfinite": ("Number.isFinite", "x", "bool"),
     "math.isnan": ("Number.isNaN", "x", "bool"),

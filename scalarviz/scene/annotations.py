@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import changed, old_and_new, rounded, short
 from scalarviz.scene.layout.camera import Box
+from scalarviz.scene.layout.plates import SCORED
+from scalarviz.scene.layout.ways import bars_from
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
@@ -125,17 +127,18 @@ def draw_before(canvas: Canvas2D, theme: Theme, points: Sequence[Sequence[float]
     ends, scale = outline_of(points), canvas.scale
     ends = [*ends, ends[0]]
     canvas.line(ends, theme.ground, width=3.4 * scale)
+    starts: list[tuple[float, float]] = []
+    stops: list[tuple[float, float]] = []
     for i in range(len(ends) - 1):
         x, y = ends[i]
         right, low = ends[i + 1]
         long, at = math.hypot(right - x, low - y), 0.0
         while at < long:
             a, b = at / long, min(1.0, (at + DASH * scale) / long)
-            start = x + a * (right - x), y + a * (low - y)
-            canvas.line(
-                [start, (x + b * (right - x), y + b * (low - y))], theme.light, width=1.7 * scale
-            )
+            starts.append((x + a * (right - x), y + a * (low - y)))
+            stops.append((x + b * (right - x), y + b * (low - y)))
             at += (DASH + SPACE) * scale
+    canvas.segments(starts, stops, theme.light, width=1.7 * scale)
 
 
 def outline_of(points: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
@@ -264,6 +267,8 @@ def write_names(
         y, far = ball.y + ball.radius + 1.15 * size, ball.radius + margin
         if has_numbers and not left:
             far = max(far, PAST_NUMBER * size)
+        if line.scores:
+            far = SCORED * ball.unit
         if bright[i] < SPOKEN or (
             line.is_color and apart < ball.radius + max(ball.radius + size, 1.8 * size)
         ):
@@ -456,6 +461,40 @@ def write_numbers_in(
         )
 
 
+# Bars of outputs: from a neuron to the line of zero, and the longest bar, in cells; their height in
+# pixels.
+ZERO, LONGEST, BAR = 1.55, 0.7, 18.0
+
+
+def draw_scores(
+    canvas: Canvas2D,
+    theme: Theme,
+    balls: Sequence[Ball],
+    numbers: Sequence[float],
+    signs: tuple[Color, Color],
+) -> None:
+    """Draw the numbers of outputs as bars from a line of zero, minus to the left.
+
+    signs  the colors of minus and plus
+    """
+    scale, size, count = canvas.scale, LITTLE * canvas.scale, len(balls)
+    first, last = balls[0], balls[count - 1]
+    half, zero = 0.5 * (last.y - first.y) / (count - 1), first.x + ZERO * first.unit
+    ends = [(zero, first.y - half), (zero, last.y + half)]
+    canvas.line(ends, theme.quiet, width=1.4 * scale)
+    top, color = ends[0][1] - 0.4 * size, theme.quiet
+    canvas.text(zero, top, "0", size=size, color=color, bold=True, anchor="center")
+    known = [number if math.isfinite(number) else 0.0 for number in numbers]
+    longest, high = LONGEST * first.unit, min(BAR * scale, 1.2 * half)
+    bars_from(canvas, zero, [ball.y for ball in balls], known, (longest, high), signs)
+    words, right = [short(number) for number in known], zero - longest - 5.0 * scale
+    if len(words) > 0 and right - canvas.widest(words, size=size) > first.x - first.radius:
+        for ball, said in zip(balls, words, strict=False):
+            canvas.text(
+                right, ball.y + 0.36 * size, said, size=size, color=theme.ink, anchor="right"
+            )
+
+
 def draw_way(canvas: Canvas2D, balls: Sequence[Ball], color: Color) -> None:
     """Draw the line of a skip connection, which ends in an arrow."""
     if not math.isfinite(sum([ball.x + ball.y for ball in balls])):
@@ -470,7 +509,10 @@ def draw_way(canvas: Canvas2D, balls: Sequence[Ball], color: Color) -> None:
 
 @dataclass(frozen=True)
 class Number:
-    """The number on a cube, around a point of the picture, and half its width and height."""
+    """The number on a cube, around a point of the picture, and half its width and height.
+
+    share  on the face of a cube: what it is of the strongest color; None: it has a halo
+    """
 
     words: str
     x: float
@@ -479,6 +521,7 @@ class Number:
     depth: float
     wide: float
     high: float
+    share: float | None = None
 
     @property
     def ends(self) -> tuple[float, float, float, float]:
@@ -523,16 +566,16 @@ def fitted(
     front: tuple[float, float],
     aside: float,
     near: float,
-    room: tuple[float, float, float],
+    room: tuple[float, float, float, float],
 ) -> Number | None:
     """Return words on a face of a cube in letters as large as fit; None if these would be small.
 
     front  the middle of the face; `aside` is how far right of it that of the cube is
     near   depth of what is before the cube
-    room   height of the face, and width and height that a number may have there
+    room   height of the face, width and height that a number may have there, and its width
     """
     scale, lines = canvas.scale, words.split("\n")
-    high, wide, tall = room
+    high, wide, tall, _ = room
     letter = canvas.measure(words, size=10.0, bold=True) / 10.0
     line, least = LINE * len(lines), LEAST_LETTERS * scale
     size = min(max(FACE_PART * high, least), LARGEST_LETTERS * scale, wide / letter, tall / line)
@@ -546,6 +589,56 @@ def fitted(
     x = front[0] + (more if aside > 0.0 else -more)
     depth = -1.0 if rank < 2 else max(near, -1.0)
     return Number(words, x, front[1], size, depth, 0.5 * letter * size, 0.5 * line * size)
+
+
+# On the face of a cube in a row, at rest: letters of a size from a width of the face on; pixels
+# beside the number; and the minus, which is short, so that it fits.
+FACE_LETTERS = (12.0, 20.0), (14.0, 44.0), (16.0, 60.0)
+BESIDE_NUMBER, SHORT_MINUS = 1.5, "–"
+
+
+def on_face(
+    canvas: Canvas2D,
+    value: float,
+    front: tuple[float, float],
+    near: float,
+    room: tuple[float, float, float, float],
+    share: float,
+) -> Number | None:
+    """Return the number of a cube on its face; None if it is wider than that.
+
+    front, near, room  as of `fitted`; `share` is what it is of the strongest color
+    """
+    scale, own, size = canvas.scale, room[3], 0.0
+    for letters, least in FACE_LETTERS:
+        size = letters * scale if own >= least * scale else size
+    if size == 0.0:
+        return None
+    x, y, depth = front[0], front[1], max(near, -1.0)
+    for said in [short(value), f"{value:.1f}"] if abs(value) >= 1.0 else [short(value)]:
+        words = said.replace("-", SHORT_MINUS)
+        wide = canvas.measure(words, size=size)
+        if wide <= own - BESIDE_NUMBER * scale:
+            return Number(words, x, y, size, depth, 0.5 * wide, 0.5 * LINE * size, share)
+    return None
+
+
+def write_on_faces(canvas: Canvas2D, numbers: Sequence[Number], theme: Theme) -> None:
+    """Write numbers on faces, without a halo, in the ink that has more contrast there."""
+    for color in theme.on_faces:
+        own = [each for each in numbers if theme.on_face(each.share or 0.0) == color]
+        for letters, _ in FACE_LETTERS:
+            size = letters * canvas.scale
+            some = [each for each in own if each.size == size]
+            if some:
+                canvas.texts(
+                    [(each.x, each.y + 0.36 * size) for each in some],
+                    [each.words for each in some],
+                    size=size,
+                    color=color,
+                    anchor="center",
+                    depth=[each.depth for each in some],
+                )
 
 
 def around_ball(ball: tuple[float, float, float], scale: float) -> Number:

@@ -45,7 +45,7 @@ def beads_of(
     spheres = [
         spheres_of(line, lit.neurons_of(i, len(line.points)), frame_data, theme)
         for i, line in enumerate(layout.neurons)
-        if not line.shape and not line.square
+        if not line.shape and not line.square and not line.scores
     ]
     wires = joined([wires_of(each, frame_data, theme, scale) for each in layout.wires], OF_WIRES)
     wires[2][:, 3] *= lit.level
@@ -74,7 +74,7 @@ def trays_of(layout: Layout) -> list[tuple[FloatArray, FloatArray]]:
     parts = [(np.zeros((0, 3)), np.zeros((0, 3)))]
     for fan in layout.fans:
         found = layout.plate_of(fan.weights)
-        if found is not None and found[0].seat:
+        if found is not None and found[0].seat and fan.form != "upright":
             ends = fan.columns.min(axis=0), fan.columns.max(axis=0)
             seat = found[0].seat
             half = 0.5 * (ends[1] - ends[0]) + fan.begin + 1.1 * seat * NEAR
@@ -125,4 +125,4 @@ def wires_of(
 
 def strokes(start: FloatArray, end: FloatArray, paint: str, width: float) -> tuple[FloatArray, ...]:
     count = len(start)
-    return start, end, np.tile(np.array(color(paint)), (count, 1)), np.full(count, width)
+    return start, end, np.zeros((count, 4)) + color(paint), np.full(count, width)

@@ -10,13 +10,15 @@ import numpy as np
 
 from scalarviz.base.texts import text
 from scalarviz.scene.annotations import Ball
+from scalarviz.scene.blame import SeenLayer, draw_blame
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
+from scalarviz.scene.focus import blame_in
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import Box, Projection
-from scalarviz.scene.layout.plates import Layout
-from scalarviz.scene.lines import carried, known_fan
+from scalarviz.scene.layout.plates import Fan, Layout
+from scalarviz.scene.lines import carried, known_fans, tops_of
 from scalarviz.scene.marks import box_of, box_of_neuron, cube_boxes
 from scalarviz.scene.overlay import draw_cubes
 from scalarviz.scene.pace import BACK
@@ -24,7 +26,6 @@ from scalarviz.scene.telling import (
     BESIDE,
     COME,
     FEW_OUTPUTS,
-    LEAST_WIDE,
     ROWED,
     WISH,
     WISH_WIDE,
@@ -34,20 +35,21 @@ from scalarviz.scene.telling import (
     card_size,
     draw_bars,
     draw_card,
-    draw_changes,
     draw_curve,
     draw_misses,
     draw_sum,
     draw_wish,
+    error_box,
     kept_clear,
+    moved_words,
     panel_of,
     told_about,
     wish_of,
     wish_words,
     wished,
 )
-from scalarviz.story.caption import Caption, Summand
-from scalarviz.story.facts import Neuron
+from scalarviz.story.caption import Caption, Summand, head_of
+from scalarviz.story.facts import NONE, Neuron
 
 
 def draw_told(
@@ -65,8 +67,12 @@ def draw_told(
     """
     caption, see_box = frame_data.told, see.box
     boxes: list[Box] | None = None
+    if blame_in(frame_data) is not None:
+        return draw_blamed(canvas, see, frame_data, taken, theme)
     if caption is not None and caption.chain:
         boxes = draw_wished(canvas, see, frame_data, caption, taken, theme)
+    elif caption is not None and caption.outcome is not None:
+        boxes = draw_moved(canvas, see, frame_data, caption, taken, theme)
     elif frame_data.moment is not None and frame_data.moment.kind == "loss":
         boxes = draw_error(canvas, see, frame_data, theme)
     if boxes is not None:
@@ -80,13 +86,13 @@ def draw_told(
     back = frame_data.moment is not None and frame_data.moment.kind in BACK
     signs: Any = theme.map.negative, theme.map.positive
     summed, bent = caption.summed, caption.bent
-    row = told_row(see, frame_data, subject, canvas.scale) if frame_data.is_upright else None
+    into = frame_data.layout.fan_into(subject) if frame_data.is_upright else None
+    row = None if into is None else told_row(see, frame_data, into, scale)
     panel = None if row is None else panel_of(row, see_box, scale)
     if row is not None and panel is not None:
         draw_sum(canvas, theme, row, panel, caption.title, signs, part)
         taken.panel = panel
         return [panel]
-    into = frame_data.layout.fan_into(subject) if frame_data.is_upright else None
     has_card = into is not None and into[0].is_direct  # see tray_card.py
     wide, high = card_size(caption, scale)
     if has_card or part < COME or wide > see_box.width or high > see_box.height:
@@ -103,10 +109,6 @@ def draw_told(
     if summed is not None:
         chips = [chip_of(frame_data.layout, each, theme) for each in summed.largest]
         draw_bars(canvas, theme, summed, chips, box, signs, part, back=back)
-    elif caption.changes:
-        neurons = [each.neuron for each in caption.changes]
-        colors = [channel_of(frame_data.layout, each, theme) or theme.ink for each in neurons]
-        draw_changes(canvas, theme, caption.changes, colors, box, part)
     elif bent is not None:
         draw_curve(canvas, theme, bent, box, signs, part)
     return [box]
@@ -120,6 +122,23 @@ def spheres_of(taken: Obstacles, scale: float) -> list[Box]:
     ]
 
 
+def draw_blamed(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, taken: Obstacles, theme: Theme
+) -> list[Box]:
+    """Write what blame asks of a weight; return the boxes of the words."""
+    caption, blame, layout = frame_data.told, blame_in(frame_data), frame_data.layout
+    ball = None if caption is None else ball_of(see, layout, caption.neurons[0])
+    if caption is None or blame is None or ball is None:
+        return []
+    layers = layers_of(see, frame_data, canvas.scale)
+    others = spheres_of(taken, canvas.scale)
+    words, part = head_of(caption), frame_data.part
+    boxes, taken.panel = draw_blame(
+        canvas, theme, blame, words, layers, ball, see.box, others, part
+    )
+    return boxes
+
+
 def draw_wished(
     canvas: Canvas2D,
     see: Projection,
@@ -128,72 +147,109 @@ def draw_wished(
     taken: Obstacles,
     theme: Theme,
 ) -> list[Box]:
-    """Draw what a weight is to become, and why; return the box of the panel.
-
-    It stands below or above its row, else beside its cube.
-    """
-    row, scale, pushes = caption.chain[0].row, canvas.scale, frame_data.cubes.pushes
-    near = box_of(see, frame_data, row, None)
-    if near is None or pushes is None or not np.isfinite(pushes[row]):
+    """Draw what a weight is to become, and why; return the box of the panel."""
+    row, pushes = caption.chain[0].row, frame_data.cubes.pushes
+    box = weight_place(canvas, see, frame_data, row, taken)
+    if box is None or pushes is None or not np.isfinite(pushes[row]):
         return []
-    told = told_row(see, frame_data, caption.neurons[0], scale) if caption.neurons else None
-    box = None if told is None else wish_of(told, see.box, scale)
-    if box is None:
-        size = WISH_WIDE * scale, WISH * scale
-        around = near.inside(-BESIDE * scale)
-        box = card_place(*size, around, see.box, [*spheres_of(taken, scale), near])
-    if box is None:
-        return []
-    number = frame_data.layout.plate_number(row)
-    top = float(frame_data.cubes.size_scales[number]) or 1.0
-    share = float(frame_data.weights[row]) / top
+    share = float(frame_data.weights[row]) / scale_at(frame_data, row)
     push = float(pushes[row]) / (float(np.nanmax(np.abs(pushes))) or 1.0)
     words, cube = wish_words(caption, share, push), (share, wished(share, push))
     draw_wish(canvas, theme, box, cube, words, partial(draw_cubes, canvas, theme=theme))
     return [box]
 
 
+def draw_moved(
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    caption: Caption,
+    taken: Obstacles,
+    theme: Theme,
+) -> list[Box]:
+    """Draw how a weight has moved, with all others; return the box of the panel."""
+    row, cubes = caption.rows[0] if caption.rows else NONE, frame_data.cubes
+    box = weight_place(canvas, see, frame_data, row, taken)
+    if box is None or cubes.before is None or not caption.wish:
+        return []
+    words, top = (
+        moved_words(caption, len(cubes.moved[0]), cubes.moved[1]),
+        scale_at(frame_data, row),
+    )
+    cube = float(cubes.sizes[row]) / top, float(cubes.before[row]) / top
+    draw_wish(canvas, theme, box, cube, words, partial(draw_cubes, canvas, theme=theme))
+    return [box]
+
+
+def scale_at(frame_data: FrameData, row: int) -> float:
+    """Return the number of the largest cube of a plate."""
+    return float(frame_data.cubes.size_scales[frame_data.layout.plate_number(row)]) or 1.0
+
+
+def weight_place(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, row: int, taken: Obstacles
+) -> Box | None:
+    """Return where the panel of a weight stands: below or above its row, else beside its cube.
+
+    It meets no cube, gate or ball. It is None without room.
+    """
+    near = box_of(see, frame_data, row, None) if row != NONE else None
+    if near is None:
+        return None
+    scale, found = canvas.scale, frame_data.layout.fan_of(row)
+    solid = [each for layer in layers_of(see, frame_data, scale) for each in layer.boxes]
+    others = [*spheres_of(taken, scale), *solid]
+    told = None if found is None else told_row(see, frame_data, found, scale)
+    box = None if told is None else wish_of(told, see.box, scale, others)
+    if box is None:
+        size = WISH_WIDE * scale, WISH * scale
+        box = card_place(*size, near.inside(-BESIDE * scale), see.box, [*others, near])
+    return box
+
+
+def layers_of(see: Projection, frame_data: FrameData, scale: float) -> list[SeenLayer]:
+    """Return the layers whose rows are seen."""
+    found, layout = [], frame_data.layout
+    for fan, known in zip(layout.fans, known_fans(see, layout, scale), strict=True):
+        if known is not None and not fan.is_direct:
+            found.append(SeenLayer(fan, known.seen, carried(fan, frame_data).halves))
+    return found
+
+
 def draw_error(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> list[Box]:
     """Draw how wrong the answer is, in the place of the last layer."""
     layout, buffers, caption = frame_data.layout, frame_data.buffers, frame_data.words.caption
-    fan = layout.fans[-1] if layout.fans else None
-    known = None if fan is None else known_fan(fan, layout, see, canvas.scale)
-    outs, goals = buffers.answers, buffers.target
-    if known is None or outs is None or goals is None or len(outs) > FEW_OUTPUTS:
+    fans = known_fans(see, layout, canvas.scale)
+    known = [None if each is None else each.seen for each in fans]
+    box, outs, goals = error_box(known, see.box, canvas.scale), buffers.answers, buffers.target
+    if box is None or outs is None or goals is None or len(outs) > FEW_OUTPUTS:
         return []
-    line, seen, scale = layout.neurons[-1], known.seen, canvas.scale
+    line = layout.neurons[-1]
     names = [*line.names, *[text("picture.out")] * len(outs)]
     colors = theme.channels if line.is_color else [theme.ink] * len(outs)
     misses = [
         Miss(names[i], colors[i], float(out), float(goal))
         for i, (out, goal) in enumerate(zip(outs, goals, strict=True))
     ]
-    left, right = seen.left - 30.0 * scale, seen.gates[0][0] + seen.half_gate
-    box = Box(left, see.box.y, right - left, see.box.height)
-    if box.width < LEAST_WIDE * scale:
-        return []
     words = "" if caption is None else caption.title
     draw_misses(canvas, theme, misses, box, words, squared=buffers.squared)
     return [box]
 
 
 def told_row(
-    see: Projection, frame_data: FrameData, neuron: Neuron, scale: float
+    see: Projection, frame_data: FrameData, found: tuple[Fan, int], scale: float
 ) -> ToldRow | None:
-    """Return the row of a neuron as it is seen; None if its layer has no rows that are told."""
-    layout, found = frame_data.layout, frame_data.layout.fan_into(neuron)
-    known = None if found is None else known_fan(found[0], layout, see, scale)
-    if found is None or known is None or found[0].is_direct or found[0].is_tiled:
+    """Return the row of a unit as it is seen; None if its layer has no rows that are told."""
+    fan, unit = found
+    layout = frame_data.layout
+    known = known_fans(see, layout, scale)[layout.fans.index(fan)]
+    if known is None or fan.is_direct or fan.is_tiled or len(known.seen.feet[unit]) > ROWED:
         return None
-    (fan, unit), feet = found, known.seen.feet[found[1]]
-    if len(feet) > ROWED:
-        return None
-    numbers, rows = carried(fan, frame_data), known.rows[unit]
+    feet, numbers, rows = known.seen.feet[unit], carried(fan, frame_data), known.rows[unit]
     result = sum(numbers.terms[unit])
-    edges = [2.1 * half * known.seen.cell for half in numbers.halves[unit]]
     return ToldRow(
         feet,
-        [y - edge for (_, y), edge in zip(feet, edges, strict=True)],
+        tops_of(known, unit, numbers.halves[unit]),
         known.seen.gates[unit],
         known.seen.left,
         numbers.values,

@@ -24,6 +24,7 @@ SHAPES = (1.0, 99), (1.0, 1), (0.62, 99), (0.62, 1), (0.62, 0)  # share of that 
 CARD_PAD, BUTTONS = 12.0, 42.0  # pixels around its words, and height of a row of buttons
 TITLE, SIZE = 16.0, 14.0  # letters of the caption
 SMALLER = 13.0, 12.0  # of a title of one line
+ASIDE, LEAST_WIDE, HEAD = 24.0, 240.0, 38.0  # beside the title: room around it, width, height
 LEAST = 1.25  # distance of rows, in letters
 MORE = Piece("…", opens=True)
 SIGNS = " + ", " = ", " ≈ "
@@ -41,7 +42,8 @@ def draw_caption(
     """Draw the caption on a card where it covers least; return the card, and boxes of pieces.
 
     If there is no room for all lines, the formula is left out, then the lines: a click on the card
-    opens them. A card that would cover something is narrower, or in the place of the title, `head`.
+    opens them. A card that would cover something is narrower, or stands right of the title in
+    `head`, or in its place where there is no room.
     Offers are below the title: the last row of the card is left to them.
     """
     words, scale, offers = frame_data.words, division.scale, bool(frame_data.offers)
@@ -69,9 +71,13 @@ def draw_caption(
         return nothing, []
     y = card.y + 0.5 * pad
     if head.width and not offers and taken is not None and taken.covered(card):
+        begin = canvas.measure(words.title, size=TITLE * scale, bold=True) + 2.0 * ASIDE * scale
+        is_beside = head.width - begin > LEAST_WIDE * scale
         card, rows = head, []
-        heads = heading(canvas, title, head.width - 2.0 * pad, SMALLER[1] / SIZE * scale, 2)
-        y = head.y + 0.5 * head.height - sum(0.725 * letters for _, letters in heads)
+        if is_beside:
+            card = Box(head.x + begin, head.y, head.width - begin, min(head.height, HEAD * scale))
+        heads = heading(canvas, title, card.width - 2.0 * pad, SMALLER[1] / SIZE * scale, 2)
+        y = card.y + 0.5 * card.height - sum(0.725 * letters for _, letters in heads)
     canvas.box(*card.place, theme.panel[:7], radius=8.0 * scale, outline=theme.rim)
     for line, letters in heads:
         y += 1.25 * letters

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
@@ -11,19 +13,18 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.curve_points import draw_thin, thinned
 from scalarviz.scene.frame_data import Curve, History
-from scalarviz.scene.layout.division import SMALL, Box
+from scalarviz.scene.layout.division import Box
 from scalarviz.scene.loss_chart import (
+    AXIS,
+    BELOW,
     LETTERS,
-    SHARES,
+    NARROW,
     Chart,
-    color_of,
-    draw_curves,
-    draw_shares,
-    said_loss,
-    share_drawn,
+    draw_chart,
+    words_beside,
 )
 
-BESIDE, EDGE = (162.0, 104.0), 8.0  # right of a curve, in small pictures; above and below it
+BESIDE, EDGE = 162.0, 8.0  # right of a curve; above and below it, and right of a narrow one
 PARTS = 34.0  # height of the parts of a step above it
 RISE, GAP = 16.0, 12.0  # from a curve up to the words over it, and from the parts to these
 ROW = 17.0  # height of a row right of a curve
@@ -42,48 +43,60 @@ def draw_loss(
 
     Of several networks, each has a line in its color. The last loss stands at the right, below it
     the step; metrics over the curve, right of the parts of a step, which end at x = `words_from`;
-    the ends of the scale at its left, at x = `left`.
+    the first loss and the bottom of the scale at its left, from x = `left` on. In a narrow chart
+    all of these stand below it.
     Returns None if there is no room.
     """
-    beside = BESIDE[box.width < SMALL] * scale
-    shares = share_drawn(curve, box.height, scale)
-    right = box.right - beside - SHARES * scale * (shares is not None)
-    above = PARTS * scale
-    plot = Box(left, box.y + above, right - left, box.height - above - EDGE * scale)
+    narrow = box.width < NARROW * scale
+    below = narrow and not curve.large  # beside a large one stand the names of layers
+    left += 0.0 if below else AXIS * scale
+    right = box.right - (EDGE if narrow else BESIDE) * scale
+    high = box.height - (PARTS + (BELOW if narrow else EDGE)) * scale
+    plot = Box(left, box.y + PARTS * scale, right - left, high)
     box = Box(box.x, plot.y - EDGE * scale, box.width, plot.height + 2.0 * EDGE * scale)
     if plot.height < 8.0 or plot.width < 40.0:
         return None
-    title = draw_numbers_beside(canvas, box, box.right - beside, curve, theme, scale)
-    if shares is not None:
-        draw_shares(canvas, plot, color_of(shares, theme), scale)
+    title = draw_numbers_beside(canvas, box, plot, curve, theme, scale, narrow=narrow)
     grip = Box(plot.x - 6.0, box.y, plot.width + 12.0, box.height)
-    chart = Chart(box, title, grip, plot, *curve.span, curve.whole)
     free = max(plot.x, words_from + GAP * scale)
-    return draw_curves(canvas, chart, curve, theme, scale, free, RISE)
+    look = theme, scale, free, RISE
+    return draw_chart(canvas, (box, title, grip, plot), curve, *look, narrow=below)
 
 
 def draw_numbers_beside(
-    canvas: Canvas2D, box: Box, right: float, curve: Curve, theme: Theme, scale: float
+    canvas: Canvas2D,
+    box: Box,
+    plot: Box,
+    curve: Curve,
+    theme: Theme,
+    scale: float,
+    *,
+    narrow: bool,
 ) -> Box:
-    """Write loss and step right of a curve, those under the mouse if it is on the curve.
+    """Write loss and step right of a curve or below it, those under the mouse if it is there.
 
     Return the box of the loss.
     """
-    size, row, x = LETTERS * scale, ROW * scale, right + 14.0 * scale
-    is_read = curve.pointed is not None
-    step = curve.at if curve.pointed is None else float(curve.pointed)
-    said = said_loss(curve.reads if is_read else curve.loss)
-    name = f"{text('chart.title')} {said}".strip()
-    lines = [
-        (name, theme.accent if is_read else theme.ink),
-        (text("chart.step", step=step), theme.accent if is_read else theme.quiet),
-    ]
-    top, room = box.y + 0.5 * (box.height - row * len(lines)), box.right - x - 4.0 * scale
-    for i, (words, color) in enumerate(lines):
-        canvas.text(x, top + (i + 0.8) * row, words, size=size, color=color, bold=not i, room=room)
-    title = Box(x - 4.0 * scale, top, room, row)
+    size, row, is_read = LETTERS * scale, ROW * scale, curve.pointed is not None
+    loss, better, step = words_beside(curve)
+    quiet = theme.accent if is_read else theme.quiet
+    look: dict[str, Any] = {"size": size, "color": theme.accent if is_read else theme.ink}
+    wide = canvas.measure(loss, size=size, bold=True)
+    if narrow:
+        x, y = plot.right, plot.bottom + 1.2 * size
+        x -= canvas.text(x, y, step, size=size, color=quiet, anchor="right") + size
+        room = x - plot.x - 6.0 * size  # the first loss stands at its left
+        canvas.text(x, y, loss, bold=True, anchor="right", room=room, **look)
+        title = Box(x - wide, plot.bottom, wide, BELOW * scale)
+    else:
+        x, top = plot.right + 14.0 * scale, box.y + 0.5 * (box.height - 3.0 * row)
+        room = box.right - x - 4.0 * scale
+        canvas.text(x, top + 0.8 * row, loss, bold=True, room=room, **look)
+        for i, (words, color) in enumerate([(better, theme.quiet), (step, quiet)]):
+            canvas.text(x, top + (i + 1.8) * row, words, size=size, color=color, room=room)
+        title = Box(x - 4.0 * scale, top, room, row)
     if curve.on_title:  # a click makes it large
-        ends = (x, title.bottom), (title.right, title.bottom)
+        ends = (title.x, title.bottom), (title.right, title.bottom)
         canvas.segments([ends[0]], [ends[1]], theme.accent, width=1.5 * scale)
     return title
 

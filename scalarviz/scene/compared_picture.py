@@ -17,7 +17,6 @@ from scalarviz.scene.canvas.renderer import Renderer
 from scalarviz.scene.charts import draw_loss
 from scalarviz.scene.frame_data import Compared
 from scalarviz.scene.layout.division import Box, Panes
-from scalarviz.scene.loss_chart import AXIS
 from scalarviz.scene.overlay import OnTop
 
 RIM = 2.0  # pixels of the frame of the chosen pane
@@ -69,7 +68,7 @@ class ComparedPicture:
             margin, high = 16.0 * scale, 0.5 * division.scene.height
             box = Box(margin, high, whole.width - 2.0 * margin, high)
             canvas.box(*box.place, theme.panel[:7], radius=8.0 * scale, outline=theme.rim)
-        chart = draw_loss(canvas, box, box.x + AXIS * scale, seen.curve, theme, scale)
+        chart = draw_loss(canvas, box, box.x, seen.curve, theme, scale)
         chart = None if chart is None else replace(chart, box=box)
         gap, end = 16.0 * scale, line.y if line.height else panes.table.y
         above = Box(gap, 0.0, whole.width - 2.0 * gap, end)  # the table

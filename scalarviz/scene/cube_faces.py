@@ -16,7 +16,7 @@ from scalarviz.core.program import Places
 from scalarviz.scene.annotations import LEAST_LETTERS, ON_CUBES, Number, around_ball
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Projection
-from scalarviz.scene.layout.plates import Plate
+from scalarviz.scene.layout.plates import HALF, MOST, Layout, Plate
 from scalarviz.scene.pace import MOVED
 from scalarviz.scene.silhouettes import spheres_seen
 
@@ -31,8 +31,11 @@ class SeenCube(NamedTuple):
     fronts  middles of the three faces that may be seen
     x       of its middle
     far     depth of the middle; `near` is the depth of its number
-    rooms   of each face: its height at the middle, and width and height that a number may have
-    value   its number; `before`, that before the step, while that is shown
+    rooms   of each face: its height at the middle, width and height that a number may have, and its
+            own width, 0 if the cube stands in no row
+    value   its number, and `share`, what that is of the strongest color; `before`, that before the
+            step, while that is shown
+    alone   whether nothing nearer is around it
     """
 
     row: int
@@ -41,30 +44,41 @@ class SeenCube(NamedTuple):
     x: float
     far: float
     near: float
-    rooms: list[tuple[float, float, float]]
+    rooms: list[tuple[float, float, float, float]]
     value: float
+    share: float
     before: float | None
+    alone: bool
 
 
 def faces_seen(
-    see: Projection, frame_data: FrameData, first: Mapping[int, int], scale: float
+    see: Projection, frame_data: FrameData, first: Mapping[int, int], scale: float, least: float
 ) -> tuple[FloatArray | Places, ...]:
     """Return the cubes in sight that are large enough for a number, and the `first` ones.
 
+    least  of `CubeFaces`
+
     Bank indices; middles of three faces, (n, 3, 2); half an edge along each axis, (n, 3, 2); their
-    middles; order of the faces; depths of the middle and of the number; rooms, see `SeenCube`.
+    middles; order of the faces; depths of the middle and of the number; rooms and shares, see
+    `SeenCube`.
     """
     cubes = frame_data.cubes
     parts: list[tuple[FloatArray | Places, ...]] = [
-        (np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros((0, 3, 3)), *np.zeros((2, 0)))
+        (np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros((0, 3, 3)), *np.zeros((4, 0)))
     ]
+    asked = 0.0 if least == np.inf else least / (2.0 * HALF * MOST)
+    largest = largest_cells(see, frame_data.layout)
     for number, plate in enumerate(frame_data.layout.plates):
-        row, column, indices = cells_of(see, plate, first, scale)
+        if not first and (largest[number] < asked or not (plate.in_row or asked == 0.0)):
+            continue
+        row, column, indices = cells_of(see, plate, first, scale, largest[number])
         half = plate.halves(cubes.sizes[indices], float(cubes.size_scales[number]))
         axes, unit = np.tile(plate.axes, (len(row), 1, 1)), np.full(len(row), plate.unit)
         middles = plate.middle(row, column, half)
-        parts.append((indices, middles, axes, half, unit))
-    rows, middles, axes, half, units = map(np.concatenate, zip(*parts, strict=True))
+        share = cubes.colors[indices] / float(cubes.color_scales[number])
+        in_row = np.full(len(row), plate.in_row)
+        parts.append((indices, middles, axes, half, unit, share, in_row))
+    rows, middles, axes, half, units, shares, in_row = map(np.concatenate, zip(*parts, strict=True))
     eye = np.array(see.camera.target) + see.camera.distance * see.toward
     sign = np.where(np.einsum("nk,nmk->nm", eye - middles, axes) < 0.0, -1.0, 1.0)
     ways = sign[..., np.newaxis] * axes
@@ -84,16 +98,20 @@ def faces_seen(
     wide, high = areas / reach[..., 1], areas / reach[..., 0]
     more = (0.5 * units / half)[there, np.newaxis]
     order = np.argsort(-np.abs(axes[there] @ see.toward), axis=1)
-    rooms = np.stack([high, ON_CUBES["share"] * more * wide, more * high], axis=2)
-    return rows[there], xy[:, :3], edges, xy[:, 6], order, depth[:, 6:], rooms
+    own = wide * in_row[there, np.newaxis]
+    rooms = np.stack([high, ON_CUBES["share"] * more * wide, more * high, own], axis=2)
+    return rows[there], xy[:, :3], edges, xy[:, 6], order, depth[:, 6:], rooms, shares[there]
 
 
 def cells_of(
-    see: Projection, plate: Plate, first: Mapping[int, int], scale: float
+    see: Projection, plate: Plate, first: Mapping[int, int], scale: float, largest: float
 ) -> tuple[Places, Places, Places]:
-    """Return row, column and bank index of the cubes of a plate that may have a number."""
+    """Return row, column and bank index of the cubes of a plate that may have a number.
+
+    largest  pixels of its largest cell
+    """
     least = LEAST_LETTERS * scale * ON_CUBES["shortest"] / ON_CUBES["share"]
-    if plate.size <= ON_CUBES["searched"] and largest_cell(see, plate) >= least:
+    if plate.size <= ON_CUBES["searched"] and largest >= least:
         row, column, indices = plate.cells()
         there = in_box(see, see(plate.middle(row, column)).xy)
         return row[there], column[there], indices[there]
@@ -109,10 +127,18 @@ def in_box(see: Projection, xy: FloatArray) -> npt.NDArray[np.bool_]:
     return np.asarray(((xy > low) & (xy < high)).all(axis=1))
 
 
-def largest_cell(see: Projection, plate: Plate) -> float:
-    """Return the pixels of a cell at the corner of a plate that is nearest."""
-    ends = see(plate.corners(0.0)).unit
-    return float(np.nanmax(ends)) * plate.unit if np.isfinite(ends).any() else 0.0
+def largest_cells(see: Projection, layout: Layout) -> list[float]:
+    """Return the pixels of a cell at the corner of each plate that is nearest."""
+    points, units = layout.once("corners", corners_of)
+    ends = np.nan_to_num(see.of(points).unit.reshape(-1, 8))
+    found: list[float] = (ends.max(axis=1, initial=0.0) * units).tolist()
+    return found
+
+
+def corners_of(layout: Layout) -> tuple[FloatArray, FloatArray]:
+    """Return the corners of all plates, and how large their cells are."""
+    points = [each.corners(0.0) for each in layout.plates]
+    return np.concatenate([np.zeros((0, 3)), *points]), np.array([x.unit for x in layout.plates])
 
 
 def cross(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -122,31 +148,56 @@ def cross(a: FloatArray, b: FloatArray) -> FloatArray:
 class CubeFaces:
     """Cubes that may have a number, and what is before them or beside them.
 
-    cubes  the `first` ones by their rank, then the nearest
+    cubes  the `first` ones by their rank, then the nearest whose largest face is wide enough:
+           `least` pixels, or 0 for all
     """
 
     def __init__(
-        self, see: Projection, frame_data: FrameData, first: Mapping[int, int], scale: float
+        self,
+        see: Projection,
+        frame_data: FrameData,
+        first: Mapping[int, int],
+        scale: float,
+        least: float,
     ) -> None:
-        rows, self.fronts, edges, self.middles, order, depths, rooms = faces_seen(
-            see, frame_data, first, scale
+        self.cubes: list[SeenCube] = []
+        rows, self.fronts, edges, self.middles, order, depths, rooms, shares = faces_seen(
+            see, frame_data, first, scale, least
         )
+        if not len(rows):
+            return
         self.far, shown = depths[:, 0], frame_data.cubes
         ranks = np.array([first.get(row, 2) for row in rows.tolist()])
+        places = np.arange(len(rows))
+        has_room = rooms[places, order[:, 0], 3] >= least
         best = np.lexsort((self.far, ranks))
-        best = best[ranks[best] < (3 if frame_data.look.numbers else 2)][: int(ON_CUBES["most"])]
+        best = best[(has_room | (ranks < 2))[best]][: int(ON_CUBES["most"])]
         before = shown.before if frame_data.part >= MOVED else None
         known = np.full(len(rows), None) if before is None else before[rows]
         seen = order, self.fronts, self.middles[:, 0], *depths.T, rooms
-        columns = [each[best].tolist() for each in (rows, *seen, shown.colors[rows], known)]
-        self.cubes = [SeenCube(*each) for each in zip(*columns, strict=True)]
         self.sides = [edges[:, [pair[k] for pair in PAIRS]] for k in (0, 1)]
         self.areas = np.abs(cross(*self.sides))
         self.reach = np.abs(edges).sum(axis=1)  # from the middle of a cube to its sides
         self.spheres, self.depths = spheres_seen(see, frame_data.layout)
+        values = shown.colors[rows], shares, known
+        columns = [each[best].tolist() for each in (rows, *seen, *values)]
+        self.cubes = [SeenCube(*each) for each in zip(*columns, self.alone(best), strict=True)]
         balls = [around_ball(each, scale).ends for each in self.spheres.tolist()]
         self.boxes = np.array([*balls, *np.zeros((len(self.cubes), 4))]).reshape(-1, 4)
         self.count = self.balls = len(balls)
+
+    def alone(self, chosen: Places) -> list[bool]:
+        """Return whether no nearer cube or sphere is around each of some cubes."""
+        radius = self.spheres[:, 2:]
+        others = np.concatenate([self.middles, self.spheres[:, :2]])
+        reach = np.concatenate([self.reach, radius + 0.0 * self.spheres[:, :2]])
+        far = np.concatenate([self.far, self.depths])
+        near: npt.NDArray[np.bool_] = far < self.far[chosen, np.newaxis]
+        for axis in (0, 1):
+            away = np.abs(self.middles[chosen, axis, np.newaxis] - others[:, axis])
+            near &= away < reach[:, axis] + self.reach[chosen, axis, np.newaxis]
+        found: list[bool] = np.logical_not(np.any(near, axis=1)).tolist()
+        return found
 
     def take(self, number: Number) -> None:
         """Note that a number stands on a cube."""
@@ -165,6 +216,8 @@ class CubeFaces:
 
         aside  how many pixels to the left and to the right
         """
+        if cube.alone and aside <= 0.5 * cube.rooms[face][3]:
+            return False
         x, y = cube.fronts[face]
         points = np.array([(x, y), (x - aside, y), (x + aside, y)])
         near = self.spheres[self.depths < cube.far]

@@ -1,30 +1,36 @@
 """Numbers on cubes: each stands on the face of its cube that is largest on the screen.
 
-What is hovered, pinned or spoken of has its numbers, covered by nothing, on cubes of any size. If
-all cubes are to have theirs, a number is left out that would be wider than its cell, meet another
-number or a neuron, or be covered by something nearer. While weights move, cubes have the numbers
-before and after the step. Out of focus there are no numbers.
+A cube in a row has its number if its face is wide enough. What is hovered, pinned or spoken of has
+its numbers, covered by nothing, on cubes of any size. If all cubes are to have theirs, a number is
+left out that would be wider than its cell, meet another number or a neuron, or be covered by
+something nearer. While weights move, cubes have the numbers before and after the step. Out of focus
+there are no numbers.
 
 Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from scalarviz.scene.annotations import (
+    FACE_LETTERS,
     ON_CUBES,
     Number,
     choices,
     fitted,
+    on_face,
     write_number,
+    write_on_faces,
 )
 from scalarviz.scene.cube_faces import CubeFaces
 from scalarviz.scene.focus import chosen_rows, rows_explained, rows_in_focus
 from scalarviz.story.facts import NONE
 
 if TYPE_CHECKING:
-    from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
+    from scalarviz.scene.canvas.canvas2d import Canvas2D
+    from scalarviz.scene.canvas.palette import Theme
     from scalarviz.scene.frame_data import CubeValues, FrameData
     from scalarviz.scene.layout.division import Projection
     from scalarviz.scene.layout.plates import Layout
@@ -32,32 +38,46 @@ if TYPE_CHECKING:
 
 
 def draw_numbers(
-    canvas: Canvas2D,
-    see: Projection,
-    frame_data: FrameData,
-    lit: Lights,
-    inks: tuple[Color, Color],
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, lit: Lights, theme: Theme
 ) -> None:
-    """Write numbers on the cubes that are bright.
-
-    inks  of letters and of their halos
-    """
+    """Write numbers on the cubes that are bright."""
     layout: Layout = frame_data.layout
-    for row, number in numbers_on_cubes(canvas, see, frame_data).items():
-        if not lit.is_dim(row, layout.plate_number(row)):
-            write_number(canvas, number, inks[0], inks[1])
+    found = numbers_on_cubes(canvas, see, frame_data, at_rest=True)
+    bright = [found[row] for row in found if not lit.is_dim(row, layout.plate_number(row))]
+    write_on_faces(canvas, [each for each in bright if each.share is not None], theme)
+    for number in [each for each in bright if each.share is None]:
+        write_number(canvas, number, theme.number, theme.halo)
 
 
-def numbers_on_cubes(canvas: Canvas2D, see: Projection, frame_data: FrameData) -> dict[int, Number]:
-    """Return what is written on cubes, by bank index."""
-    first = first_rows(frame_data)
+def numbers_on_cubes(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, *, at_rest: bool = False
+) -> dict[int, Number]:
+    """Return what is written on cubes, by bank index.
+
+    at_rest  whether those of cubes in a row are among them that nobody has asked for
+    """
+    first, asks, told = first_rows(frame_data), frame_data.look.numbers, frame_data.told
+    is_said = told is not None and told.outcome is not None  # the change, in its panel
     found: dict[int, Number] = {}
-    if not first and not frame_data.look.numbers:
+    held = NONE if frame_data.held is None else frame_data.held.row  # a hand is on its face
+    if not first and not asks and not at_rest:
         return found
-    faces = CubeFaces(see, frame_data, first, canvas.scale)
+    least = 0.0 if asks else FACE_LETTERS[0][1] * canvas.scale if at_rest else math.inf
+    faces = CubeFaces(see, frame_data, first, canvas.scale, least)
+    for cube in faces.cubes if at_rest else []:
+        face = cube.order[0]
+        seen = cube.fronts[face], cube.near, cube.rooms[face], cube.share
+        plain = None if cube.row in first else on_face(canvas, cube.value, *seen)
+        if plain is not None and not faces.hides(cube, face, plain.wide):
+            found[cube.row] = plain
+            faces.take(plain)
     for cube in faces.cubes:
         rank = first.get(cube.row, 2)
-        for words, face, is_open in choices(cube.before, cube.value, cube.order, rank):
+        if cube.row in found or cube.row == held or (rank > 1 and not asks):
+            continue
+        for words, face, is_open in choices(
+            None if is_said else cube.before, cube.value, cube.order, rank
+        ):
             front = cube.fronts[face]
             aside, room = cube.x - front[0], cube.rooms[face]
             number = fitted(canvas, words, rank, front, aside, cube.near, room)
@@ -74,8 +94,8 @@ def first_rows(frame_data: FrameData) -> dict[int, int]:
     """Return the bank indices that have their numbers always: 0 if it is marked itself, else 1."""
     told = frame_data.told
     cubes: CubeValues = frame_data.cubes
-    chain = [] if told is None else list(told.chain)
-    beside = [*rows_explained(frame_data), *[each.row for each in chain if each.row != NONE]]
+    chain = [] if told is None or not told.chain else [told.chain[0].row, *told.linked]
+    beside = [*rows_explained(frame_data), *[row for row in chain if row != NONE]]
     if not chain and not cubes.moved[0]:  # these have arrows or outlines
         beside += rows_in_focus(frame_data)[: int(ON_CUBES["most"])]
     chosen = [*chosen_rows(frame_data), *frame_data.beside]

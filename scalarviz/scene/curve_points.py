@@ -17,11 +17,10 @@ from scalarviz.base.scales import LARGEST_LOSS
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D
-    from scalarviz.scene.loss_chart import ChartScales, Curve, LossScale
+    from scalarviz.scene.loss_chart import ChartScales, LossScale
 
 Numbers = FloatArray | Sequence[float]
 nothing = partial(np.zeros, 0)
-MEANS = 200  # points of a smoothed curve
 
 
 def shown(losses: FloatArray) -> FloatArray:
@@ -70,12 +69,6 @@ def curve_pixels(
     around = np.searchsorted(steps, [scales.first, scales.last])
     seen = slice(max(0, int(around[0]) - 1), int(around[1]) + 1)
     return thinned(pixels(scales, steps[seen], values[seen], share=share), scales.plot.width)
-
-
-def mean_of(curve: Curve) -> tuple[FloatArray, FloatArray]:
-    """Return the steps and values of the mean around each step, as few as are drawn."""
-    some = np.linspace(0, len(curve.steps) - 1, min(len(curve.steps), MEANS)).astype(np.int64)
-    return curve.steps[some], curve.smoothed[some]
 
 
 def thinned(points: FloatArray, width: float) -> FloatArray:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from scalarviz.scene.hands import rows_held
 from scalarviz.scene.layout.ways import LED
 from scalarviz.scene.lights import masks_at, places_of
 from scalarviz.story.facts import NONE, Neuron
@@ -16,6 +17,7 @@ from scalarviz.story.facts import NONE, Neuron
 if TYPE_CHECKING:
     from scalarviz.scene.frame_data import CubeValues, FrameData, Mask
     from scalarviz.scene.layout.plates import Fan, Layout, Plate
+    from scalarviz.story.caption import Blame, Caption
 
 # By kind of operation whose sentence is about a sum: whether all of that is in focus.
 SPOKEN = {"forward": True, "weight gradient": True, "input gradient": False}
@@ -86,9 +88,11 @@ def chosen_neurons(frame_data: FrameData) -> list[Neuron]:
 
 def rows_in_focus(frame_data: FrameData) -> list[int]:
     """Return the bank indices of a cube, a sum or a column, in order."""
+    layout: Layout = frame_data.layout
     if frame_data.guess is not None:
         return [frame_data.guess.row]
-    layout: Layout = frame_data.layout
+    if frame_data.held is not None:
+        return rows_held(layout, frame_data.held.row, frame_data.held.neuron)
     moment = frame_data.moment
     cubes: CubeValues = frame_data.cubes
     for card, neuron in [
@@ -110,8 +114,7 @@ def rows_in_focus(frame_data: FrameData) -> list[int]:
         return []
     told = rows_explained(frame_data)
     whole = layout.fan_of(told[0]) if told and SPOKEN[moment.kind] else None
-    linked = [each.row for each in caption.chain[1:] if each.row != NONE]
-    return (told if whole is None else rows_of_sum(*whole)) + linked
+    return (told if whole is None else rows_of_sum(*whole)) + caption.linked
 
 
 def rows_explained(frame_data: FrameData) -> list[int]:
@@ -121,6 +124,24 @@ def rows_explained(frame_data: FrameData) -> list[int]:
         return walked
     told = [*[piece.row for piece in caption.pieces], *caption.rows]
     return sorted({row for row in told if row != NONE})
+
+
+def blame_in(frame_data: FrameData) -> Blame | None:
+    """Return how blame comes to a weight, where all layers between have rows with wires."""
+    told: Caption | None = frame_data.told
+    layout: Layout = frame_data.layout
+    if told is None or told.blame is None or frame_data.walked is not None:
+        return None
+    for row in [told.blame.row, *told.linked]:
+        found = layout.fan_of(row)
+        if found is None or not has_ways(found[0]):
+            return None
+    return told.blame
+
+
+def has_ways(fan: Fan) -> bool:
+    """Return whether each cube of a layer has a way to it and from it."""
+    return fan.is_wired and fan.top is None and not (fan.is_direct or fan.is_tiled)
 
 
 def rows_walked(frame_data: FrameData) -> list[int]:

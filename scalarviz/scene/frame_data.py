@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from scalarviz.core.past_numbers import LossPlane, OverTime
 from scalarviz.core.program import Moment
 from scalarviz.scene.curve_points import nothing
 from scalarviz.scene.exhibits.exhibit import Exhibit
-from scalarviz.scene.layout.division import Box, Division
+from scalarviz.scene.layout.division import Division
 from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.look import Look
 from scalarviz.scene.loss_chart import BranchLine as BranchLine
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 PERCENTILE = 0.94  # share of the numbers of a map that are below its strong colors
 BEYOND = 1.1  # how far beyond these the strongest color is
 FAINT = 0.05  # of the strongest map of a line: weaker ones are not made to look like it
-BESIDE_WALLS = 0.28  # most of the width of a picture that an exhibit takes beside walls
+BESIDE_WALLS, BESIDE_ROWS = 0.28, 0.2  # most of the width of a picture that an exhibit takes
+# beside walls, and beside long rows
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,13 @@ class CubeValues:
     top_push: float | None = None
     common: float | None = None
     moved: tuple[tuple[int, ...], float] = ((), 1.0)
+
+    @cached_property
+    def longest_push(self) -> float | None:
+        """The gradient with the longest mark; None if there are no marks."""
+        if self.pushes is None or self.top_push:
+            return self.top_push
+        return float(np.abs(self.pushes[np.isfinite(self.pushes)]).max(initial=0.0)) or None
 
 
 @dataclass(frozen=True)
@@ -207,6 +216,7 @@ class PictureWords:
     rests    nothing happens: the caption says what stands at the loss curve
     task     what is to be learned
     things   what the samples are, such as "dots"
+    is_first  it is the moment that was shown first, and nothing plays
     """
 
     title: str = ""
@@ -216,6 +226,7 @@ class PictureWords:
     rests: bool = False
     task: str = ""
     things: str = "samples"
+    is_first: bool = False
 
 
 @dataclass(frozen=True)
@@ -274,6 +285,24 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
+class Held:
+    """What a hand drags at rest, and what the picture was before.
+
+    row      bank index of the weight; NONE for an input
+    neuron   the input, or None
+    weights  all numbers of the bank before
+    values   activations before, by name of the buffer
+    exhibit  what was learned before
+    """
+
+    row: int
+    neuron: Neuron | None
+    weights: FloatArray
+    values: Mapping[str, FloatArray]
+    exhibit: Exhibit | None = None
+
+
+@dataclass(frozen=True)
 class FrameData:
     """Everything that one picture shows.
 
@@ -287,7 +316,6 @@ class FrameData:
     strip          the operations of a step
     current        number of operations that are done in the step shown, 0 if none is shown
     hovered        `done` of the cell of the strip under the mouse, or 0
-    view           box that the network fills; None: the inner one of the division
     present        whether it is a presentation: with larger letters, and without head and loss
     hover_neuron   the neuron under the mouse, and `pinned_neuron`, or None
     pointed        the piece of the caption under the mouse, or None
@@ -301,7 +329,9 @@ class FrameData:
     beside         further pinned weights, by their bank indices
     walked         the neuron that the operation has come to, where one goes by neurons; or None
     guess          what is guessed, or None
+    held           what a hand drags, or None
     menus, panel   pixels that these take, see `Division.of`
+    begun          the numbers of the start if cubes have outlines of them, else None
     weights        all numbers of the bank, which lines are drawn by; empty: not known
     now            seconds at which texts and charts take turns to be drawn, as they do while cubes
                    change all the time, or None; `chosen`: when it changes, all is drawn at once
@@ -324,7 +354,6 @@ class FrameData:
     strip: Sequence[Cell] = ()
     current: int = 0
     hovered: int = 0
-    view: Box | None = None
     present: bool = False
     hover_neuron: Neuron | None = None
     pinned_neuron: Neuron | None = None
@@ -341,6 +370,8 @@ class FrameData:
     beside: Sequence[int] = ()
     walked: Neuron | None = None
     guess: Guess | None = None
+    held: Held | None = None
+    begun: FloatArray | None = None
     weights: FloatArray = field(default_factory=nothing)
     now: float | None = None
     chosen: object = None
@@ -367,6 +398,20 @@ class FrameData:
         is_sum = self.told is not None and self.told.summed is not None
         return is_sum and self.moment is not None and self.moment.kind == "forward"
 
+    @property
+    def begun_rows(self) -> list[int]:
+        """The bank indices of the cubes that have outlines of the start."""
+        plates = [] if self.begun is None else [each for each in self.layout.plates if each.in_row]
+        return [row for each in plates for row in each.cells()[2].tolist()]
+
+    @property
+    def names_row(self) -> bool:
+        """Whether the first row has call-outs: before anything is done, or by the key to marks."""
+        away = self.moment, self.guess, self.held, self.pinned, self.hover
+        neurons = self.pinned_neuron, self.hover_neuron
+        is_alone = all(each is None for each in (*away, *neurons))
+        return is_alone and (self.words.is_first or self.marks)
+
     def division(self, width: float, height: float) -> Division:
         """Return the boxes of a picture of this size, in logical pixels."""
         if (width, height) not in self._divisions:
@@ -379,6 +424,8 @@ class FrameData:
             exhibit = self.exhibit.wanted(stage.scene.width, stage.scene.height)
         if any(fan.top is not None for fan in self.layout.fans):
             exhibit = min(exhibit, BESIDE_WALLS * width)
+        if any(fan.form == "long" for fan in self.layout.fans):
+            exhibit = min(exhibit, BESIDE_ROWS * width)
         return self._divide(width, height, exhibit, card=self.pinned is not None)
 
     def _divide(

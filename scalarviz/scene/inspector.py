@@ -16,13 +16,14 @@ from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.frame_data import FrameData, History
 from scalarviz.scene.labels import tied_box
 from scalarviz.scene.layout.division import Box, Division, Projection
+from scalarviz.scene.layout.plates import SCORED
 from scalarviz.scene.marks import (
     box_of,
     box_of_neuron,
     box_of_sphere,
     cube_boxes,
 )
-from scalarviz.scene.silhouettes import spheres_seen
+from scalarviz.scene.silhouettes import balls_of, spheres_seen
 from scalarviz.story.caption import Card, CardLine, CardTable
 
 # The card, set in the height that is free.
@@ -335,6 +336,7 @@ def tooltip_box(
     ends, cubes = boxes_of_sum(see, frame_data, card.row)
     groups: list[tuple[float, Iterable[Box | None]]] = [
         (RESULT, [division.card, division.exhibit, *inputs_of(see, frame_data, scale)]),
+        (RESULT, [division.headline, *outputs_of(see, frame_data, scale)]),
         (ENDS, messages),
         (ENDS, [each.box for each in numbers_on_cubes(canvas, see, frame_data).values()]),
         (ENDS, [box and box.inside(-1.0) for box in ends]),
@@ -396,7 +398,7 @@ def boxes_of_sum(
         return [], []
     fan, unit = found
     rows = fan.rows_of(unit) if len(fan.columns) <= MOST_CUBES else ()
-    ends = [box_of_sphere(see, np.array(each), fan.radius) for each in fan.ends_of(row, unit)]
+    ends = [box_of_sphere(see, each, fan.radius) for each in fan.ends_of(row, unit)]
     return ends, cube_boxes(see, frame_data, rows, 0.4)
 
 
@@ -413,6 +415,18 @@ def cubes_of(see: Projection, frame_data: FrameData) -> list[Box]:
     if len(frame_data.cubes.sizes) > MOST_CUBES:
         return []
     return cube_boxes(see, frame_data, range(len(frame_data.cubes.sizes)), 0.4)
+
+
+def outputs_of(see: Projection, frame_data: FrameData, scale: float) -> list[Box]:
+    """Return the boxes of outputs with their numbers, and with bars and names if they have some."""
+    lines = [line for line in frame_data.layout.neurons[-1:] if not line.shape]
+    found = []
+    for line in lines:
+        for ball in balls_of(see, line.points, line.radius):
+            box = around_ball((ball.x, ball.y, ball.radius), scale).box
+            wide = max(box.width, SCORED * ball.unit * line.scores)
+            found.append(Box(box.x, box.y, wide, box.height))
+    return found
 
 
 def spheres_of(see: Projection, frame_data: FrameData, scale: float) -> list[Box]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from scalarviz.base.texts import text
 from scalarviz.scene.annotations import SpaceWords, sign_words, write_end
 from scalarviz.scene.layout.camera import Box
-from scalarviz.scene.layout.plates import SIDE
+from scalarviz.scene.layout.plates import SCORED, SIDE
 from scalarviz.scene.layout.ways import curve
 from scalarviz.scene.lines import draw_tubes
 from scalarviz.scene.silhouettes import (
@@ -271,6 +271,10 @@ def draw_doors(
     line = layout.neurons[-1]
     ends = balls_of(see, line.points, line.radius)
     reach: float = max([each.radius for each in ends])
+    if line.scores:
+        size = COLOR_LETTERS * canvas.scale
+        wide = canvas.widest([*line.names, ""], size=size, bold=True)
+        reach = SCORED * ends[0].unit + wide + 0.5 * size
     starts = [(each.x + reach, each.y) for each in ends]
     count = len(starts)
     if len(doors) < count and answers is not None and len(answers) == count:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from scalarviz.base.texts import row_text, text
 
 if TYPE_CHECKING:
-    from scalarviz.scene.frame_data import CubeValues
+    from scalarviz.scene.frame_data import Buffers, CubeValues
 
 PART_OF, ROUND = 0.43, (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)  # most of the scale of the smaller ones
 
@@ -54,12 +54,25 @@ def name_of(channel: str) -> str:
     return row_text(f"rows.channels.{channel}.name", channel)
 
 
-def mark_rows(cubes: CubeValues, extra: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the names of the marks that are in a picture, and what they mean.
+def extra_marks(cubes: CubeValues, buffers: Buffers) -> list[str]:
+    """Return the marks that a picture has, of those that not every picture has."""
+    marks = {
+        "striped": any(has_some(each) for each in buffers.saturated.values()),
+        "crossed": any(has_some(each) for each in buffers.left_out.values()),
+        "arrow": cubes.pushes is not None,
+        "before": cubes.before is not None,
+        "frozen": cubes.frozen is not None and has_some(cubes.frozen),
+    }
+    return [name for name, is_there in marks.items() if is_there]
 
-    extra  marks that not every picture has, such as "striped" and "frozen"
-    """
-    names: list[str] = ["cube", "line", "sphere", "numbers", *extra]
+
+def has_some(numbers: Iterable[float]) -> bool:
+    return any(number > 0.0 for number in numbers)
+
+
+def mark_rows(cubes: CubeValues, buffers: Buffers) -> list[tuple[str, str]]:
+    """Return the names of the marks that are in a picture, and what they mean."""
+    names: list[str] = ["cube", "line", "sphere", "numbers", *extra_marks(cubes, buffers)]
     rows = [(text(f"marks.{name}.name"), text(f"marks.{name}.meaning")) for name in names]
     if cubes.clipped:
         rows.append((text("legend.only_beyond", count=cubes.clipped), text("marks.beyond.meaning")))

@@ -14,10 +14,12 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import NONE
 from scalarviz.scene.annotations import Number, is_free
+from scalarviz.scene.blame import head_on, lit_by_blame
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme, rgb
 from scalarviz.scene.cube_numbers import numbers_on_cubes
-from scalarviz.scene.focus import pointed_rows, told_rows
+from scalarviz.scene.first_row import is_called
+from scalarviz.scene.focus import blame_in, pointed_rows, told_rows
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.layout.plates import RIGHT, Fan, Layout, Neurons
@@ -84,6 +86,21 @@ def points_of(fan: Fan) -> tuple[FloatArray, list[slice], list[list[int]]]:
     )
 
 
+def known_fans(see: Projection, layout: Layout, scale: float) -> list[KnownFan | None]:
+    """Return the rows of all layers as they are seen."""
+    return see.once(
+        ("fans", scale),
+        layout,
+        lambda layout: [known_fan(each, layout, see, scale) for each in layout.fans],
+    )
+
+
+def tops_of(known: KnownFan, unit: int, halves: Sequence[float]) -> list[float]:
+    """Return above which pixels the cubes of a row end, by halves of their edges."""
+    feet, cell = known.seen.feet[unit], known.seen.cell
+    return [y - 2.1 * half * cell for (_, y), half in zip(feet, halves, strict=True)]
+
+
 def known_fan(fan: Fan, layout: Layout, see: Projection, scale: float) -> KnownFan | None:
     """Return the rows of a layer as they are seen."""
     before, after = layout.neurons[fan.before], layout.neurons[fan.after]
@@ -97,7 +114,7 @@ def known_fan(fan: Fan, layout: Layout, see: Projection, scale: float) -> KnownF
     if not math.isfinite(np.add.reduce(below, None)):
         return None
     (left, _), (_, top), corner, right = xy[marks].tolist()
-    along = np.abs(np.diff(below.reshape(count, -1, 2)[0, :2, 0]))
+    along = np.abs(np.diff(below.reshape(count, -1, 2)[0, :2], axis=0)).max(axis=1)
     cell = right[0] - corner[0]
     trays = SeenFan(
         rings(xy[starts], seen.unit[starts], before),
@@ -110,7 +127,7 @@ def known_fan(fan: Fan, layout: Layout, see: Projection, scale: float) -> KnownF
         scale,
         square=after.square,
         tubes=before.is_color,
-        nested=fan.nested,
+        form=fan.form,
         wired=fan.is_wired,
         tiled=fan.is_tiled,
     )
@@ -184,21 +201,20 @@ def draw_lines(
 ) -> LinePaint:
     """Draw the lines of all trays; return those that are to be drawn above squares."""
     scale = canvas.scale
-    fans = see.once(
-        ("fans", scale),
-        frame_data.layout,
-        lambda layout: [known_fan(each, layout, see, scale) for each in layout.fans],
-    )
+    fans = known_fans(see, frame_data.layout, scale)
     paint, above = LinePaint(canvas, theme), LinePaint(canvas, theme)
     told, pointed = told_rows(frame_data), pointed_rows(frame_data)
     thread = frame_data.layout.thread
-    written = [*numbers_on_cubes(canvas, see, frame_data).values()]
+    written = [*numbers_on_cubes(canvas, see, frame_data).values()] if told else []
     for number, (fan, known) in enumerate(zip(frame_data.layout.fans, fans, strict=True)):
         if known is None:
             continue
         seen, rows, numbers = known.seen, known.rows, carried(fan, frame_data)
         if not fan.is_direct:
-            draw_bias(canvas, theme, seen)
+            is_new = number == 0 and frame_data.names_row
+            named = not (is_new and is_called(seen, scale, see.camera, asked=frame_data.marks))
+            named = named and not (number == 0 and blame_in(frame_data) is not None)
+            draw_bias(canvas, theme, seen, named=named)
         if fan.is_direct:
             strokes = direct_strokes(seen, strongest(numbers.terms))
         else:
@@ -212,6 +228,8 @@ def draw_lines(
             row = rows[unit][column] if unit >= 0 and column >= 0 else NONE
             is_in = kind in ("in", "arm")
             part = 1.0 if focus is None or row in focus else outside
+            if focus is not None and kind == "in" and row == NONE:  # a wire to a whole column
+                part = 1.0 if any(each[column] in focus for each in rows) else outside
             hue = 0 if stroke.value == 0.0 else 1 if stroke.value > 0.0 else 2
             if seen.tubes and is_in:
                 hue = CHANNEL + column % 3
@@ -248,8 +266,15 @@ def explain(
     moment, (whole, known, numbers) = frame_data.moment, fan
     if moment is None or not told or whole.is_direct:
         return
-    chain = frame_data.told.chain if frame_data.told is not None else ()
-    linked = {each.row for each in chain[1:]} - {NONE}
+    blame, linked = blame_in(frame_data), set[int]()
+    if blame is not None:
+        for path, width in lit_by_blame(whole, known.seen, numbers.halves, blame, frame_data.part):
+            paint.light(path, 7, width, BEHIND)
+            head = head_on(path)
+            if len(head) > 1 and is_free(written, *head[0], TIP * paint.canvas.scale):
+                paint.heads += [(*head[0], *head[1], 7, 1.0, BEHIND[0])]
+    elif frame_data.told is not None:
+        linked = {*frame_data.told.linked}
     for row in sorted(told | linked):
         unit = whole.unit_of(row)
         if unit is None:
@@ -259,6 +284,7 @@ def explain(
         is_back = moment.kind in WAYS_BACK or row not in told
         part = frame_data.part if row in told else 1.0
         lit = lit_parts(known.seen, *cube, is_back, part, len(told))
+        lit = lit if blame is None else lit[:1]  # its own way is among those of blame
         for i, (path, width, back) in enumerate(lit):
             depth = known.depths[unit][column] if i else BEHIND
             paint.light(path, 7 if back else 6, width, depth)
@@ -345,6 +371,13 @@ def colors_of(theme: Theme) -> tuple[FloatArray, FloatArray]:
     """Return the colors of lines, see `LinePaint`, and that of the ground."""
     signs = theme.wire, theme.map.positive, theme.map.negative
     return rgb((*signs, *theme.channels, theme.lit, theme.accent)), rgb((theme.ground,))[0]
+
+
+def draw_signed(canvas: Canvas2D, theme: Theme, strokes: Sequence[tuple[Stroke, Depths]]) -> None:
+    """Draw lines with their depths, each in the hue of what it carries."""
+    paint = LinePaint(canvas, theme)
+    paint.add([(each, 1 if each.value >= 0.0 else 2, depth, False) for each, depth in strokes])
+    paint.draw()
 
 
 def draw_tubes(

@@ -68,6 +68,7 @@ class LookArgs(TypedDict, total=False):
     every_weight: bool
     neuron_maps: bool
     numbers: bool
+    ghosts: bool
     test_points: bool
     discrete: bool
 
@@ -84,6 +85,7 @@ class Look:
     every_weight  whether each layer is a wall in which every weight is a cube, as in large tables
     neuron_maps   whether squares show what their neurons compute
     numbers       whether all cubes have their numbers
+    ghosts        whether cubes in a row have a dashed outline: how large they were at the start
     test_points   whether held-out samples are drawn on the map of the plane
     discrete      whether maps of the plane have two colors only
     """
@@ -167,6 +169,18 @@ class Look:
             help="numbers on all cubes",
             menu="View",
             key="n",
+            page="key",
+        ),
+    )
+    ghosts: bool = field(
+        default=False,
+        metadata=offered(
+            "ghosts",
+            "A dashed outline around each cube: how large it was at the start",
+            text="Ghosts",
+            help="dashed outlines of the cubes at the start",
+            menu="View",
+            key="g",
             page="key",
         ),
     )

@@ -23,7 +23,6 @@ from scalarviz.scene.curve_points import (
     distance,
     draw_thin,
     mean_height,
-    mean_of,
     nothing,
     pixels,
     shown_between,
@@ -78,6 +77,8 @@ class Curve:
     below     what stands under a large chart: all weights over time, or the loss over a plane; or
               None
     several   the curves of several networks with their colors, drawn in place of this one
+    start     the loss of the first step of all; NaN where it is not known
+    told      losses of the samples of the step that is explained, before and after it; or None
     """
 
     steps: FloatArray = field(default_factory=nothing)
@@ -101,6 +102,8 @@ class Curve:
     before: float = 0.0
     below: PastWeights | Terrain | None = None
     several: Sequence[tuple[str, Curve]] = ()
+    start: float = math.nan
+    told: tuple[str, str] | None = None
 
     @cached_property
     def whole(self) -> float:
@@ -118,23 +121,61 @@ class Curve:
         return (self.first, last) if is_part else (-self.before, whole)
 
 
-# How high a loss stands in a chart: on a logarithmic scale where all are above 0.
+SMOOTHED_PART = 40  # a mean goes over this part of the steps shown
+
+
+def smoothed_of(losses: Sequence[float]) -> list[float]:
+    """Return the mean of the losses around each one, or no number if they are too few.
+
+    It is the geometric mean of those above 0 where none is below.
+    """
+    around = len(losses) // (2 * SMOOTHED_PART)  # on each side
+    if around == 0:
+        return []
+    is_linear = len([loss for loss in losses if loss < 0.0]) > 0
+    numbers = [loss if is_linear else math.log(loss) if loss > 0.0 else math.nan for loss in losses]
+    found: list[float] = []
+    for i in range(len(numbers)):
+        near = [x for x in numbers[max(0, i - around) : i + around + 1] if math.isfinite(x)]
+        mean = sum(near) / len(near) if near else math.nan
+        found.append(mean if is_linear else math.exp(mean))
+    return found
+
+
+# How high a loss stands in a chart.
+
+TOP = 1.1  # of the largest loss, where a linear scale ends
+FLAT, SEEN = 0.05, 0.1  # of that scale, and of the losses: with fewer above it the curve is flat
 
 
 @dataclass(frozen=True)
 class LossScale:
-    """A scale from `low` to `high`: linear if it begins below 0, else logarithmic."""
+    """A scale from `low` to `high`: logarithmic if it begins above 0, else linear."""
 
     low: float = 0.1
     high: float = 1.0
 
     @property
     def is_linear(self) -> bool:
-        return self.low < 0.0
+        return self.low <= 0.0
+
+
+def curve_scale(losses: FloatArray) -> LossScale:
+    """Return the scale of a curve: linear from 0, unless one of its losses is below.
+
+    It is logarithmic where the curve would be flat: where most of it lay at the bottom.
+    """
+    high = TOP * float(losses.max())
+    above = [each for each in losses if each > FLAT * high]
+    if losses.min() < 0.0 or len(above) < SEEN * len(losses):
+        return loss_scale(losses)
+    return LossScale(0.0, high)
 
 
 def loss_scale(losses: FloatArray, most: float | None = None) -> LossScale:
     """Return the scale, with plain numbers at its ends, of losses that `shown` has returned.
+
+    It is logarithmic if all are above 0, else linear.
 
     most  the largest one, if not that of the losses
     """
@@ -143,7 +184,9 @@ def loss_scale(losses: FloatArray, most: float | None = None) -> LossScale:
     return LossScale(low, high)
 
 
-AXIS = 46.0  # pixels left of the curves of a large chart, or of several networks
+AXIS = 92.0  # pixels left of a curve, where its ends are named; below it in narrow charts
+BELOW = 18.0  # pixels for that
+NARROW = 900.0  # width in pixels below which a chart is narrow
 LETTERS = 12.0
 SHARES = 44.0  # right of a curve, where shares have a scale
 LOW_CHART = 140.0  # height of a chart from which on shares have a scale
@@ -256,22 +299,31 @@ def share_drawn(curve: Curve, high: float, scale: float) -> Measured | None:
     return shares[0] if shares and high >= LOW_CHART * scale else None
 
 
-def draw_curves(
+def draw_chart(
     canvas: Canvas2D,
-    chart: Chart,
+    chart: tuple[Box, Box, Box, Box],
     curve: Curve,
     theme: Theme,
     scale: float,
     words_from: float,
     rise: float,
+    *,
+    narrow: bool,
 ) -> Chart:
-    """Draw the losses in the plot of a chart, with all that stands in it; return the chart.
+    """Draw the losses on their scale, with all that stands in and beside the plot.
 
+    chart       boxes of all of it, its title, its grip and its plot, with the scale of shares
     words_from  x from which on there may be words over the plot
     rise        from the plot up to them
+    narrow      whether the ends of the curve are named below it, else left of it
     """
-    plot = chart.plot
+    box, title, grip, plot = chart
+    shares = share_drawn(curve, box.height, scale)
+    if shares is not None:
+        grip, plot = [replace(each, width=each.width - SHARES * scale) for each in (grip, plot)]
+        draw_shares(canvas, plot, color_of(shares, theme), scale)
     first, last = curve.span
+    seen = Chart(box, title, grip, plot, first, last, curve.whole)
     drawn = curve.several or [(theme.loss, curve)]
     shown: list[tuple[Numbers, Numbers]] = [(each.steps, each.losses) for each in curve.others]
     shown += [(each.steps, each.values) for each in curve.metrics if not each.share]
@@ -288,8 +340,8 @@ def draw_curves(
             color=theme.quiet,
             room=plot.width - 8.0,
         )
-        return chart
-    scales = ChartScales(plot, first, last, loss_scale(found))
+        return seen
+    scales = ChartScales(plot, first, last, curve_scale(found))
     others = [(each.number, pixels(scales, each.steps, each.losses)) for each in curve.others]
     with canvas.clip(plot.x - 4.0, plot.y - 4.0, plot.width + 8.0, plot.height + 8.0):
         for _, points in others:
@@ -301,9 +353,11 @@ def draw_curves(
         if curve.pointed is not None:
             draw_step(canvas, scales, curve.pointed, theme.accent)
     own = owns[-1]
-    write_scale(canvas, scales, curve, theme, scale, words_from, rise, own)  # no line is over it
+    name_ends(canvas, scales, drawn, theme, scale, narrow=narrow)
+    # No line is over it.
+    write_scale(canvas, scales, curve, theme, scale, words_from, rise, own, narrow=narrow)
     marks = [(scales.x(step), step) for step, _ in curve.marks if first <= step <= last]
-    return replace(chart, own=own, others=others, marks=marks)
+    return replace(seen, own=own, others=others, marks=marks)
 
 
 def write_scale(
@@ -315,33 +369,35 @@ def write_scale(
     words_from: float,
     rise: float,
     own: FloatArray,
+    *,
+    narrow: bool,
 ) -> None:
-    """Write the ends of the scale and of the steps, and what the curve or the mouse is on.
+    """Write the last step, what the scale is, and what the curve or the mouse is on.
 
     words_from  x from which on there may be words over the plot
     rise        from the plot up to them
     own         pixels of the curve: words in the plot are above it where it is low
+    narrow      whether what a loss is stays unsaid
     """
     about, plot, size = about_curve(curve, theme), scales.plot, LETTERS * scale
     look: dict[str, Any] = {"size": size, "color": theme.quiet, "outline": theme.ground}
-    draw_ends(canvas, scales, theme, scale)
-    pad, gap = 8.0 * scale, 12.0 * scale
+    gap, right = 12.0 * scale, plot.right - 8.0 * scale
 
-    def free(x: float, wide: float) -> float:
-        """Return the base of words from x on, at the end of the plot that the curve leaves free."""
-        is_low = mean_height(own, x + 0.5 * wide, 0.5 * wide + size) > plot.y + 0.5 * plot.height
+    def free(right: float, wide: float) -> float:
+        """Return the base of words up to x, at the end of the plot that the curve leaves free."""
+        is_low = mean_height(own, right - 0.5 * wide, 0.5 * wide + size) > plot.y + plot.height / 2
         return plot.y + size if is_low else plot.bottom - 6.0 * scale
 
-    said = [] if about else [text("chart.hint")]
+    if plot.right - scales.x(curve.at) > 3.0 * size:  # else it is named beside the curve
+        last = f"{scales.last:,.0f}"
+        right -= canvas.text(right, free(right, 3.0 * size), last, anchor="right", **look) + gap
+    said = [] if about or narrow else [text("chart.hint")]
     if not scales.losses.is_linear:
         said.append(text("chart.log"))
     told = "   ".join(said)
     if said and plot.width > 20.0 * size:
-        there = free(plot.x + pad, canvas.measure(told, size=size))
-        canvas.text(plot.x + pad, there, told, **look)
-    if plot.right - scales.x(curve.at) > 3.0 * size:  # else it is named beside the curve
-        right, last = plot.right - pad, f"{scales.last:,.0f}"
-        canvas.text(right, free(right - 3.0 * size, 3.0 * size), last, anchor="right", **look)
+        there = free(right, canvas.measure(told, size=size))
+        canvas.text(right, there, told, anchor="right", **look)
     left, right = words_from, plot.right
     is_over = len(about) == 1 and about[0][1] != theme.quiet
     is_over = is_over and canvas.measure(about[0][0], size=size) > right - left
@@ -380,6 +436,61 @@ def about_curve(curve: Curve, theme: Theme) -> Sequence[tuple[str, str]]:
 def said_loss(loss: float) -> str:
     """Return a loss in words; "" if it is not known."""
     return "" if math.isnan(loss) else typeset(f"{loss:#.3g}")
+
+
+def words_beside(curve: Curve) -> tuple[str, str, str]:
+    """Return the loss and the step beside a curve, under the mouse if it is on the curve.
+
+    While a step is explained they are those before and after it, of the same samples.
+    """
+    loss, step, told = curve.loss, curve.at, curve.told
+    better = text("chart.better")
+    if curve.pointed is not None:
+        loss, step = curve.reads, float(curve.pointed)
+    elif told is not None:
+        losses = text("chart.step.loss", old=typeset(told[0]), new=typeset(told[1]))
+        return losses, better, text("chart.steps", old=step - 1.0, new=step)
+    said, at = said_loss(loss), text("chart.step", step=step)
+    if not said or curve.pointed is not None:
+        return f"{text('chart.title')} {said}".rstrip(), better, at
+    return text("chart.now", loss=said), better, at
+
+
+def first_loss(curve: Curve) -> float:
+    """Return the loss at the first step shown; NaN where it is not known."""
+    is_known = curve.first <= 0.0 and not math.isnan(curve.start)
+    return curve.start if is_known else value_at(curve.steps, curve.losses, curve.span[0])
+
+
+def name_ends(
+    canvas: Canvas2D,
+    scales: ChartScales,
+    drawn: Sequence[tuple[str, Curve]],
+    theme: Theme,
+    scale: float,
+    *,
+    narrow: bool,
+) -> None:
+    """Write the loss at the start, of several curves the largest, and what the bottom is."""
+    plot, size = scales.plot, LETTERS * scale
+    known = [loss for loss in [first_loss(each) for _, each in drawn] if not math.isnan(loss)]
+    first = drawn[0][1].first
+    name = text("chart.step", step=first) if first > 0.0 else text("chart.start")
+    loss = max(known) if known else math.nan
+    look: dict[str, Any] = {"size": size, "anchor": "left" if narrow else "right"}
+    if narrow:
+        x, base = plot.x, plot.bottom + 1.2 * size
+        if known:
+            x += canvas.text(x, base, name, color=theme.quiet, **look) + 0.4 * size
+            canvas.text(x, base, said_loss(loss), color=theme.ink, **look)
+        return
+    x, low = plot.x - 8.0 * scale, scales.losses.low
+    words = typeset(f"{low:g}") if low else text("chart.perfect")
+    canvas.text(x, plot.bottom + 0.36 * size, words, color=theme.quiet, **look)
+    if known:
+        base = min(max(scales.y(loss), plot.y + size), plot.bottom - 2.0 * size)
+        canvas.text(x, base - 0.3 * size, name, color=theme.quiet, **look)
+        canvas.text(x, base + 1.0 * size, said_loss(loss), color=theme.ink, **look)
 
 
 def draw_ends(
@@ -423,8 +534,7 @@ def draw_curve(
     own: FloatArray = curve_pixels(scales, curve.steps, curve.losses)
     if len(curve.smoothed):
         draw_thin(canvas, own, color + "57", scale)
-        steps, means = mean_of(curve)
-        mean = curve_pixels(scales, steps, means)
+        mean = curve_pixels(scales, curve.steps, curve.smoothed)
         canvas.line(mean, color, width=2.6 * scale)
     else:
         canvas.line(own, color, width=2.0 * scale)

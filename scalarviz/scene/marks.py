@@ -1,123 +1,111 @@
-"""Marks on cubes and neurons: chosen and frozen ones, gradients, guesses."""
+"""Marks on cubes and neurons: chosen and frozen ones, gradients, guesses.
+
+Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from scalarviz.base.checks import FloatArray
-from scalarviz.core.program import NONE
-from scalarviz.scene.annotations import bracket, draw_before, draw_push, draw_question
-from scalarviz.scene.canvas.canvas2d import Canvas2D
-from scalarviz.scene.canvas.palette import Theme
+from scalarviz.scene.annotations import Ball, bracket, draw_before, draw_push, draw_question
 from scalarviz.scene.cube_numbers import numbers_on_cubes
-from scalarviz.scene.focus import chosen_neurons, chosen_rows, rows_of_sum, rows_walked
-from scalarviz.scene.frame_data import CubeValues, FrameData, Guess
-from scalarviz.scene.layout.division import Box, Projection
-from scalarviz.scene.layout.plates import Layout
-from scalarviz.story.facts import Neuron
+from scalarviz.scene.focus import (
+    blame_in,
+    chosen_neurons,
+    chosen_rows,
+    rows_of_sum,
+    rows_walked,
+)
+from scalarviz.scene.hands import MOST_MARKED, draw_change, draw_ring
+from scalarviz.scene.layout.camera import Box
+from scalarviz.scene.layout.plates import HALF
+from scalarviz.scene.layout.points import row3
+from scalarviz.scene.silhouettes import balls_of, cubes_seen
+from scalarviz.story.facts import NONE, Neuron
+
+if TYPE_CHECKING:
+    from scalarviz.scene.canvas.canvas2d import Canvas2D
+    from scalarviz.scene.canvas.palette import Theme
+    from scalarviz.scene.frame_data import CubeValues, FrameData, Guess, Held
+    from scalarviz.scene.layout.division import Projection
+    from scalarviz.scene.layout.plates import Layout, Neurons, Plate
 
 LEAST_FROZEN = 8.0  # least pixels of a frozen cube at which it is marked
 SPOKEN = 3  # neurons and cubes of a caption that are marked
 MOST_FROZEN = 1500  # frozen cubes that are marked
 
 
-def draw_marks(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
-    """Mark cubes and neurons that are chosen, and frozen cubes."""
-    draw_chosen(canvas, see, frame_data, theme)
-    if frame_data.cubes.frozen is not None:
-        for row in np.flatnonzero(frame_data.cubes.frozen)[:MOST_FROZEN].tolist():
-            hold(canvas, see, frame_data, row, theme)
-
-
 def draw_chosen(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
     """Draw brackets around what is spoken of, hovered, pinned, and pointed at in the caption."""
     caption = frame_data.words.caption if frame_data.guess is None else None
     pointed = frame_data.pointed
-    rows: list[int] = [*frame_data.beside, *chosen_rows(frame_data)]
+    held = NONE if frame_data.held is None else frame_data.held.row  # see `draw_held`
+    rows = [row for row in [*frame_data.beside, *chosen_rows(frame_data)] if row != held]
     neurons: list[Neuron | None] = [*chosen_neurons(frame_data)]
     if frame_data.moment is not None and caption is not None:
         rows, neurons = [*rows, *caption.rows[:SPOKEN]], [*neurons, *caption.neurons[:SPOKEN]]
     if pointed is not None:
         rows, neurons = [*rows, pointed.row], [*neurons, pointed.neuron]
-    boxes = [box_of_neuron(see, frame_data.layout, each) for each in dict.fromkeys(neurons) if each]
-    chosen = dict.fromkeys(row for row in rows if row != NONE)
+    named = [each for each in dict.fromkeys(neurons) if each is not None]
+    boxes = [box_of_neuron(see, frame_data.layout, each) for each in named]
+    chosen = [row for row in dict.fromkeys(rows) if row != NONE]
     written = numbers_on_cubes(canvas, see, frame_data) if chosen else {}
     for row in chosen:
         number = written[row].box if row in written else None
         boxes += [box.around(number) for box in cube_boxes(see, frame_data, [row], None)]
-    for box in filter(None, boxes):
-        bracket(canvas, box, theme.lit)
+    for box in boxes:
+        if box is not None:
+            bracket(canvas, box, theme.lit)
 
 
-def box_around(xy: FloatArray) -> Box | None:
-    """Return the box around points; None if they are not all in front of the eye."""
-    if not len(xy) or not np.isfinite(xy).all():
+def box_around(balls: Sequence[Ball]) -> Box | None:
+    """Return the box around points or balls; None if they are not all in front of the eye."""
+    if not balls or not all(math.isfinite(each.x + each.y) for each in balls):
         return None
-    (left, top), (right, bottom) = xy.min(axis=0).tolist(), xy.max(axis=0).tolist()
+    left, top = min([b.x - b.radius for b in balls]), min([b.y - b.radius for b in balls])
+    right, bottom = max([b.x + b.radius for b in balls]), max([b.y + b.radius for b in balls])
     return Box(left, top, right - left, bottom - top)
 
 
 def box_of_neuron(see: Projection, layout: Layout, neuron: Neuron) -> Box | None:
     """Return the box around a sphere, or around the image of a pixel."""
-    name, place = neuron
-    for line in layout.neurons:
-        if name not in line.buffers:
-            continue
-        if line.shape:
-            corner, right, below = line.corners()[place // (line.shape[1] * line.shape[2])]
-            return box_around(see(np.array([corner, right, below, right + below - corner])).xy)
-        return box_of_sphere(see, line.points[place], line.radius)
-    return None
+    found = layout.line_of(neuron)
+    if found is None:
+        return None
+    line, place = found
+    if not line.shape:
+        return box_of_sphere(see, row3(line.points, place), line.radius)
+    _, height, width = line.shape
+    first = place - place % (height * width)
+    last = first + height * width - 1
+    ends = [row3(line.points, i) for i in [first, first + width - 1, last - width + 1, last]]
+    return box_around(balls_of(see, ends, 0.5 * line.side))
 
 
-def box_of_sphere(see: Projection, point: FloatArray, radius: float) -> Box | None:
-    seen = see(point)
-    reach = radius * float(seen.unit[0])
-    return box_around(np.concatenate([seen.xy - reach, seen.xy + reach]))
+def box_of_sphere(see: Projection, point: Sequence[float], radius: float) -> Box | None:
+    return box_around(balls_of(see, [point], radius))
 
 
 def hold(canvas: Canvas2D, see: Projection, frame_data: FrameData, row: int, theme: Theme) -> None:
     """Draw a bar along each side of a frozen cube."""
-    seen = see(corners_of(frame_data, row, margin=0.05))
-    if len(seen.xy) and np.isfinite(seen.xy).all() and np.ptp(seen.xy[:, 1]) > LEAST_FROZEN:
-        low, high = seen.xy.min(axis=0), seen.xy.max(axis=0)
-        rest = 0.22 * (high[1] - low[1])
-        depth = max(float(seen.depth.min()) - 1e-4, -1.0)
-        for x in (low[0] + 0.5, high[0] - 0.5):
-            ends = [(x, low[1] + rest)], [(x, high[1] - rest)]
-            canvas.segments(*ends, theme.ink, width=1.6, depth=depth)
-
-
-def corners_of(
-    frame_data: FrameData, row: int, half: float | None = None, margin: float = 0.0
-) -> FloatArray:
-    """Return the corners of the box around a cube, (8, 3); empty if it is on no plate.
-
-    half    half the side of the box, in a cell of at least 1; None: that of the cube and a margin
-    """
-    layout, cubes = frame_data.layout, frame_data.cubes
-    found = layout.plate_of(row)
-    if found is None:
-        return np.zeros((0, 3))
-    plate, i, j = found
-    if half is not None:
-        return plate.corners_of(i, j, half * plate.unit)
-    top = float(cubes.size_scales[layout.plate_number(row)])
-    own = plate.halves(cubes.sizes[row], top)
-    return plate.corners_of(i, j, float(own), margin * plate.unit)
+    for balls in cubes_seen(see, frame_data, [row], None, 0.05):
+        box = box_around(balls)
+        if box is not None and box.height > LEAST_FROZEN:
+            depth = max(min([each.depth for each in balls]) - 1e-4, -1.0)
+            rest = 0.22 * box.height
+            for x in (box.x + 0.5, box.right - 0.5):
+                ends = [(x, box.y + rest)], [(x, box.bottom - rest)]
+                canvas.segments(ends[0], ends[1], theme.ink, width=1.6, depth=depth)
 
 
 def cube_boxes(
     see: Projection, frame_data: FrameData, rows: Iterable[int], half: float | None
 ) -> list[Box]:
     """Return the boxes around cubes in front of the eye; `half` None: of their own side."""
-    corners = [corners_of(frame_data, row, half) for row in rows]
-    xy = see(np.concatenate([*corners, np.zeros((0, 3))])).xy.reshape(-1, 8, 2)
-    xy = xy[np.isfinite(xy).all(axis=(1, 2))]
-    low, high = xy.min(axis=1), xy.max(axis=1)
-    return [Box(*place) for place in np.hstack([low, high - low]).tolist()]
+    boxes = [box_around(each) for each in cubes_seen(see, frame_data, rows, half, 0.0)]
+    return [box for box in boxes if box is not None]
 
 
 def box_of(
@@ -133,7 +121,55 @@ def box_of(
     """
     if neuron is not None:
         return box_of_neuron(see, frame_data.layout, neuron)
-    return next(iter(cube_boxes(see, frame_data, [row], half)), None)
+    boxes = cube_boxes(see, frame_data, [row], half)
+    return boxes[0] if boxes else None
+
+
+# What a hand drags.
+
+
+def draw_held_cube(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
+    """Mark the cube that a hand drags as it was before, with both of its numbers."""
+    held: Held | None = frame_data.held
+    layout: Layout = frame_data.layout
+    found = None if held is None else layout.plate_of(held.row)
+    if held is None or found is None:
+        return
+    plate: Plate = found[0]
+    top = float(frame_data.cubes.size_scales[layout.plate_number(held.row)])
+    half = float(plate.halves(held.weights[held.row], top))
+    seen = balls_of(see, list(plate.corners_of(found[1], found[2], half)), 0.0)
+    before = box_around(seen)
+    for box in cube_boxes(see, frame_data, [held.row], None):
+        both = box if before is None else box.around(before)
+        draw_before(canvas, theme, [(each.x, each.y) for each in seen])
+        bracket(canvas, both, theme.lit)
+        draw_change(
+            canvas, theme, both, held.weights[held.row], float(frame_data.weights[held.row])
+        )
+
+
+def draw_rings(
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    theme: Theme,
+    reached: list[tuple[int, list[int]]],
+) -> None:
+    """Mark the neurons, by line and units, that a drag changes, with what they said before."""
+    held: Held | None = frame_data.held
+    for line, units in reached:
+        shown: Neurons = frame_data.layout.neurons[line]
+        was: Any = [] if held is None else held.values.get(shown.values, [])
+        if len(units) > MOST_MARKED or shown.shape:
+            continue
+        for unit in units:
+            if unit >= len(was):
+                continue
+            ball = balls_of(see, [row3(shown.points, unit)], shown.radius)[0]
+            draw_ring(
+                canvas, theme, ball, float(was[unit]), square=shown.square, named=shown.is_color
+            )
 
 
 # What moves cubes: what each gradient asks of one, and the old size beside the new one at the step.
@@ -141,73 +177,77 @@ def box_of(
 MOST_PUSHED = 64  # cubes of a row that have their mark
 NO_GRADIENT = 1e-5  # of the scale of the cubes: a gradient up to this has no mark
 FULL_GRADIENT = 10.0  # times that: the least gradient whose mark has the full length
-LEAST_GHOST = 2.0  # least pixels by which a cube has grown or shrunk for an outline
+LEAST_GHOST = 2.0  # least pixels by which a cube has grown or shrunk in a step for an outline
+MOST_GHOSTS = 400  # outlines
 
 
 def draw_pushes(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> bool:
     """Mark what the cubes of the row spoken of shall become; return whether there are any."""
-    cubes, top, found = frame_data.cubes, longest_push(frame_data.cubes), 0
+    cubes: CubeValues = frame_data.cubes
+    layout: Layout = frame_data.layout
+    top, found = cubes.longest_push, False
     if top is None or cubes.pushes is None:
         return False
     for row in pushed_rows(frame_data):
-        scale = float(cubes.size_scales[frame_data.layout.plate_number(row)])
-        share = float(shares_of(cubes.pushes[[row]], top, scale)[0])
-        for box in cube_boxes(see, frame_data, [row], None) if share else ():
+        scale = float(cubes.size_scales[layout.plate_number(row)])
+        share = share_of(float(cubes.pushes[row]), top, scale)
+        for box in cube_boxes(see, frame_data, [row], None) if share else []:
             draw_push(canvas, theme, box, -share)
-            found += 1
-    return found > 0
+            found = True
+    return found
 
 
 def pushed_rows(frame_data: FrameData) -> list[int]:
     """Return the bank indices of the row that gradients of weights are explained for."""
-    moment, caption, layout = frame_data.moment, frame_data.words.caption, frame_data.layout
-    if caption is None or moment is None or moment.kind != "weight gradient":
+    moment, caption = frame_data.moment, frame_data.words.caption
+    layout: Layout = frame_data.layout
+    is_back = moment is not None and moment.kind == "weight gradient"
+    if caption is None or not is_back or blame_in(frame_data) is not None:
         return []
-    told = [*rows_walked(frame_data), *caption.rows, *(piece.row for piece in caption.pieces)]
+    pieces = [piece.row for piece in caption.pieces]
+    told = [*rows_walked(frame_data), *caption.rows, *pieces]
     first = next((row for row in told if layout.plate_of(row) is not None), NONE)
     fan = layout.fan_of(first)
     rows = [first] if fan is None else rows_of_sum(*fan)
     return [row for row in rows[:MOST_PUSHED] if layout.plate_of(row) is not None]
 
 
-def longest_push(cubes: CubeValues) -> float | None:
-    """Return the gradient with the longest mark; None if there are no marks."""
-    if cubes.pushes is None or cubes.top_push:
-        return cubes.top_push
-    return float(np.abs(cubes.pushes[np.isfinite(cubes.pushes)]).max(initial=0.0)) or None
-
-
-def shares_of(pushes: FloatArray, top: float, scale: float) -> FloatArray:
-    """Return gradients as shares of the longest mark's, -1 to 1; 0 for those without a mark.
+def share_of(push: float, top: float, scale: float) -> float:
+    """Return a gradient as a share of the longest mark's, -1 to 1; 0 without a mark.
 
     top    the largest gradient
     scale  that of the cubes: gradients that are nearly 0 beside it have no mark
     """
-    known = np.isfinite(pushes) & (np.abs(pushes) > NO_GRADIENT * scale)
-    return np.where(known, pushes, 0.0) / max(top, FULL_GRADIENT * NO_GRADIENT * scale)
+    none = NO_GRADIENT * scale
+    is_seen = math.isfinite(push) and abs(push) > none
+    return push / max(top, FULL_GRADIENT * none) if is_seen else 0.0
 
 
 def draw_ghosts(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
-    """Draw the dashed outline of what a step moves most as it was before, where one sees it."""
-    before, layout = frame_data.cubes.before, frame_data.layout
-    for row in frame_data.cubes.moved[0] if before is not None else ():
+    """Draw the dashed outlines of cubes as they were before the step, or at the start."""
+    cubes: CubeValues = frame_data.cubes
+    layout: Layout = frame_data.layout
+    before = frame_data.begun if cubes.before is None else cubes.before
+    rows = frame_data.begun_rows if cubes.before is None else cubes.moved[0]
+    least = 0.0 if cubes.before is None else LEAST_GHOST
+    for row in rows[:MOST_GHOSTS]:
         found = layout.plate_of(row)
         if found is None or before is None:
             continue
-        plate, i, j = found
-        top = float(frame_data.cubes.size_scales[layout.plate_number(row)])
-        old, new = (
-            float(plate.halves(each[row], top)) for each in (before, frame_data.cubes.sizes)
-        )
-        seen = see(plate.corners_of(i, j, old))
-        if 2.0 * abs(new - old) * float(seen.unit[0]) >= LEAST_GHOST:
-            draw_before(canvas, theme, seen.xy.tolist())
+        plate: Plate = found[0]
+        top = float(cubes.size_scales[layout.plate_number(row)])
+        old = float(plate.halves(before[row], top))
+        new = float(plate.halves(cubes.sizes[row], top))
+        seen = balls_of(see, list(plate.corners_of(found[1], found[2], old)), 0.0)
+        if 2.0 * abs(new - old) * seen[0].unit >= least:
+            draw_before(canvas, theme, [(each.x, each.y) for each in seen])
 
 
 # What is guessed, see `draw_question`.
 
 GUESS_LEAST, GUESS_GAP = 15.0, 20.0  # least half of a cube, and from there to words
 GUESS_MARGIN = 70.0  # from the edge of the picture
+AROUND = 60.0  # pixels around a question from which its guess is dragged
 
 
 def draw_guess(
@@ -219,8 +259,8 @@ def draw_guess(
     if guess is None or mark is None:
         return
     x, y, away = mark
-    knows = guess.kind != "gradient"
-    ways = float(knows * (guess.way or 0)), float(knows * (guess.came or 0))
+    knows = 0.0 if guess.kind == "gradient" else 1.0
+    ways = knows * (guess.way or 0), knows * (guess.came or 0)
     said = guess.typed or guess.label or "⇅"  # it can be dragged
     draw_question(canvas, theme, (x, y, away - GUESS_GAP * scale), said, guess.result, ways)
 
@@ -229,10 +269,12 @@ def mark_of(
     frame_data: FrameData, see: Projection, guess: Guess, scale: float
 ) -> tuple[float, float, float] | None:
     """Return where a question is, and how far around it one drags at least; None if unseen."""
-    own, cell = (see(corners_of(frame_data, guess.row, half)).xy for half in (None, 0.42))
-    if not len(own) or not np.isfinite([own, cell]).all():
+    own = box_of(see, frame_data, guess.row, None)
+    cell = box_of(see, frame_data, guess.row, None, HALF)
+    if own is None or cell is None:
         return None
-    inner = see.box.inside(GUESS_MARGIN * scale)
-    x, y = np.clip(own.mean(axis=0), (inner.x, inner.y), (inner.right, inner.bottom)).tolist()
-    half = max(GUESS_LEAST * scale, 0.5 * float(np.ptp(cell[:, 0])))
-    return x, y, half + GUESS_GAP * scale
+    stage: Box = see.box
+    inner = stage.inside(GUESS_MARGIN * scale)
+    x = min(max(own.x + 0.5 * own.width, inner.x), inner.right)
+    y = min(max(own.y + 0.5 * own.height, inner.y), inner.bottom)
+    return x, y, max(GUESS_LEAST * scale, 0.5 * cell.width) + GUESS_GAP * scale

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short
 from scalarviz.scene.canvas.canvas2d import Canvas2D, color_bytes, sheet_of
 from scalarviz.scene.canvas.palette import HALO, NUMBER, Theme, faded, rgb
@@ -19,7 +21,6 @@ from scalarviz.scene.layout.plates import Neurons
 
 # Feature maps: one image per channel, between the plates of a network.
 
-NUMBERED = 12.0  # letters of channel numbers, and least pixels between two images for them
 WRITTEN, MOST_WRITTEN = 34.0, 600  # screen pixels per number for writing it, most numbers
 CROSSED = 5.0  # screen pixels per number for crossing out dropped ones
 
@@ -33,9 +34,7 @@ def draw_pictures(
     theme: Theme,
 ) -> None:
     """Draw an image per channel: the outputs, or the weighted sums while there are no outputs."""
-    seen, xy, good, depth = see.once(
-        ("pictures", id(line)), line, lambda line: seen_pictures(see, line)
-    )
+    xy, good, depth = see.once(("pictures", id(line)), line, lambda line: seen_pictures(see, line))
     if not len(depth):
         return
     ground, values = rgb((theme.ground,))[0], frame_data.buffers.values
@@ -47,14 +46,11 @@ def draw_pictures(
         image, parts = tiled(colors.reshape(*line.shape, 3), edge=0.0)
         canvas.images(xy[good], image, parts[good], depth=depth)
     frame(canvas, xy[good], faded(rgb((theme.quiet,)), 0.7 * bright, ground)[0], depth)
-    numbers_of_channels(canvas, xy, seen, line, theme)
     write_on_pictures(canvas, see, line, name, dropped, frame_data, theme)
 
 
-def seen_pictures(
-    see: Projection, line: Neurons
-) -> tuple[ProjectedPoints, FloatArray, FloatArray, FloatArray]:
-    """Return the corners of images as seen, their places, which are seen, and depths of these.
+def seen_pictures(see: Projection, line: Neurons) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the corners of images as seen, which are seen, and depths of these.
 
     Depths are those of the left and the right side, (n, 2).
     """
@@ -63,7 +59,7 @@ def seen_pictures(
     good = np.logical_and.reduce(np.isfinite(xy), (1, 2))
     upper_left, right, lower_left = seen.depth.reshape(-1, 3)[good].T
     half = 0.5 * (lower_left - upper_left)
-    return seen, xy, good, np.array([upper_left + half, right + half]).T
+    return xy, good, np.array([upper_left + half, right + half]).T
 
 
 def painted_maps(buffer: str, line: Neurons, frame_data: FrameData, theme: Theme) -> FloatArray:
@@ -98,19 +94,6 @@ def frame(canvas: Canvas2D, xy: FloatArray, color: FloatArray, depth: FloatArray
         width=1.0,
         depth=np.stack([deep, deep[:, following]], axis=2).reshape(-1, 2),
     )
-
-
-def numbers_of_channels(
-    canvas: Canvas2D, xy: FloatArray, seen: ProjectedPoints, line: Neurons, theme: Theme
-) -> None:
-    """Write the number of each channel below its image, if there is room."""
-    if len(xy) < 2 or not np.isfinite(xy[:2]).all():
-        return
-    first, right, down = xy[0]
-    side = np.ptp([first, right, down, right + down - first], axis=0).max()
-    if xy[1, 0, 1] - first[1] - side >= (size := NUMBERED * canvas.scale):
-        places, depth = xy[:, 2] + [0.0, size], seen.depth[::3]
-        canvas.texts(places, [*map(str, range(len(xy)))], size=size, color=theme.quiet, depth=depth)
 
 
 def write_on_pictures(
@@ -168,6 +151,7 @@ SQUARES: dict[str, Any] = {
     "small": 3.0,
     "least": 6.0,  # half a side in pixels that has room for it
     "dots": 32,  # squares of a line that have it
+    "letters": 12.0,
     "shown": "#f0f4fa",
     "dark": "#080b10",
     "curve": 1.8,  # width of a curve in logical pixels
@@ -233,6 +217,30 @@ def map_of(line: Neurons, frame_data: FrameData) -> str:
     return name if maps is not None and name in maps.values and name in values else ""
 
 
+def draw_inputs(
+    canvas: Canvas2D,
+    line: Neurons,
+    order: Sequence[int],
+    places: Sequence[tuple[float, float]],
+    side: float,
+    frame_data: FrameData,
+    theme: Theme,
+) -> None:
+    """Draw the square of some neurons of a line, or their numbers as colors without maps.
+
+    order   which neurons; `places` are the upper left corners of squares of a `side`
+    """
+    maps, name, corners = frame_data.maps, map_of(line, frame_data), np.array(places)
+    if maps is not None and name and not maps.is_curve:
+        image, parts = image_of(name, maps, theme)
+        ends = corners[:, np.newaxis] + side * np.array([[0, 0], [1, 0], [0, 1]])
+        canvas.images(ends, image, parts[[*order]], smooth=True, radius=4.0)
+        return
+    values = frame_data.buffers.values.get(line.values, np.zeros(len(line.points)))
+    fills = theme.map(np.clip(values[[*order]] / (np.abs(values).max() or 1.0), -1.0, 1.0))
+    canvas.boxes(corners, np.full((len(corners), 1), side), fills, radius=4.0)
+
+
 def draw_squares(
     canvas: Canvas2D,
     seen: ProjectedPoints,
@@ -273,8 +281,45 @@ def draw_squares(
         far = own[1] - size
         dots = own[0] + np.minimum(np.maximum(dots - own[0], -far), far)
         lit, wide = faded(rgb((SQUARES["shown"],)), bright[:count], ground), size[:, 0]
-        canvas.discs(dots, wide, lit, outline=SQUARES["dark"], line=0.4 * wide, depth=own[2])
+        on = np.ones(count, np.bool_)
+        on[silent_in(name, maps)] = False
+        wide, rim = wide[on], 0.4 * wide[on]
+        canvas.discs(dots[on], wide, lit[on], outline=SQUARES["dark"], line=rim, depth=own[2][on])
+    write_silent(canvas, own, name, maps, theme)
     return count > 0
+
+
+def silent_in(name: str, maps: NeuronMaps | None) -> list[int]:
+    """Return the neurons of a buffer that are 0 for all inputs."""
+    if maps is None or not name:
+        return []
+    if ("silent", name) not in maps.images:
+        values = maps.values[name]
+        found = np.flatnonzero(~values.reshape(len(values), -1).any(axis=1))
+        maps.images["silent", name] = found.tolist()
+    return list(maps.images["silent", name])
+
+
+def write_silent(
+    canvas: Canvas2D,
+    own: tuple[FloatArray, FloatArray, FloatArray],
+    name: str,
+    maps: NeuronMaps | None,
+    theme: Theme,
+) -> None:
+    """Write in the squares of neurons that are 0 for all inputs that they are off."""
+    (xy, half, depth), size = own, SQUARES["letters"] * canvas.scale
+    few = len(xy) <= SQUARES["dots"]
+    silent = [i for i in silent_in(name, maps) if few and half[i, 0] >= 0.75 * size]
+    if silent:
+        canvas.texts(
+            xy[silent] + [0.0, 0.36 * size],
+            [text("neurons.off")] * len(silent),
+            size=size,
+            color=theme.quiet,
+            anchor="center",
+            depth=depth[silent],
+        )
 
 
 def bend_of(half: FloatArray) -> FloatArray:

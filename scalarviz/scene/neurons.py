@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.scene.annotations import Ball, draw_way, write_names, write_numbers_in
+from scalarviz.scene.annotations import Ball, draw_scores, draw_way, write_names, write_numbers_in
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import HALO, NUMBER, Theme, faded, rgb
 from scalarviz.scene.frame_data import FrameData
@@ -55,7 +55,7 @@ def draw_neurons(
         dropped = left_out(line, frame_data)[good]
         crosses(canvas, seen.xy[good], 0.8 * line.radius * seen.unit[good], front, dropped, theme)
     lit, known = own[good, 0].tolist(), numbers[good[: len(numbers)]].tolist()
-    if known and not has_map:  # hovering a map shows its number
+    if known and not has_map and not line.scores:  # hovering a map shows its number
         hatch = fills = np.zeros(0)
         saturated = buffers.saturated.get(line.values, hatch)
         if line.values in buffers.values and saturated.any():
@@ -63,6 +63,8 @@ def draw_neurons(
             hatch = np.append(saturated, np.zeros(len(good) - len(saturated)))[good]
         look = hatch.tolist(), fills.tolist(), (NUMBER, HALO)
         write_numbers_in(canvas, balls, front.tolist(), known, lit, *look)
+    if line.scores:
+        draw_scores(canvas, theme, balls, known, (theme.map.negative, theme.map.positive))
     is_first = line is frame_data.layout.neurons[0]
     write_names(canvas, theme, line, places, balls, lit, see.box, is_first=is_first)
 

@@ -14,15 +14,15 @@ from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import typeset
 from scalarviz.core.past_numbers import KINDS, ORDERS
 from scalarviz.scene.canvas.canvas2d import Canvas2D, image_bytes
-from scalarviz.scene.canvas.palette import NUMBER, Theme
+from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.caption_band import PieceBox, clearest, corners
 from scalarviz.scene.charts import draw_loss
 from scalarviz.scene.frame_data import CubeValues, FrameData, Pane, Terrain
 from scalarviz.scene.labels import Obstacles
-from scalarviz.scene.layout.division import Box, Division, what_at
+from scalarviz.scene.layout.division import LOW, Box, Division, what_at
 from scalarviz.scene.layout.plates import LEAST
 from scalarviz.scene.legend import five_of, mark_rows, news_of
-from scalarviz.scene.loss_chart import AXIS, Chart
+from scalarviz.scene.loss_chart import Chart
 from scalarviz.scene.past_charts import (
     draw_past,
     draw_terrain,
@@ -45,9 +45,11 @@ def draw_title(canvas: Canvas2D, division: Division, frame_data: FrameData, them
     """Draw the title, and below it what is to be learned."""
     box, scale, words = division.head, division.scale, frame_data.words
     left, room = TITLE_LEFT * scale, box.width - 3.0 * TITLE_LEFT * scale
+    is_low = TASK_LOW * scale >= box.bottom
+    title, task, letters = (20.0, 40.0, LETTERS) if is_low else (TITLE_LOW, TASK_LOW, TASK)
     for said, size, low, color, bold in (
-        (words.title, HEAD, TITLE_LOW, theme.ink, True),
-        (words.task, TASK, TASK_LOW, theme.soft, False),
+        (words.title, HEAD, title, theme.ink, True),
+        (words.task, letters, task, theme.soft, False),
     ):
         look: dict[str, Any] = {"size": size * scale, "color": color, "bold": bold, "room": room}
         if said and low * scale < box.bottom:
@@ -64,16 +66,16 @@ def draw_headline(
     box, scale, exhibit = division.headline, division.scale, frame_data.exhibit
     things = text(f"things.{frame_data.words.things}")
     found = None if exhibit is None or not box.height else exhibit.headline(things)
-    if found is None:
+    if found is None or exhibit is None:
         return False
     said, start, now, is_better = found
-    size, large = LETTERS * scale, NUMBER_SIZE * scale
+    size, large = LETTERS * scale, (HEAD if canvas.height < LOW else NUMBER_SIZE) * scale
     color = theme.ink if is_better else theme.worse
     base, low = box.y + 46.0 * scale, box.y + 63.0 * scale
     canvas.text(box.x, box.y + 16.0 * scale, said, size=size, color=theme.quiet, room=box.width)
     x = box.x
     for number, words, ink in (
-        (start, text("headline.start"), theme.former),
+        (start, exhibit.since, theme.former),
         (now, text("headline.now"), color),
     ):
         wide = canvas.text(x, base, number, size=large, color=ink, bold=True)
@@ -162,7 +164,7 @@ def draw_legend(
             edge = side * abs(share) ** (1.0 / 3.0)
             y, bold = foot - 0.5 * edge + 0.36 * size, abs(share) == 1.0
             look: dict[str, Any] = {"size": size, "anchor": "center", "bold": bold}
-            canvas.text(x, y, typeset(f"{each:g}"), color=NUMBER, **look)
+            canvas.text(x, y, typeset(f"{each:g}"), color=theme.on_face(share), **look)
     base = low - 0.5 * LARGEST * scale + 0.36 * size
     canvas.text(start, base, words[0], size=size, color=theme.quiet)
     canvas.text(right, base, words[1], size=size, color=theme.quiet, anchor="right")
@@ -251,8 +253,10 @@ def draw_band(
     box = replace(division.strip, height=division.strip.height + division.band.height)
     parts = max((each.right for each, _ in cells), default=0.0)
     words_from = words_end(canvas, division, frame_data, parts)
-    look = frame_data.curve, theme, division.scale, words_from
-    return draw_loss(canvas, box, division.curve_left, *look)
+    curve, caption = frame_data.curve, frame_data.words.caption
+    if caption is not None and caption.losses is not None:
+        curve = replace(curve, told=caption.losses)
+    return draw_loss(canvas, box, division.curve_left, curve, theme, division.scale, words_from)
 
 
 def draw_large_loss(
@@ -266,7 +270,7 @@ def draw_large_loss(
     canvas.box(*box.place, theme.panel[:7], radius=8.0 * scale, outline=theme.rim)
     inner = box.inside(6.0 * scale)
     above = replace(inner, height=LOSS_SHARE * inner.height)
-    chart = draw_loss(canvas, above, above.x + AXIS * scale, curve, theme, scale)
+    chart = draw_loss(canvas, above, above.x, curve, theme, scale)
     if chart is None:
         return None
     plot, y = chart.plot, above.bottom + 4.0 * scale
@@ -460,19 +464,6 @@ KEY_NAMES = 0.42  # largest part of it for the names
 MOST_KEY_LINES = 3  # for what one mark means
 
 
-def extra_marks(frame_data: FrameData) -> list[str]:
-    """Return the marks that this picture has, of those that not every picture has."""
-    cubes, buffers = frame_data.cubes, frame_data.buffers
-    marks = {
-        "striped": any((each > 0.0).any() for each in buffers.saturated.values()),
-        "crossed": any((each > 0.0).any() for each in buffers.left_out.values()),
-        "arrow": cubes.pushes is not None,
-        "before": cubes.before is not None,
-        "frozen": cubes.frozen is not None,
-    }
-    return [name for name, is_there in marks.items() if is_there]
-
-
 def draw_marks_key(
     canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
 ) -> Box | None:
@@ -481,7 +472,7 @@ def draw_marks_key(
         return None
     scale, scene = division.scale, division.scene
     size, row, pad = KEY_LETTERS * scale, KEY_ROW * scale, KEY_PAD * scale
-    rows = mark_rows(frame_data.cubes, extra_marks(frame_data))
+    rows = mark_rows(frame_data.cubes, frame_data.buffers)
     wide = min(WIDEST_KEY * scale, scene.width - 2.0 * pad)
     names = max(canvas.measure(name, size=size, bold=True) for name, _ in rows) + pad
     names = min(names, KEY_NAMES * wide)

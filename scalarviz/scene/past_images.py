@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.base.scales import heights_of
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme, class_colors, faded, rgb, to_bytes
 from scalarviz.scene.frame_data import PastWeights, Terrain
@@ -75,7 +76,7 @@ def line_colors(classes: Sequence[int], theme: Theme) -> Sequence[str]:
 
 def map_of(losses: FloatArray, theme: Theme) -> FloatArray:
     """Return the colors of a map, from the ground where the loss is least, top row first."""
-    heights = heights_of(losses)
+    heights = np.array(heights_of(losses.tolist()))
     rows, columns = (np.linspace(0, n - 1, GRID_PIXELS * (n - 1) + 1) for n in heights.shape)
     wide = np.array([np.interp(columns, np.arange(heights.shape[1]), row) for row in heights])
     fine = np.array([np.interp(rows, np.arange(heights.shape[0]), column) for column in wide.T]).T
@@ -87,18 +88,3 @@ def map_of(losses: FloatArray, theme: Theme) -> FloatArray:
     part = np.where(edge, part + RIDGE, part)[::-1, :, np.newaxis]
     ground, ink = rgb((theme.ground, theme.ink))
     return faded(ink, part, ground)
-
-
-def heights_of(losses: FloatArray) -> FloatArray:
-    """Return heights from 0 to 1 of the finest grid that is wholly known, else of the coarsest."""
-    apart = 8
-    while apart > 1 and np.isfinite(losses[:: apart // 2, :: apart // 2]).all():
-        apart //= 2
-    known = losses[::apart, ::apart]
-    finite = known[np.isfinite(known)]
-    if (finite > 0.0).all():
-        with np.errstate(divide="ignore", invalid="ignore"):
-            known, finite = np.log(known), np.log(finite)
-    low, high = float(finite.min()), float(finite.max())
-    heights: FloatArray = (known - low) / ((high - low) or 1.0)
-    return np.where(np.isfinite(heights), heights, 1.0)

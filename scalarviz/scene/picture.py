@@ -35,11 +35,14 @@ from scalarviz.scene.annotations import SMALLEST_BALL, around_ball
 from scalarviz.scene.bead_arrays import beads_of, grounds_of
 from scalarviz.scene.callout import draw_told
 from scalarviz.scene.canvas.canvas2d import Canvas2D
-from scalarviz.scene.canvas.palette import HALO, NUMBER, THEMES, Theme, rgb
-from scalarviz.scene.canvas.renderer import STATE, Renderer, set_state
+from scalarviz.scene.canvas.palette import THEMES, Theme
+from scalarviz.scene.canvas.renderer import Renderer, clear, set_state
 from scalarviz.scene.caption_band import CARD_PAD, MORE, PieceBox, draw_caption, draw_opened
 from scalarviz.scene.cube_numbers import draw_numbers
+from scalarviz.scene.exhibits.exhibit import Exhibit
+from scalarviz.scene.focus import blame_in
 from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.held import draw_call_outs, draw_held
 from scalarviz.scene.inspector import draw_hover, draw_inspector
 from scalarviz.scene.labels import (
     Obstacles,
@@ -52,21 +55,31 @@ from scalarviz.scene.labels import (
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import Layout
+from scalarviz.scene.layout.threads import said_to, thread_of
 from scalarviz.scene.lights import Lights, lights
 from scalarviz.scene.lines import LinePaint, draw_lines
+from scalarviz.scene.long_rows import draw_long_rows
 from scalarviz.scene.loss_chart import Chart
-from scalarviz.scene.marks import draw_ghosts, draw_guess, draw_marks, draw_pushes
+from scalarviz.scene.marks import (
+    MOST_FROZEN,
+    draw_chosen,
+    draw_ghosts,
+    draw_guess,
+    draw_pushes,
+    hold,
+)
 from scalarviz.scene.neurons import draw_neurons
 from scalarviz.scene.offscreen import drawing
 from scalarviz.scene.overlay import Button, OnTop, draw_chips
 from scalarviz.scene.pace import seam
+from scalarviz.scene.side_panel import draw_outcome, draw_trial, outcome_high, trial_high
 from scalarviz.scene.strip import Place, draw_hovered, draw_strip
 from scalarviz.scene.tray_card import MARGIN, draw_tray, tray_box
 from scalarviz.scene.visuals.cubes import CubesNode
 from scalarviz.scene.visuals.opengl import Eye, largest_texture
 from scalarviz.scene.visuals.shaders import POOL
 from scalarviz.scene.visuals.spheres import GroundsNode, SpheresNode, WiresNode
-from scalarviz.scene.wall_lines import draw_walls
+from scalarviz.scene.wall_lines import paint_walls, walls_seen
 
 # Order of nodes: our own before those of a user, and wires, which mix, after all that is solid.
 CUBES, SPHERES, WIRES = -3, -2, -1
@@ -215,13 +228,31 @@ def draw_scenery(
     if above is not None:
         above.canvas = canvas
         above.draw()
-    draw_numbers(canvas, see, frame_data, lit, (NUMBER, HALO))
+    draw_numbers(canvas, see, frame_data, lit, theme)
     taken = write_ends(canvas, see, frame_data, theme)
     place_written(canvas, theme, see, layout, taken)
     place_signs(
         canvas, theme, see, layout, taken, frame_data.cubes.pushes, frame_data.buffers.flows
     )
     return taken
+
+
+def draw_walls(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
+    """Draw the lines of all walls."""
+    layout, known, scale = frame_data.layout, frame_data.buffers.values, canvas.scale
+    walls = see.once(("walls", scale), layout, lambda found: walls_seen(found, see, scale))
+    paint_walls(
+        canvas,
+        see,
+        frame_data,
+        theme,
+        walls,
+        lambda fan: said_to(fan, layout, known).tolist(),
+        lambda: [
+            layout.fans[number].row_of(*step)
+            for number, *step in thread_of(layout, frame_data.weights, known)
+        ],
+    )
 
 
 def write_ends(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> Obstacles:
@@ -231,13 +262,39 @@ def write_ends(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: 
     return draw_labels(canvas, theme, see, frame_data.layout, division.margin, has_result)
 
 
+def beside_network(
+    frame_data: FrameData, division: Division
+) -> tuple[Exhibit | None, Box, Box | None]:
+    """Return the exhibit, its box, and that of the panel below it, if there is one."""
+    exhibit, box, high = frame_data.exhibit, division.exhibit, side_high(frame_data, division.scale)
+    if exhibit is None or not high or frame_data.pinned is not None:
+        return exhibit, box, None
+    return exhibit.above(box, division.scale, high)
+
+
+def side_high(frame_data: FrameData, scale: float) -> float:
+    """Return the height of the panel of a trial, or of a step; 0 without."""
+    told = frame_data.told
+    if told is None:
+        return 0.0
+    if told.outcome is not None and told.outcome.outputs:
+        return outcome_high(told.outcome, things_of(frame_data), scale)
+    is_tried = told.trial is not None and blame_in(frame_data) is not None
+    return trial_high(told.trial, scale) if is_tried and told.trial is not None else 0.0
+
+
+def things_of(frame_data: FrameData) -> str:
+    """Return what the samples are."""
+    return text(f"things.{frame_data.words.things}")
+
+
 def draw_results(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, division: Division, theme: Theme
 ) -> None:
     """Draw the lines from the outputs to the result, unless it is below the network."""
-    exhibit = frame_data.exhibit
+    exhibit, box, _ = beside_network(frame_data, division)
     if exhibit is not None and division.exhibit.width:
-        doors = exhibit.doors(division.exhibit, division.scale)
+        doors = exhibit.doors(box, division.scale)
         if doors[0][0] >= division.inner.right:
             draw_doors(
                 canvas,
@@ -250,11 +307,21 @@ def draw_results(
             )
 
 
+def draw_side(canvas: Canvas2D, frame_data: FrameData, box: Box, theme: Theme) -> None:
+    """Draw the panel beside the network."""
+    line, told = frame_data.layout.neurons[-1], frame_data.told
+    colors = [*theme.channels] if line.is_color else [theme.ink] * len(line.points)
+    if told is not None and told.trial is not None:
+        draw_trial(canvas, theme, box, told.trial, colors)
+    elif told is not None and told.outcome is not None:
+        draw_outcome(canvas, theme, box, told.outcome, colors, things_of(frame_data))
+
+
 def draw_seam(canvas: Canvas2D, frame_data: FrameData, box: Box, theme: Theme) -> None:
     """Draw the light between OUT and its goal."""
     moment, exhibit = frame_data.moment, frame_data.exhibit
     light = seam("" if moment is None else moment.kind, frame_data.part)
-    if exhibit is None or not light:
+    if exhibit is None or not box.width or not light:
         return
     places = exhibit.places(box, canvas.scale)
     between = places.goal.x - places.out.right
@@ -317,7 +384,7 @@ class Picture:
 
     def see(self, frame_data: FrameData, camera: Camera, width: float, height: float) -> Projection:
         """Return the projection of the scene in a picture of this size in logical pixels."""
-        layout, box = frame_data.layout, frame_data.view or frame_data.division(width, height).inner
+        layout, box = frame_data.layout, frame_data.division(width, height).inner
         key = camera, box, width, height
         if self._seen is None or self._seen[0] is not layout or self._seen[1] != key:
             far = np.linalg.norm(layout.extent - np.array(camera.target), axis=1)
@@ -345,12 +412,7 @@ class Picture:
             return OnTop()  # a minimized window
         wide, high = width / ratio, height / ratio
         see = self.see(frame_data, camera, wide, high)
-        gloo.set_viewport(*corner, width, height)
-        STATE.clear()
-        set_state(depth_test=True, blend=False, cull_face=False, scissor_test=True)
-        gloo.set_scissor(*corner, width, height)
-        gloo.clear(color=(*rgb((self.theme.ground,))[0].tolist(), 1.0), depth=True)
-        set_state(scissor_test=False)
+        clear(self.theme.ground, width, height, corner)
         division = frame_data.division(wide, high)
         with self.scene.changing(width, height, ratio):
             self.scene.look(see)
@@ -367,7 +429,7 @@ class Picture:
     ) -> tuple[Canvas2D, OnTop]:
         """Return all shapes and text of a frame, and what of them the mouse can find."""
         theme, division = self.theme, frame_data.division(see.width, see.height)
-        shown = frame_data.moment, frame_data.part, frame_data.current, frame_data.view
+        shown = frame_data.moment, frame_data.part, frame_data.current
         scale, key = division.scale, (theme.name, division, frame_data.chosen, shown)
         canvas = Canvas2D(see.width, see.height, ratio, scale, self._parts, frame_data.now)
 
@@ -378,10 +440,18 @@ class Picture:
 
         def lines(part: Canvas2D) -> LinePaint:
             draw_walls(part, see, frame_data, theme)
-            return draw_lines(part, see, frame_data, lit, theme)
+            above = draw_lines(part, see, frame_data, lit, theme)
+            draw_long_rows(part, see, frame_data, theme)
+            return above
 
         def marks(part: Canvas2D) -> tuple[list[Box], Box | None]:
-            draw_marks(part, see, frame_data, theme)
+            draw_chosen(part, see, frame_data, theme)
+            frozen = frame_data.cubes.frozen
+            rows = [] if frozen is None else np.flatnonzero(frozen)[:MOST_FROZEN].tolist()
+            for row in rows:
+                hold(part, see, frame_data, row, theme)
+            draw_held(part, see, frame_data, theme)
+            taken.boxes += draw_call_outs(part, see, frame_data, theme, division.view)
             taken.boxes += draw_told(part, see, frame_data, taken, theme)
             draw_guess(part, see, frame_data, theme, scale)
             return taken.boxes, taken.panel
@@ -426,6 +496,7 @@ class Picture:
             else:
                 factor = frame_data.cubes.moved[1]
                 news = text("legend.moved", factor=f"{factor:g}") if factor > 1.0 else ""
+                news = text("legend.ghosts") if frame_data.begun is not None else news
                 news = text("legend.pushes") if arrows else news
                 look = frame_data, theme, news
                 legend = overlay.draw_head(part, division, *look, titled=False)
@@ -442,30 +513,38 @@ class Picture:
             if taken.panel is not None:  # it has the sentence
                 said = replace(said, words=replace(said.words, caption=None))
             caption, told = draw_caption(part, division, said, theme, clear, title)
-            if division.head.height and not caption.meets(division.head):
+            if division.head.height and caption != title:
                 overlay.draw_title(part, division, frame_data, theme)
             inner = caption.inside(CARD_PAD * scale)
             buttons = overlay.draw_offers(part, inner, frame_data.offers, theme, scale)
             made, boxes = draw_chips(part, division, frame_data, theme, taken, [caption])
             return chart, told, [*buttons, *made], [caption, *boxes]
 
-        exhibit = frame_data.exhibit
-        if overlay.draw_headline(canvas, division, frame_data, theme) and exhibit is not None:
-            exhibit = exhibit.headed()
-        if exhibit is not None and division.exhibit.width:
-            paint = partial(exhibit.paint, box=division.exhibit, theme=theme)
-            canvas.by_turns("exhibit", key, paint)
-            draw_seam(canvas, frame_data, division.exhibit, theme)
-        pinned = frame_data.pinned if frame_data.view is None else None  # else it is on its way
+        exhibit, room, panel = beside_network(frame_data, division)
+
+        def result(part: Canvas2D) -> None:
+            is_headed = overlay.draw_headline(part, division, frame_data, theme)
+            if exhibit is not None and division.exhibit.width:
+                shown = exhibit.headed() if is_headed else exhibit
+                shown.paint(part, room, theme)
+
+        canvas.by_turns("result", (key, room), result)
+        draw_seam(canvas, frame_data, room, theme)
+        if panel is not None and frame_data.told is not None:
+            draw_side(canvas, frame_data, panel, theme)
+        pinned = frame_data.pinned
         if pinned is not None and card.width:
-            canvas.by_turns(
-                "card",
-                key,
-                partial(draw_inspector, box=card, card=pinned, theme=theme, scale=scale),
-            )
+            inspector = partial(draw_inspector, box=card, card=pinned, theme=theme, scale=scale)
+            canvas.by_turns("card", key, inspector)
         legend, cells = canvas.by_turns(
             "head",
-            (key, arrows, *HEAD(frame_data), frame_data.cubes.color_scales.tobytes()),
+            (
+                key,
+                arrows,
+                frame_data.look,
+                *HEAD(frame_data),
+                frame_data.cubes.color_scales.tobytes(),
+            ),
             head,
             steady=True,
         )

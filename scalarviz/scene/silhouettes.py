@@ -5,7 +5,8 @@ Of arrays: pages have web/silhouettes.js.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +15,14 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.scene.annotations import Ball
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import HALF, Layout
+from scalarviz.scene.layout.points import Vector
+
+if TYPE_CHECKING:
+    from scalarviz.scene.frame_data import FrameData
 
 
 def balls_of(
-    see: Projection, points: FloatArray | Sequence[FloatArray], radius: float | Sequence[float]
+    see: Projection, points: FloatArray | Sequence[Vector], radius: float | Sequence[float]
 ) -> list[Ball]:
     """Return points in space as they are seen, in plain numbers.
 
@@ -27,6 +32,33 @@ def balls_of(
     seen = see.of(points) if isinstance(points, np.ndarray) else see(np.array(points))
     rows = np.column_stack([seen.xy, np.multiply(radius, seen.unit), seen.depth, seen.unit])
     return [Ball(*row) for row in rows.tolist()]
+
+
+def cubes_seen(
+    see: Projection,
+    frame_data: FrameData,
+    rows: Iterable[int],
+    half: float | None,
+    margin: float = 0.0,
+) -> list[list[Ball]]:
+    """Return the eight corners of each cube as they are seen, of those that are on a plate.
+
+    half    half the side of the box, in a cell of at least 1; None: that of the cube and a margin
+    """
+    layout, cubes, corners = frame_data.layout, frame_data.cubes, [np.zeros((0, 3))]
+    for row in rows:
+        found = layout.plate_of(row)
+        if found is None:
+            continue
+        plate, i, j = found
+        if half is None:
+            top = float(cubes.size_scales[layout.plate_number(row)])
+            own = float(plate.halves(cubes.sizes[row], top))
+        else:
+            own = half * plate.unit
+        corners.append(plate.corners_of(i, j, own, margin * plate.unit))
+    balls = balls_of(see, [*np.concatenate(corners)], 0.0) if len(corners) > 1 else []
+    return [balls[first : first + 8] for first in range(0, len(balls), 8)]
 
 
 def spheres_seen(see: Projection, layout: Layout) -> tuple[FloatArray, FloatArray]:

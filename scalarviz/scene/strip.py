@@ -32,16 +32,20 @@ def draw_strip(
         return []
     size, pad, places = SIZE * scale, PAD * scale, list[Place]()
     parts = {part: [*group] for part, group in groupby(strip, lambda cell: cell.part)}
-    widths = [canvas.measure(heading(part), size=size, bold=True) + 2.0 * pad for part in parts]
     left = LEFT * scale
     room = box.right - left - GAP * scale * (len(parts) + 1)
+    heads = {part: text(f"strip.part.{part}") for part in parts}
+    widths = [canvas.measure(each, size=size, bold=True) + 2.0 * pad for each in heads.values()]
+    if sum(widths) - 1.2 * pad * len(parts) > room:
+        heads, pad = {part: text(f"strip.few.{part}") for part in parts}, 0.6 * pad
+        widths = [canvas.measure(each, size=size, bold=True) + 2.0 * pad for each in heads.values()]
     share = min(1.0, room / max(1.0, sum(widths)))
     x, base, high = left, box.y + 0.5 * box.height + 0.36 * size, 22.0 * scale
     colors = {ERROR: theme.loss, BACKWARD: theme.push}
     for (part, cells), wide in zip(parts.items(), share * np.array(widths), strict=True):
         runs = cells[0].done <= current <= cells[-1].done
         color = colors.get(part, theme.lit)
-        words = canvas.fit(heading(part), wide, size=size, bold=True)
+        words = canvas.fit(heads[part], wide, size=size, bold=True)
         place = x, box.y + 0.5 * (box.height - high), wide, high
         canvas.box(*place, theme.chip, radius=0.5 * high, outline=theme.rim)
         if runs:
@@ -92,8 +96,3 @@ def draw_hovered(
         place = Box(x, box.y - high - 6.0 * scale, wide, high)
         canvas.box(*place.place, theme.panel[:7], radius=6.0 * scale, outline=theme.rim)
         canvas.text(x + 8.0 * scale, place.bottom - 7.5 * scale, words, size=size, color=theme.ink)
-
-
-def heading(part: str) -> str:
-    """Return the plain word over a part of a step."""
-    return text(f"strip.part.{part}")

@@ -23,7 +23,7 @@ from scalarviz.scene.canvas.palette import THEMES, Theme, class_colors
 from scalarviz.scene.curve_points import draw_thin, pixels, shown
 from scalarviz.scene.frame_data import Mask
 from scalarviz.scene.layout.division import HEIGHT, WIDTH, Box
-from scalarviz.scene.layout.plates import LEAST as LEAST_CUBE
+from scalarviz.scene.layout.plates import DOWN, HALF, NEAR, RIGHT, Plate
 from scalarviz.scene.loss_chart import ChartScales, draw_ends, loss_scale
 
 # Networks as small pictures in rows and columns: walls of cubes, maps, swatches or loss lines.
@@ -37,6 +37,7 @@ LEAST_GAP, MOST_GAP = 1.0, 8.0
 CUBE = 7.0  # pixels of a cube; below, weights are tiles
 LEVELS = 32  # shades of a sign
 EDGE_SAMPLES = 4  # samples along a pixel of a cube
+CUBE_PLATE = Plate(0, 1, 1, 1, np.zeros(3), RIGHT, DOWN, NEAR, seat=HALF)  # has their sizes
 DEPTH = 0.24  # of a cube, as seen from the front, relative to its edge
 TOP, SIDE = 1.17, 0.64  # brightness of these faces, relative to the front, as of all cubes
 GAP_FROM = 4.0  # pixels of a tile or swatch from which on there is a gap beside it
@@ -264,7 +265,7 @@ def cubes_of(side: int, theme: str) -> Bytes:
     places = (np.arange(side * EDGE_SAMPLES) + 0.5) / EDGE_SAMPLES
     x, y = places[np.newaxis, :], places[:, np.newaxis]
     found = np.zeros((len(numbers) + 1, side, side, 4), np.uint8)
-    sides = LEAST_CUBE + (1.0 - LEAST_CUBE) * np.sqrt(np.abs(numbers))  # relative to the largest
+    sides = CUBE_PLATE.halves(numbers, 1.0) / CUBE_PLATE.half  # relative to the largest
     for i, edge in enumerate(sides * (side - 1.0) / (1.0 + DEPTH)):
         deep = DEPTH * edge
         left, top = (side - edge - deep) / 2.0, (side - edge - deep) / 2.0 + deep

@@ -10,16 +10,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scalarviz.base.texts import text
-from scalarviz.base.texts.decimals import CHANGE, short, typeset
+from scalarviz.base.texts import plural, text
+from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.scene.annotations import LEFT, Ball, draw_before, lead
 from scalarviz.scene.layout.camera import Box
-from scalarviz.scene.pace import ARRIVES, MOVED
-from scalarviz.story.caption import Bent, Caption, Effect, Summed, ends_of_bars
+from scalarviz.scene.pace import ARRIVES
+from scalarviz.story.caption import Bent, Caption, Summed, ends_of_bars, head_of
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
     from scalarviz.scene.canvas.palette import Theme
+    from scalarviz.scene.layout.ways import SeenFan
 
 # Parts of an operation until which nothing has come, light has come to cubes, and products to the
 # ball; then bars come, one after the other, until the result ARRIVES.
@@ -40,11 +41,9 @@ def clamped(part: float) -> float:
 
 
 def card_size(caption: Caption, scale: float) -> tuple[float, float]:
-    """Return width and height of the card of a caption: of bars, of changes, or of a curve."""
+    """Return width and height of the card of a caption: of bars, or of a curve."""
     if caption.summed is not None:
         return bars_size(len(ends_of_bars(caption.summed)), scale)
-    if len(caption.changes) > 0:
-        return changes_size(len(caption.changes), scale)
     return CURVE[0] * scale, CURVE[1] * scale
 
 
@@ -99,8 +98,8 @@ def draw_card(canvas: Canvas2D, theme: Theme, box: Box, subject: Box, *, back: b
 ROWED = 20  # most cubes of a row that is explained so
 PANEL, GAP_BELOW, OVER = 196.0, 40.0, (31.0, 16.0)  # height, from feet to it, and words over cubes
 BARS, PRODUCTS, SENTENCE = (
-    (78.0, 46.0),
-    50.0,
+    (84.0, 46.0),
+    46.0,
     16.0,
 )  # bars from the top and from the foot, line of products, letters
 LEAST_PANEL = 140.0  # height of the panel where there is little room
@@ -132,8 +131,8 @@ COLUMN = 26.0  # least distance of two cubes whose numbers stand above them
 
 def panel_of(row: ToldRow, view: Box, scale: float) -> Box | None:
     """Return where the panel of a row stands: below it, else above it; None without room."""
-    first, last = row.feet[0][0], row.feet[len(row.feet) - 1][0]
-    if abs(last - first) < COLUMN * scale * (len(row.feet) - 1):  # numbers would meet
+    along = [x for x, _ in row.feet]
+    if max(along) - min(along) < COLUMN * scale * (len(row.feet) - 1):  # numbers would meet
         return None
     right, left = row.gate[0] + 12.0 * scale, row.left - 8.0 * scale
     low = row.feet[0][1] + GAP_BELOW * scale
@@ -165,6 +164,9 @@ def draw_sum(
     said = printed(terms, row.result)
     plain: Sequence[str] = said if len(said) else [typeset(short(each)) for each in terms]
     high = min(row.tops)
+    along, top = [x for x, _ in row.feet], high - (OVER[0] + 13.0) * scale
+    left, right = min(along) - 22.0 * scale, max(along) + 22.0 * scale
+    canvas.box(left, top, right - left, high - 10.0 * scale - top, theme.panel[:7], radius=4.0)
     for place, (x, _) in enumerate(row.feet):
         weight = typeset(short(row.weights[place]))
         if place < len(row.arrives):
@@ -217,28 +219,36 @@ def draw_sum(
             x + 6.0 * scale, low, total, size=size, color=theme.ink, bold=True, anchor="right"
         )
     room = box.width - 2.0 * PAD * scale
-    large = SENTENCE * scale
-    sentence = canvas.fit(words, room, size=large, bold=True)
-    low = box.bottom - 14.0 * scale
-    canvas.text(inside, low, sentence, size=large, color=theme.ink, bold=True)
+    large, low = SENTENCE * scale, box.bottom - 14.0 * scale
+    lines = [words]
+    if canvas.measure(words, size=large, bold=True) > room:  # two smaller lines
+        large, parts = size, words.split(" ")
+        half = (len(parts) + 1) // 2
+        lines = [" ".join(parts[:half]), " ".join(parts[half:])]
+        low -= 1.25 * large
+    for line in lines:
+        sentence = canvas.fit(line, room, size=large, bold=True)
+        canvas.text(inside, low, sentence, size=large, color=theme.ink, bold=True)
+        low += 1.25 * large
 
 
 # What a weight is to become, below its row: its cube, dashed that which it shall be, and why.
 
-WISH, BESIDE_CUBE, WISHED = 104.0, 92.0, 44.0  # height of the panel, its words, side of the largest
-WISH_WIDE = 380.0  # least width of the panel
+WISH, BESIDE_CUBE, WISHED = 76.0, 70.0, 36.0  # height of the panel, its words, side of the largest
+WISH_WIDE, BELOW_ROW = 430.0, 28.0  # least width of the panel, and from the feet to it
 GROWN = 0.8  # how much a cube shall grow or shrink at most, of its edge: it is drawn larger
 
 
-def wish_of(row: ToldRow, view: Box, scale: float) -> Box | None:
-    """Return where the panel of a wish stands: below its row, else above; None without room."""
-    right, high = max(row.gate[0], row.left + WISH_WIDE * scale), WISH * scale
-    right = min(right, view.right)
-    low = row.feet[0][1] + GAP_BELOW * scale
-    top = min(row.tops) - 40.0 * scale - high
-    if low + high <= view.bottom:
-        return Box(row.left, low, right - row.left, high)
-    return Box(row.left, top, right - row.left, high) if top >= view.y else None
+def wish_of(row: ToldRow, view: Box, scale: float, others: Sequence[Box]) -> Box | None:
+    """Return where the panel of a weight stands: below its row, else above; None without room."""
+    wide, high = max(row.gate[0] - row.left, WISH_WIDE * scale), WISH * scale
+    left = max(view.x, min(row.left, view.right - wide))
+    for top in (row.feet[0][1] + BELOW_ROW * scale, min(row.tops) - 40.0 * scale - high):
+        box = Box(left, top, min(wide, view.width), high)
+        is_in = top >= view.y and box.bottom <= view.bottom
+        if is_in and not any(box.meets(each) for each in others):
+            return box
+    return None
 
 
 def wished(share: float, push: float) -> float:
@@ -247,7 +257,7 @@ def wished(share: float, push: float) -> float:
 
 
 def wish_words(caption: Caption, share: float, push: float) -> list[str]:
-    """Return what is said about a weight that is to change."""
+    """Return the words about a weight that is to change."""
     goal = wished(share, push)
     if abs(goal) > abs(share):
         kind = text("telling.larger.plus") if goal >= 0.0 else text("telling.larger.minus")
@@ -255,7 +265,19 @@ def wish_words(caption: Caption, share: float, push: float) -> list[str]:
         kind = text("telling.smaller.plus") if share >= 0.0 else text("telling.smaller.minus")
     links = [piece.words for piece in caption.chain]
     why = " → ".join(links[1:])
-    return [caption.title, kind, f"{text('telling.then')} {why}." if why else f"{links[0]}."]
+    return [head_of(caption), kind, f"{text('telling.then')} {why}." if why else f"{links[0]}."]
+
+
+def moved_words(caption: Caption, count: int, factor: float) -> list[str]:
+    """Return the words about a weight that has moved, with others.
+
+    count   of those whose change is drawn; `factor` is how much larger
+    """
+    weights = 0 if caption.outcome is None else caption.outcome.weights
+    dashed = text("moved.dashed")
+    if factor > 1.0:
+        dashed = plural("moved.dashed.larger", count, factor=f"{factor:g}")
+    return [text("moved.title", change=caption.wish), plural("moved.all", weights), dashed]
 
 
 def draw_wish(
@@ -266,15 +288,15 @@ def draw_wish(
     words: Sequence[str],
     draw_cubes: Callable[[list[tuple[float, float, float, float]]], None],
 ) -> None:
-    """Draw what a weight is to become, on a panel.
+    """Draw what a weight is to become, or what it was, on a panel.
 
-    cube   the weight as a share of the scale, and that which it shall have, drawn larger
+    cube   the weight as a share of the scale, and the other one, dashed; its change is larger
     words  a head, and lines below it
     """
     scale, size = canvas.scale, LETTERS * canvas.scale
     wide, high, rim = box.width, box.height, 8.0 * scale
     canvas.box(box.x, box.y, wide, high, theme.panel[:7], radius=rim, outline=theme.accent)
-    x, foot = box.x + 46.0 * scale, box.y + 0.5 * high + 0.4 * WISHED * scale
+    x, foot = box.x + 0.5 * BESIDE_CUBE * scale, box.y + 0.5 * high + 0.4 * WISHED * scale
     side = WISHED * scale
     draw_cubes([(x, foot, side, cube[0])])
     half = 0.5 * side * edge_of(cube[1])
@@ -282,13 +304,22 @@ def draw_wish(
     draw_before(canvas, theme, [*ends, (x + half, foot - 2.0 * half)])
     left = box.x + BESIDE_CUBE * scale
     room = box.right - left - PAD * scale
-    y = box.y + 30.0 * scale
-    for place, line in enumerate(words):
-        letters = 14.0 * scale if place == 0 else size
+    lines, arrow = list(words), " → "
+    parts = lines[len(lines) - 1].split(arrow)
+    kept = len(parts)
+    while kept > 1 and canvas.measure(arrow.join(parts[:kept]), size=size) > room:
+        kept -= 1
+    if kept < len(parts):  # the reason has two lines
+        lines = [*lines[:-1], arrow.join(parts[:kept]), f"→ {arrow.join(parts[kept:])}"]
+    step = (20.0 if kept == len(parts) else 16.0) * scale
+    y = box.y + step + 2.0 * scale
+    is_wide = canvas.measure(words[0], size=14.0 * scale, bold=True) <= room
+    for place, line in enumerate(lines):
+        letters = 14.0 * scale if place == 0 and is_wide else size
         ink = theme.ink if place == 0 else theme.soft
         said = canvas.fit(line, room, size=letters, bold=place == 0)
         canvas.text(left, y, said, size=letters, color=ink, bold=place == 0)
-        y += 24.0 * scale
+        y += step
 
 
 def edge_of(share: float) -> float:
@@ -311,6 +342,21 @@ class Miss:
     color: Color
     out: float
     goal: float
+
+
+def error_box(fans: Sequence[SeenFan | None], view: Box, scale: float) -> Box | None:
+    """Return where the panel of a loss stands: in the place of the last layer, and of layers
+    before it until it is wide enough; None without room.
+    """
+    right, left = 0.0, 0.0
+    for fan in [*fans][::-1]:
+        if fan is None:
+            return None
+        right = right or fan.gates[0][0] + fan.half_gate
+        left = fan.first
+        if right - left >= LEAST_WIDE * scale:
+            return Box(left, view.y, right - left, view.height)
+    return None
 
 
 def draw_misses(
@@ -368,14 +414,17 @@ def draw_misses(
     y += 20.0 * scale
     canvas.line([(left, y), (right, y)], theme.faint, width=scale)
     y += 28.0 * scale
-    side = SQUARE * scale / max([1e-9, *gaps])
+    most: float = max([1e-9, *gaps])
+    across: float = (sum(gaps) or 1.0) * unit + (18.0 + 24.0 * len(misses)) * scale
+    room = min((right - left) / across, (box.bottom - y - 90.0 * scale) / (most * unit), 1.0)
+    side = unit * room  # as long as the miss on its track, where there is room
     if squared and y + (SQUARE + 64.0) * scale < box.bottom:
         canvas.text(
             left, y, text("telling.squares"), size=14.0 * scale, color=theme.soft, bold=True
         )
-        low = y + 18.0 * scale + SQUARE * scale
+        low, x = y + 18.0 * scale + side * most, left + 18.0 * scale
         for place, each in enumerate(misses):
-            own, x = side * gaps[place], left + (18.0 + 90.0 * place) * scale
+            own = side * gaps[place]
             canvas.box(x, low - own, own, own, theme.loss, radius=2.0)
             canvas.text(
                 x + 0.5 * own,
@@ -386,6 +435,7 @@ def draw_misses(
                 bold=True,
                 anchor="center",
             )
+            x += own + 24.0 * scale
     canvas.text(
         left,
         box.bottom - 16.0 * scale,
@@ -450,51 +500,6 @@ def draw_curve(
             anchor="right" if aside < 0.0 else "left",
             outline=halo,
         )
-
-
-# What a step makes of the outputs: bars of change from one line, drawn larger than they are.
-
-CHANGED = 110.0  # width of a number before and after
-
-
-def changes_size(count: int, scale: float) -> tuple[float, float]:
-    """Return width and height of the card of some changes."""
-    return (NAME + CHANGED + BAR_LONG + 3.0 * PAD) * scale, (
-        (count + 1) * BAR_PITCH + 2.0 * PAD
-    ) * scale
-
-
-def draw_changes(
-    canvas: Canvas2D,
-    theme: Theme,
-    changes: Sequence[Effect],
-    colors: Sequence[Color],
-    box: Box,
-    part: float,
-) -> None:
-    """Draw on a card how outputs change; the largest change has the longest bar."""
-    scale, size, pad = canvas.scale, LETTERS * canvas.scale, PAD * canvas.scale
-    left, step, half = box.x + pad, BAR_PITCH * scale, 0.5 * BAR_LONG * scale
-    zero, top = box.right - pad - half, box.y + pad + BAR_PITCH * scale
-    most: float = max([1e-300, *[abs(each.after - each.before) for each in changes]])
-    grown = clamped((part - MOVED) / (ARRIVES - MOVED))
-    off = changes[len(changes) - 1]
-    is_worse = off.neuron is None and off.after > off.before
-    title = text("reason.worse") if is_worse else text("reason.changes")
-    title = canvas.fit(title, box.width - 2.0 * pad, size=size)
-    ink = theme.ink
-    canvas.text(left, box.y + pad + 0.9 * size, title, size=size, color=theme.quiet)
-    canvas.line([(zero, top), (zero, box.bottom - pad)], theme.quiet, width=scale)
-    for row, each in enumerate(changes):
-        y, color = top + row * step, colors[row]
-        low, long = y + 0.5 * step + 0.36 * size, half * grown * (each.after - each.before) / most
-        name = canvas.fit(each.name, NAME * scale, size=size, bold=True)
-        canvas.text(left, low, name, size=size, color=color, bold=True)
-        words = f"{short(each.before, CHANGE)} → {short(each.after, CHANGE)}"
-        canvas.text(left + NAME * scale, low, words, size=size, color=ink, bold=True)
-        high = BAR_HIGH * scale
-        y += 0.5 * (step - high)
-        canvas.box(min(zero, zero + long), y, max(abs(long), scale), high, color)
 
 
 # Bars end to end.

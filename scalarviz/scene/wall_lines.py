@@ -1,19 +1,29 @@
-"""Lines of walls: hairlines of what large layers say, and the ways that are lit."""
+"""Lines of walls: hairlines of what large layers say, and the ways that are lit.
+
+Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+"""
 
 from __future__ import annotations
 
-import numpy as np
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from scalarviz.scene.canvas.canvas2d import Canvas2D
-from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.focus import pointed_rows, told_rows
-from scalarviz.scene.frame_data import FrameData
-from scalarviz.scene.layout.division import Projection
-from scalarviz.scene.layout.plates import RIGHT, Fan, Layout
-from scalarviz.scene.layout.threads import said_to, thread_of
+from scalarviz.scene.layout.points import Vector, row3
 from scalarviz.scene.layout.wall_ways import MOST_LIT, SeenWall, hairlines, lit_way
-from scalarviz.scene.layout.ways import BEHIND
-from scalarviz.scene.lines import LinePaint, rings
+from scalarviz.scene.layout.ways import BEHIND, Stroke
+from scalarviz.scene.lines import draw_signed
+from scalarviz.scene.silhouettes import balls_of
+
+if TYPE_CHECKING:
+    from scalarviz.scene.canvas.canvas2d import Canvas2D
+    from scalarviz.scene.canvas.palette import Theme
+    from scalarviz.scene.frame_data import CubeValues, FrameData
+    from scalarviz.scene.layout.division import Projection
+    from scalarviz.scene.layout.plates import Fan, Layout
+
+Drawn = tuple[Stroke, tuple[float, float]]  # a line and the depths of its ends
 
 
 def walls_seen(layout: Layout, see: Projection, scale: float) -> list[tuple[Fan, SeenWall]]:
@@ -25,40 +35,70 @@ def walls_seen(layout: Layout, see: Projection, scale: float) -> list[tuple[Fan,
 
 def seen_wall(fan: Fan, layout: Layout, see: Projection, scale: float) -> SeenWall | None:
     """Return a wall as it is seen; None if a part is behind the eye."""
-    xy, starts = see(fan.columns + fan.rows[0] + fan.top).xy, see(fan.starts)
-    found = rings(starts.xy, starts.unit, layout.neurons[fan.before])
-    if not np.isfinite(xy).all() or not np.isfinite(found).all():
+    line = layout.neurons[fan.before]
+    half = 0.33 * line.side * max(line.shape[1:]) if line.shape else line.radius
+    starts = balls_of(see, fan.starts, half)
+    above = [gate_of(fan, column) for column in range(fan.inputs_count)]
+    gates = balls_of(see, above, 0.0)
+    if not all(math.isfinite(each.x + each.y) for each in [*starts, *gates]):
         return None
-    return SeenWall(found, xy[: len(found)].tolist(), scale)
+    rings = [(each.x, each.y, each.radius) for each in starts]
+    return SeenWall(rings, [(each.x, each.y) for each in gates], scale)
 
 
-def draw_walls(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
-    """Draw the lines of all walls: ways of what is pointed at are lit, else the strongest."""
-    layout, scale = frame_data.layout, canvas.scale
-    walls: list[tuple[Fan, SeenWall]] = see.once(
-        ("walls", scale), layout, lambda found: walls_seen(found, see, scale)
-    )
-    if not walls:
-        return
-    paint, lit = LinePaint(canvas, theme), pointed_rows(frame_data) | told_rows(frame_data)
-    rows = [row for row in lit if any(fan.unit_of(row) is not None for fan, _ in walls)]
-    known = frame_data.buffers.values
-    if not rows:
-        thread = thread_of(layout, frame_data.weights, known)
-        rows = [layout.fans[number].row_of(*step) for number, *step in thread]
+def gate_of(fan: Fan, column: int) -> list[float]:
+    """Return the place above a column."""
+    assert fan.top is not None
+    return joined(row3(fan.columns, column), row3(fan.rows, 0), fan.top)
+
+
+def joined(*vectors: Vector) -> list[float]:
+    """Return the sum of vectors."""
+    return [float(sum(each)) for each in zip(*vectors, strict=True)]
+
+
+def paint_walls(
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    theme: Theme,
+    walls: list[tuple[Fan, SeenWall]],
+    said: Callable[[Fan], list[float]],
+    thread: Callable[[], list[int]],
+) -> None:
+    """Draw the lines of all walls: ways of what is pointed at are lit, else the strongest.
+
+    walls   as they are seen
+    said    returns what each unit before a layer says
+    thread  returns the bank indices of the way that carries most
+    """
+    lit = sorted({*pointed_rows(frame_data), *told_rows(frame_data)})
+    rows = [row for row in lit if any(rows_in(fan, [row]) for fan, _ in walls)]
+    rows = rows if rows or not walls else thread()
     for fan, wall in walls:
-        values, count = said_to(fan, layout, known), fan.inputs_count
-        before = np.asarray(fan.top) * RIGHT
-        strokes = [(each, BEHIND) for each in hairlines(wall, values.tolist())]
-        for row in [each for each in rows if fan.unit_of(each) is not None][:MOST_LIT]:
-            unit, column = fan.unit_of(row) or 0, fan.unit_before(row)
-            spot = fan.rows[unit] + fan.columns[column] + before
-            gate = fan.columns[column] + fan.rows[0] + fan.top
-            seen = see(np.stack([gate, spot, fan.ends[unit]]))
-            value = float(values[column]) if column < count else 1.0
-            (_, cube, end), (high, deep, far) = seen.xy.tolist(), seen.depth.tolist()
-            weight = float(frame_data.cubes.colors[row])
-            way = lit_way(wall, column, value, weight, tuple(cube), tuple(end))
-            strokes += zip(way, [BEHIND, (high, deep), (deep, far)][-len(way) :], strict=True)
-        paint.add([(each, 1 if each.value >= 0.0 else 2, depth, False) for each, depth in strokes])
-    paint.draw()
+        values = said(fan)
+        strokes: list[Drawn] = [(each, BEHIND) for each in hairlines(wall, values)]
+        for row in rows_in(fan, rows)[:MOST_LIT]:
+            strokes += way_through(see, fan, wall, row, values, frame_data.cubes)
+        draw_signed(canvas, theme, strokes)
+
+
+def rows_in(fan: Fan, rows: Sequence[int]) -> list[int]:
+    """Return those of some bank indices that belong to a layer."""
+    return [row for row in rows if fan.unit_of(row) is not None]
+
+
+def way_through(
+    see: Projection, fan: Fan, wall: SeenWall, row: int, values: list[float], cubes: CubeValues
+) -> list[Drawn]:
+    """Return the lit way through the cube of a bank index, with depths."""
+    unit, column = fan.unit_of(row) or 0, fan.unit_before(row)
+    assert fan.top is not None
+    before = [float(fan.top[0]), 0.0, 0.0]
+    spot = joined(row3(fan.columns, column), row3(fan.rows, unit), before)
+    gate, cube, end = balls_of(see, [gate_of(fan, column), spot, row3(fan.ends, unit)], 0.0)
+    value = values[column] if column < fan.inputs_count else 1.0
+    weight = float(cubes.colors[row])
+    way = lit_way(wall, column, value, weight, (cube.x, cube.y), (end.x, end.y))
+    depths = [BEHIND, (gate.depth, cube.depth), (cube.depth, end.depth)]
+    return list(zip(way, depths[-len(way) :], strict=True))

@@ -9,11 +9,12 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.scales import FEW_NUMBERS, HIGH_PERCENTILE, SAMPLE, GrowingStops
+from scalarviz.base.scales import GrowingStops
 from scalarviz.core.formulas.formula import pick, table
 from scalarviz.core.program import Program
 from scalarviz.engines.engine import SnapshotValues
 from scalarviz.errors import InputError
+from scalarviz.scene.canvas.palette import largest
 from scalarviz.scene.frame_data import CubeValues
 from scalarviz.scene.layout.plates import Plate
 from scalarviz.scene.look import Look
@@ -147,17 +148,6 @@ def largest_of(
     for plate, layer in zip(plates, layers, strict=True):
         found[layer].append(numbers[plate.indices])
     return {layer: largest(np.concatenate(parts)) for layer, parts in found.items()}
-
-
-def largest(numbers: FloatArray) -> float:
-    """Return the largest finite magnitude, of many numbers a high percentile of some of them."""
-    if len(numbers) > SAMPLE:
-        numbers = numbers[:: len(numbers) // SAMPLE]
-    sizes = np.abs(numbers)
-    sizes = sizes[np.isfinite(sizes)]
-    if not len(sizes):
-        return 0.0
-    return float(np.percentile(sizes, HIGH_PERCENTILE) if len(sizes) > FEW_NUMBERS else sizes.max())
 
 
 # Scales: the numbers with the strongest color and with the largest size.

@@ -600,7 +600,7 @@ ROWS = (
         text="Large",
         help="loss curve and all weights over time large, and small again",
         acts_on="all",
-        key="g",
+        key="l",
         page="key",
     ),
     Command(

@@ -12,18 +12,24 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
-from scalarviz.base.texts.decimals import rounded
 from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, METRICS
 from scalarviz.core.past_numbers import LossPlane, OverTime
 from scalarviz.errors import InputError
+from scalarviz.scene.canvas.palette import largest
 from scalarviz.scene.frame_data import BranchLine, Curve, Measured, PastWeights, Terrain
+from scalarviz.scene.loss_chart import smoothed_of
 from scalarviz.scene.overlay import LANDSCAPE
 from scalarviz.stage.background import Refreshed
-from scalarviz.stage.channels import largest
 from scalarviz.stage.chart_view import CurveView, OverlayPointer
 from scalarviz.story.facts import Facts
-from scalarviz.story.names import sentence, weight_title
-from scalarviz.story.past_words import name_of_tile, past_words
+from scalarviz.story.names import sentence
+from scalarviz.story.past_places import is_within, point_at
+from scalarviz.story.past_words import (
+    name_of_tile,
+    names_of_directions,
+    past_words,
+    words_at,
+)
 from scalarviz.training.session.branches import Branch, Series, means_of
 from scalarviz.training.session.landscape import LossPlanes
 from scalarviz.training.session.measurements import series
@@ -45,7 +51,6 @@ FEW_POINTS, MANY_POINTS = (
     250,
 )  # points of the line of another branch, in a small and in a large chart
 NEWEST = 20  # other branches with a line
-SMOOTHED_PART = 40  # a mean goes over this part of the steps shown
 
 
 @final
@@ -113,11 +118,12 @@ class Curves:
         return Curve(
             *(steps, losses),
             others=lines,
-            smoothed=smoothed_of(losses) if view.smooth else np.zeros(0),
+            smoothed=np.array(smoothed_of(losses.tolist()) if view.smooth else []),
             end=float(end),
             before=float(len(self._earlier)),
             first=view.first,
             last=view.last,
+            start=float(self._earlier[0]) if len(self._earlier) else loss_at(branch, 1),
         )
 
     def pointed(
@@ -192,24 +198,6 @@ def points_of(branch: Branch, first: int, stop: int, most: int) -> tuple[FloatAr
     """
     middles, losses = branch.means(first, stop, most)
     return first + 1.0 + middles, losses
-
-
-def smoothed_of(losses: FloatArray) -> FloatArray:
-    """Return the mean of the losses around each one, or no number if they are too few.
-
-    It is the geometric mean of those above 0 where none is below.
-    """
-    around = len(losses) // (2 * SMOOTHED_PART)  # on each side
-    if not around:
-        return np.zeros(0)
-    is_linear = bool((losses < 0.0).any())
-    with np.errstate(divide="ignore", invalid="ignore"):
-        losses = losses if is_linear else np.log(losses)
-        window, good = np.ones(2 * around + 1), np.isfinite(losses)
-        counts = np.convolve(good.astype(np.float64), window, "same")
-        sums = np.convolve(np.where(good, losses, 0.0), window, "same")
-        means: FloatArray = sums / counts
-    return means if is_linear else np.exp(means)
 
 
 def measured_of(metrics: Mapping[str, Series]) -> Sequence[Measured]:
@@ -351,14 +339,13 @@ def reading_of_weights(facts: Facts, seen: OverTime, view: CurveView, over: Over
         number_at=lambda tile, step: float(seen.tiles[tile, seen.moment_at(step)]),
         step_at=lambda step: float(seen.steps[seen.moment_at(step)]),
         name_of=name_of,
-        moved_most=seen.moved_most,
+        tiles=len(seen.tiles),
     )
 
 
 # The loss over a plane through the weights, with the path of a training on it.
 
 ROUNDING = 1e-5  # relative, of float32
-NEAR_PATH = 0.03  # of the width of the plane: so near the path, its step is meant
 
 
 @final
@@ -412,7 +399,7 @@ class TerrainReader:
             reading_of_terrain(plane, self._terrain.value, over) if plane is not None else ""
         )
         done = self.planes.done
-        names = ("", "") if plane is None else names_of_directions(facts, plane, pins)
+        names = ("", "") if plane is None else names_of_directions(facts, plane.shares, pins)
         self.shown = replace(
             self._terrain.value, plane=plane, done=done, along=view.along, names=names, says=told
         )
@@ -429,7 +416,8 @@ class TerrainReader:
         plays = now.playing and not (grows and not self._steps)
         if plane is not None and (self.held or plays or self.planes.busy):
             return
-        is_good = plane is not None and not grows and is_within(plane, self._terrain.value.path)
+        path = self._terrain.value.path.tolist()
+        is_good = plane is not None and not grows and is_within(plane.span, path)
         if plane is not None and is_good and (not pins or is_in(plane, now.numbers.value)):
             return
         if self._asked == pins and (plane is None or self._why):
@@ -461,49 +449,16 @@ class TerrainReader:
         )
 
 
-def names_of_directions(facts: Facts, plane: LossPlane, pins: Sequence[int]) -> tuple[str, str]:
-    """Return what the directions are: two weights, or shares of the path."""
-    if pins:
-        across, up = (weight_title(facts, row) for row in pins)
-        return across, up
-    first, second = (f"{100.0 * share:.3g}" for share in plane.shares)
-    return text("past.axis.main", share=first), text("past.axis.main", share=second)
-
-
-def is_within(plane: LossPlane, path: FloatArray) -> bool:
-    left, right, bottom, top = plane.span
-    x, y = path[:, 0], path[:, 1]
-    return bool(((left <= x) & (x <= right) & (bottom <= y) & (y <= top)).all())
-
-
 def is_in(plane: LossPlane, values: FloatArray) -> bool:
     """Return whether weights lie in a plane, up to rounding."""
     apart = np.abs(plane.values_at(*plane.place_of(values)) - values)
     return bool((apart <= ROUNDING * (1.0 + np.abs(values))).all())
 
 
-def nearest_step(terrain: Terrain, spot: tuple[float, float]) -> int | None:
-    """Return the step of the moment on the path that is near a point of the plane, or None."""
-    if terrain.plane is None or not len(terrain.path):
-        return None
-    left, right, bottom, top = terrain.plane.span
-    apart = (terrain.path - spot) / (right - left, top - bottom)
-    distance = np.hypot(apart[:, 0], apart[:, 1])
-    place = int(np.argmin(distance))
-    return int(terrain.steps[place]) if distance[place] < NEAR_PATH else None
-
-
 def reading_of_terrain(plane: LossPlane, terrain: Terrain, over: OverlayPointer) -> str:
     """Return what the mouse reads: the loss at the nearest point of the grid, the step if near."""
     if over.spot is None:
         return ""
-    row = int(np.argmin(np.abs(plane.ys - over.spot[1])))
-    column = int(np.argmin(np.abs(plane.xs - over.spot[0])))
-    found = float(plane.losses[row, column])
-    if np.isnan(found):  # not computed yet
-        return ""
-    loss = rounded(found, 3)
-    step = nearest_step(replace(terrain, plane=plane), over.spot)
-    if step is None:
-        return text("past.loss_here", loss=loss)
-    return text("past.loss_near", loss=loss, step=step)
+    loss = float(plane.losses[point_at(plane.span, len(plane.xs), over.spot)])
+    steps, path = terrain.steps.tolist(), terrain.path.tolist()
+    return words_at(loss, plane.span, steps, path, over.spot)

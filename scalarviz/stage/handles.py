@@ -18,23 +18,21 @@ from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.exhibits.images import Pad
 from scalarviz.scene.frame_data import FrameData, Guess
 from scalarviz.scene.layout.division import Projection
-from scalarviz.scene.marks import box_around, corners_of, mark_of
+from scalarviz.scene.marks import AROUND, box_of, mark_of
 from scalarviz.stage.dragging import SMALLEST_HANDLE, input_at
 from scalarviz.stage.dragging import Handle as Handle
 from scalarviz.story.caption import Caption
-from scalarviz.story.facts import Facts
+from scalarviz.story.facts import Facts, Neuron
 from scalarviz.story.guide import custom_answer
 from scalarviz.training.session.reading import TrainingState
 from scalarviz.training.session.session import Session
-
-AROUND = 60.0  # pixels around a question from which its guess is dragged
 
 
 def handle_at(
     frame_data: FrameData, see: Projection, values: FloatArray, row: int
 ) -> Handle | None:
     """Return the handle of a cube; None if it is too small in the picture to be dragged."""
-    box = box_around(see(corners_of(frame_data, row, 0.5)).xy)
+    box = box_of(see, frame_data, row, None, 0.5)
     if box is None or min(box.width, box.height) < SMALLEST_HANDLE or not np.isfinite(values[row]):
         return None
     largest = np.max(np.abs(values), where=np.isfinite(values), initial=0.0)
@@ -74,18 +72,21 @@ class Grip:
 
     inputs_at  returns the inputs with the mouse at a pixel
     at_once    whether pressing the button is enough, without a drag
+    neuron     the input that is dragged by its sphere, or None
     """
 
     inputs_at: Callable[[float, float], FloatArray]
     at_once: bool = True
+    neuron: Neuron | None = None
 
     def within(self, left: float, top: float) -> Grip:
         """Return the grip of a pane whose upper left corner is at a pixel of the picture."""
         return replace(self, inputs_at=lambda x, y: self.inputs_at(x - left, y - top))
 
 
-def sphere_grip(inputs: FloatArray, place: int, data: DataSet, start: float) -> Grip:
+def sphere_grip(inputs: FloatArray, neuron: Neuron, data: DataSet, start: float) -> Grip:
     """Return the grip of the sphere of an input, which is held at y = `start`: up is more."""
+    place = neuron[1]
     low, high = (float(limit[place]) for limit in limits_of(data))
 
     def inputs_at(x: float, y: float) -> FloatArray:
@@ -93,7 +94,7 @@ def sphere_grip(inputs: FloatArray, place: int, data: DataSet, start: float) -> 
         found[place] = input_at(float(inputs[place]), low, high, start - y)
         return found
 
-    return Grip(inputs_at, at_once=False)
+    return Grip(inputs_at, at_once=False, neuron=neuron)
 
 
 def panel_grip(inputs: FloatArray, exhibit: Callable[[], Exhibit | None]) -> Grip:

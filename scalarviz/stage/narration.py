@@ -11,7 +11,7 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.texts import plural, text
+from scalarviz.base.texts import text
 from scalarviz.core.trace_program import TraceProgram, numbers_within, slopes_of_node
 from scalarviz.errors import ScalarvizError
 from scalarviz.scene.exhibits.exhibit import Exhibit
@@ -34,6 +34,7 @@ from scalarviz.story.equations import ProductRow, product_table
 from scalarviz.story.facts import NONE, Facts, Neuron, State
 from scalarviz.story.formats import digits_between, said
 from scalarviz.story.names import weight_title
+from scalarviz.story.past_words import MOVED, words_of_samples
 from scalarviz.story.weight_card import DIGITS, Blocks, blocks_about, line_beside, value_now
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.node_captions import computed, entitled, named
@@ -57,6 +58,7 @@ class Narration:
         self.reading = reading
         self.lesson: Callable[[], str] = lambda: ""
         self._kept: dict[object, Caption] = {}
+        self._first: Clock | None = None  # the moment that was shown first
 
     def caption(
         self,
@@ -107,7 +109,10 @@ class Narration:
         rests = instead is None and not (is_new or moves)
         things = self.reading.now.data.things
         words = show.title, show.about, caption, is_new, rests
-        return PictureWords(*words, show.task, things)
+        here = self.reading.here.clock
+        self._first = self._first or here
+        is_first = here == self._first and not moves
+        return PictureWords(*words, show.task, things, is_first)
 
     def _caption(
         self,
@@ -148,11 +153,6 @@ def progress_in(reading: LiveValues) -> str:
 
 # Cards of hovered and pinned weights and neurons.
 
-MOVED = 3  # samples that moved a weight most
-NOTABLE_SHARE, LEAST_SHARE = (
-    0.05,
-    0.005,
-)  # of all that moved it: the first part at least, and any other one
 REPEATED, QUICK = (
     30,
     30_000_000,
@@ -327,11 +327,8 @@ def moved_most(session: Session, row: int) -> str:
         found = session.samples_that_moved(row, steps, MOVED, progress=False)
     except ScalarvizError:
         return ""
-    if not found.total or found.samples[0].amount < NOTABLE_SHARE * found.total:
-        return ""
-    parts = [(each.sample, each.amount / found.total) for each in found.samples]
-    shares = [f"{sample} ({part:.0%})" for sample, part in parts if part >= LEAST_SHARE]
-    return plural("card.moved_most", found.last + 1 - found.first, samples=", ".join(shares))
+    amounts = [(each.sample, each.amount) for each in found.samples]
+    return words_of_samples(amounts, found.total, found.last + 1 - found.first)
 
 
 def blocks_of_weight(session: Session, row: int, *, foretells: bool = True) -> Blocks:

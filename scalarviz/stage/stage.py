@@ -16,6 +16,7 @@ from typing import Any, cast, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts import text
 from scalarviz.core.perceptron import Perceptron
 from scalarviz.core.program import Moment
 from scalarviz.core.weight import Weight
@@ -27,6 +28,7 @@ from scalarviz.scene.frame_data import (
     CubeValues,
     FrameData,
     Guess,
+    Held,
     NeuronMaps,
     Pane,
     PictureWords,
@@ -37,11 +39,11 @@ from scalarviz.scene.layout.plates import Step
 from scalarviz.scene.layout.threads import thread_of, with_thread
 from scalarviz.scene.look import Look
 from scalarviz.scene.loss_chart import Chart
-from scalarviz.scene.marks import corners_of
 from scalarviz.scene.overlay import OnTop
 from scalarviz.scene.pace import Attention
+from scalarviz.scene.silhouettes import cubes_seen
 from scalarviz.stage.by_parts import BatchSum, grown
-from scalarviz.stage.camera_control import CameraController, ViewBox
+from scalarviz.stage.camera_control import CameraController
 from scalarviz.stage.channels import (
     CHANGE,
     CUBES,
@@ -80,7 +82,7 @@ from scalarviz.stage.pointing import (
     target_at,
 )
 from scalarviz.stage.show import Show, alike
-from scalarviz.story.caption import Caption, Card
+from scalarviz.story.caption import Caption, Card, Piece
 from scalarviz.story.facts import Neuron
 from scalarviz.story.guide import tour_caption
 from scalarviz.training.session.actions import nothing
@@ -89,13 +91,24 @@ from scalarviz.training.session.session import Session
 from scalarviz.training.session.timeline import Position
 from scalarviz.training.session.trainer import one_row
 
+HELD = 1.5  # seconds that what a hand has changed stays marked
 NEAR = 7.0  # visible height in cells when a single cube is framed
 
 MOST_BESIDE = 5  # weights that are pinned beside another one
 
 # What hands choose; while it stays, a picture of a session that plays has only other numbers.
 CHOSEN = attrgetter(
-    *("hover", "hover_neuron", "pinned", "pinned_neuron", "beside", "guess", "hidden", "_extent"),
+    *(
+        "hover",
+        "hover_neuron",
+        "pinned",
+        "pinned_neuron",
+        "beside",
+        "guess",
+        "held",
+        "hidden",
+        "_extent",
+    ),
     *("look", "common.help", "marks", "common.present", "common.panel", "common.menus", "adding"),
     "reading.now.playing",
     *("over.step", "over.cell", "over.piece", "over.title", "over.opened", "over.legend"),
@@ -148,6 +161,7 @@ class Stage(Messages):
     beside         further weights that are pinned beside a weight
     walking        whether the keyboard points: what is hovered stays until the mouse is elsewhere
     guess          what is guessed, or None
+    held           what a hand drags at rest, and what was before; None a while after it
     over           the mouse over the strip, the caption and the loss curve
     on_top         what lies over the network on the last picture; nothing before the first
     """
@@ -171,6 +185,8 @@ class Stage(Messages):
         self.pinned_neuron: Neuron | None = None
         self.beside: tuple[int, ...] = ()
         self.guess: Guess | None = None
+        self.held: Held | None = None
+        self._held_until = 0.0
         self._forgets = True  # whether the pinned weight's history was not recorded before
         self.on_top = OnTop()
         self.show = Show.of(show)
@@ -184,7 +200,6 @@ class Stage(Messages):
         self.given = 0.0
         self.pane: Pane | None = None
         self.peers: Sequence[Stage] = [self]
-        self._view_box = ViewBox(cuts=reduced_motion)
         self._picture: Any = None
         self._seen: FrameData | None = None  # of the last picture
         self._now = 0.0
@@ -216,7 +231,7 @@ class Stage(Messages):
         self.pin(None)
         self.common.curve_view.show_all()
         self.show = Show.of(show)
-        self.hover = self.hover_neuron = self._seen = self.guess = None
+        self.hover = self.hover_neuron = self._seen = self.guess = self.held = None
         self.walking = False
         self.release()
         self._begin()
@@ -270,11 +285,26 @@ class Stage(Messages):
         """Return what the scales must fit: the numbers of the last reading, and the plates."""
         return self._source(), self.plan.plates
 
-    # The camera.
+    # What a hand drags.
 
-    @property
-    def camera(self) -> str:
-        return self.eyes.name
+    def hold(self, row: int, neuron: Neuron | None = None) -> None:
+        """Note what the picture is before a hand drags a weight, or an input.
+
+        While a session plays its weights move by themselves, and nothing is noted.
+        """
+        seen = self._seen
+        goes_on = self.held is not None and self._held_until == math.inf
+        if seen is None or seen.moment is not None or self.reading.now.playing or goes_on:
+            return
+        numbers, values = self.reading.numbers.value.copy(), dict(seen.buffers.values)
+        exhibit = None if seen.exhibit is None else replace(seen.exhibit, first=None)
+        self.held, self._held_until = Held(row, neuron, numbers, values, exhibit), math.inf
+
+    def let_go(self) -> None:
+        """Note that the hand drags nothing any more: what was before stays for a while."""
+        self._held_until = self._now + HELD
+
+    # The camera.
 
     def frame_pinned(self) -> None:
         """Look at the pinned weight closely; at the whole network if none is pinned."""
@@ -332,10 +362,10 @@ class Stage(Messages):
     def tick(self, now: float) -> bool:
         """Advance to the time `now`; return whether something moves by itself."""
         self._now = now
-        moving = self.eyes.tick(now) or self.common.scales.tick(now)
-        moving = self._view_box.tick(now) or moving or self.adding > 0.0
+        moving = self.eyes.tick(now) or self.common.scales.tick(now) or self.adding > 0.0
         # While texts wait for their turn, there are more pictures.
         lights = self._attention.moves or self._turn not in (None, int(now / TURN))
+        lights = lights or self.held is not None
         return self.motion.tick(now) or moving or lights or self.expire(now) or self.reading.pending
 
     def read(self) -> Position:
@@ -422,6 +452,10 @@ class Stage(Messages):
                 before, sizes, self.motion.ends[1].value, float(scales.of(look.cubes, plates).max())
             )
         exhibit, maps = self._learned()
+        if self.held is not None and self._now > self._held_until:
+            self.held = None
+        if self.held is not None and exhibit is not None:
+            exhibit = replace(exhibit, first=self.held.exhibit, by_hand=True)
         self._seen = FrameData(
             self.plan,
             CubeValues(
@@ -472,6 +506,8 @@ class Stage(Messages):
             walked=None if neurons is None else neurons.neuron,
             guess=self.guess,
             look=look,
+            held=self.held,
+            begun=reading.now.begun if look.ghosts and look.cubes == "value" else None,
             weights=colors if look.color == "value" else reading.numbers.value,
             now=None if self._turn is None else self._now,
             chosen=self._chosen,
@@ -493,12 +529,7 @@ class Stage(Messages):
         if seen is None or not reading.rests or before != self._chosen:
             return None
         moves = self.motion.walking or self._attention.moves or self.own is not None
-        if (
-            moves
-            or seen.layout is not self.plan
-            or seen.moment is not None
-            or seen.view is not None
-        ):
+        if moves or seen.layout is not self.plan or seen.moment is not None:
             return None
         new: dict[str, Any] = {"now": self._now}
         if reading.numbers is not self._numbers:
@@ -574,6 +605,9 @@ class Stage(Messages):
             return caption_of_custom(reading.now, reading.facts, self.own, outputs)
         if self.hidden is not None:
             return Caption(self.hidden.title, rows=(self.hidden.row,))
+        if self.held is not None:
+            asked = text(f"held.asked.{self.reading.now.data.things}")
+            return Caption(asked, lines=((Piece(text("held.more")),),))
         if self.part_of_tour:
             return tour_caption(self.part_of_tour, *self.reading.moment(0))
         return None if added is None else added.caption(self.adding)
@@ -592,15 +626,9 @@ class Stage(Messages):
                 self._lay_out(thread=self.plan.thread)
             cubes = self.common.scales.laid_out(seen.cubes, self.plan.plates)
             self._seen = seen = replace(seen, layout=self.plan, cubes=cubes)
-        if opens:
-            self._view_box = ViewBox(cuts=self.reduced_motion)
-        division = seen.division(*self._extent)
-        box = self._view_box.at(division.inner, self._extent, self._now)
-        self.eyes.frame(self._extent, box)
+        self.eyes.frame(self._extent, seen.division(*self._extent).inner)
         if opens:
             self.eyes.unfold()
-        if box != division.inner:
-            self._seen = replace(seen, view=box)
 
     def _shape_for(self, seen: FrameData) -> float:
         """Return the shape of the free stage without card and panel."""
@@ -710,8 +738,8 @@ class Stage(Messages):
         """Return the pixel (x, y) where the middle of a cube is seen; None before a picture."""
         if self._picture is None or self._seen is None:
             return None
-        corners = corners_of(self._seen, row)
-        return self._see(self._seen)(corners).xy.mean(axis=0) if len(corners) else None
+        seen = cubes_seen(self._see(self._seen), self._seen, [row], None)
+        return np.mean([(each.x, each.y) for each in seen[0]], axis=0) if seen else None
 
     @property
     def chart(self) -> Chart | None:
@@ -754,7 +782,7 @@ class Stage(Messages):
         if neuron is None or neuron[0] != name or neuron[1] >= len(now):
             return None
         is_image = any(line.shape for line in seen.layout.neurons if name in line.buffers)
-        return None if is_image else sphere_grip(now, neuron[1], self.session.data, y)
+        return None if is_image else sphere_grip(now, neuron, self.session.data, y)
 
     @property
     def hidden(self) -> Guess | None:

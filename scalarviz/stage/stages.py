@@ -26,7 +26,6 @@ from scalarviz.scene.frame_data import (
 from scalarviz.scene.layout.division import Box, Panes
 from scalarviz.scene.look import Look
 from scalarviz.scene.loss_chart import Chart
-from scalarviz.scene.marks import longest_push
 from scalarviz.scene.overlay import OnTop
 from scalarviz.scene.past_images import line_colors
 from scalarviz.stage.channels import DIFFERENCE, checked
@@ -479,7 +478,7 @@ def device_box(box: Box, high: float, ratio: float) -> tuple[int, int, int, int]
 def in_common(panes: list[FrameData]) -> list[FrameData]:
     """Return the panes with one scale for the activations of all, and one for the gradients."""
     activations = max(data.buffers.scale for data in panes)
-    tops = [longest_push(data.cubes) for data in panes]
+    tops = [data.cubes.longest_push for data in panes]
     top = max((each for each in tops if each is not None), default=None)
     return [
         replace(

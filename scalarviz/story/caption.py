@@ -53,12 +53,85 @@ class Summed:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """How a step moves an output of the shown sample, or how far all are off: None."""
+    """How a step, or another weight, changes a neuron of the shown sample."""
 
-    neuron: Neuron | None
+    neuron: Neuron
     name: str
     before: float
     after: float
+
+
+@dataclass(frozen=True, slots=True)
+class BlamePart:
+    """One way by which blame comes to a neuron: through a weight of a neuron of the next layer.
+
+    row     bank index of the weight
+    neuron  the one that passes it on
+    amount  how much the way asks for a higher number; negative: for a lower one
+    words   what both should say
+    """
+
+    row: int
+    neuron: Neuron
+    amount: float
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """How blame comes from the outputs to a weight, which is drawn as ways that meet.
+
+    row      bank index of the weight
+    parts    by neuron of the next layer
+    total    their sum, the blame of the neuron of the weight
+    words    what that neuron should say
+    comes    what comes in there
+    earlier  weights of the ways between later layers
+    """
+
+    row: int
+    parts: tuple[BlamePart, ...]
+    total: float
+    words: str
+    comes: str
+    earlier: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What the network answers with one weight changed, and all else as it is.
+
+    step     by which it is higher; `weight` is its value before and after
+    neuron   of the weight
+    outputs  as the loss reads them
+    between  weights from the neuron to each output; empty where layers are between them
+    off      how far the outputs are off in the mean, before and after
+    """
+
+    step: float
+    weight: tuple[float, float]
+    neuron: Effect
+    outputs: tuple[Effect, ...]
+    between: tuple[float, ...]
+    off: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a step makes of the shown sample.
+
+    outputs  as the loss reads them; of many, that of the right class
+    goals    theirs
+    off      how far all are off in the mean, before and after
+    others   number of other samples of the batch
+    weights  number of weights that learn
+    """
+
+    outputs: tuple[Effect, ...]
+    goals: tuple[float, ...]
+    off: tuple[float, float]
+    others: int
+    weights: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +182,11 @@ class Caption:
     summed   the sum of products that is the number of the subject; None if it is none
     bent     what an activation made of the subject's number; None if it is none
     chain    why a gradient asks for what it does, where there is a simple reason: links
-    changes  what a step makes of the outputs of the shown sample
+    blame    how it comes to the weight; None in the last layer, and where layers are not dense
+    trial    what comes of another value of the weight, where blame comes to it
+    wish     the weight before and after its step, or what its gradient asks for; "" if unknown
+    outcome  what a step makes of the outputs of the shown sample
+    losses   loss of the samples of a step, before and after it; None where it is not known
     """
 
     title: str
@@ -121,16 +198,23 @@ class Caption:
     summed: Summed | None = None
     bent: Bent | None = None
     chain: tuple[Piece, ...] = ()
-    changes: tuple[Effect, ...] = ()
+    outcome: Outcome | None = None
+    blame: Blame | None = None
+    trial: Trial | None = None
+    wish: str = ""
+    losses: tuple[str, str] | None = None
+
+    @property
+    def linked(self) -> list[int]:
+        """Bank indices of the weights by which a gradient comes to its weight."""
+        if self.blame is not None:
+            return [*[each.row for each in self.blame.parts], *self.blame.earlier]
+        return [each.row for each in self.chain[1:] if each.row != NONE]
 
     @property
     def subject(self) -> Neuron | None:
-        """The neuron that the picture explains; of several outputs the one that changes most."""
-        most, found = -1.0, self.neurons[0] if len(self.neurons) else None
-        for each in self.changes:
-            if each.neuron is not None and abs(each.after - each.before) > most:
-                most, found = abs(each.after - each.before), each.neuron
-        return found
+        """The neuron that the picture explains."""
+        return self.neurons[0] if len(self.neurons) else None
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -156,9 +240,14 @@ class Caption:
     __repr__ = __str__  # a prompt and a notebook show it, too
 
 
+def head_of(caption: Caption) -> str:
+    """Return the title of a gradient, with the numbers of its weight as far as they are known."""
+    return f"{caption.title[:-1]}: {caption.wish}" if caption.wish else caption.title
+
+
 def is_explained(caption: Caption) -> bool:
     """Return whether the number of a caption is explained in the picture."""
-    return bool(caption.summed or caption.bent or caption.chain or caption.changes)
+    return bool(caption.summed or caption.bent or caption.chain or caption.outcome)
 
 
 def plain_lines(*lines: str) -> tuple[tuple[Piece, ...], ...]:

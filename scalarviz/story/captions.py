@@ -10,7 +10,7 @@ from functools import cached_property
 
 from scalarviz.base.texts import plural, text
 from scalarviz.story.backward_captions import BACKWARD_KINDS, delta, row_back
-from scalarviz.story.caption import Caption, Effect, Piece, plain_lines
+from scalarviz.story.caption import Caption, Piece, plain_lines
 from scalarviz.story.equations import (
     LONGEST_FORMULA,
     PRODUCT,
@@ -25,7 +25,6 @@ from scalarviz.story.equations import (
 )
 from scalarviz.story.facts import (
     NONE,
-    TERMS,
     Explained,
     Facts,
     Neuron,
@@ -64,15 +63,15 @@ from scalarviz.story.forward_captions import (
     weighted,
 )
 from scalarviz.story.names import homes_of, sentence
-from scalarviz.story.reason import chain_of
+from scalarviz.story.reason import blame_of, chain_of, change_of, written_change
 from scalarviz.story.traced_weight import (
     TracedWeight,
     explained_neuron,
     explained_row,
     moved_row,
-    right_output,
     row_beside,
 )
+from scalarviz.story.trial import outcome_of, trial_of
 
 # The step: the optimizer's arithmetic for one weight, and the new loss.
 
@@ -90,39 +89,13 @@ def step(ctx: TracedWeight) -> Caption:
     if caption.lines:
         who = text(f"captions.step.{'some' if found.is_any_frozen else 'all'}")
         caption = with_line(caption, plural("captions.step.together", ctx.state.batch, who=who))
-    caption = replace(caption, title=ctx.opened(caption.title))
+    change = written_change(found.value, float(state.value[ctx.row]))
+    caption = replace(caption, title=ctx.opened(caption.title), wish=change)
     if state.again is not None:
         old, new = both(state.loss, state.again)
         words = plural("captions.step.loss", ctx.state.batch, old=old, new=new)
-        caption = with_line(caption, words)
-    return replace(caption, changes=changes_of(ctx))
-
-
-def changes_of(ctx: TracedWeight) -> tuple[Effect, ...]:
-    """Return what a step makes of the outputs of the shown sample; of many, the right class."""
-    outputs, answer, right = ctx.facts.outputs, ctx.state.answer, right_output(ctx.facts, ctx.state)
-    every = None if answer is None else ctx.of_batch("values", outputs)
-    if answer is None or every is None:
-        return ()
-    size = len(answer)  # the buffer of a graph, whose outputs are nodes, counts as one
-    before = floats(every)[sample_of(ctx.state) * size : (sample_of(ctx.state) + 1) * size]
-    names, places = ctx.facts.buffers[outputs].names, list(range(size))
-    if size > TERMS:
-        places = [] if right is None else [right[1]]
-    found: list[Effect] = []
-    for place in places:
-        name = names[place] if len(names) == size else text("picture.out")
-        found.append(Effect((outputs, place), name, before[place], float(answer[place])))
-    target = ctx.state.target
-    if len(places) == size and target is not None and not ctx.facts.loss.logits:
-        off = [mean_off(each, floats(target)) for each in (before, floats(answer))]
-        found.append(Effect(None, text("reason.off"), off[0], off[1]))
-    return tuple(found)
-
-
-def mean_off(outputs: Sequence[float], target: Sequence[float]) -> float:
-    """Return how far outputs are off in the mean."""
-    return mean([abs(each - goal) for each, goal in zip(outputs, target, strict=True)])
+        caption = replace(with_line(caption, words), losses=(old, new))
+    return replace(caption, outcome=outcome_of(ctx))
 
 
 def with_line(caption: Caption, words: str) -> Caption:
@@ -341,8 +314,12 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
     neurons = [(operation.target, written[0])] if len(written) == 1 else []
     if len(written) == 1 and read is not None:
         neurons.append((operation.source, read[0]))
-    chain = chain_of(ctx, row, total)
-    return Caption(title, formula, lines, whole, (row,), tuple(neurons), chain=chain)
+    caption = Caption(title, formula, lines, whole, (row,), tuple(neurons))
+    chain, blame = chain_of(ctx, row, total), blame_of(ctx, row)
+    way = -1.0 if total > 0.0 else 1.0
+    trial = None if blame is None else trial_of(ctx.facts, ctx.state, row, way)
+    wish = change_of(ctx.state, row)
+    return replace(caption, chain=chain, blame=blame, trial=trial, wish=wish)
 
 
 def asked_for(ctx: TracedWeight, row: int, kind: str, grad: float) -> str:

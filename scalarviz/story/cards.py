@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +29,7 @@ from scalarviz.story.formats import agreeing, pretty, said
 from scalarviz.story.forward_captions import activation_line, loss_term
 from scalarviz.story.names import neuron_name, sentence, unraveled
 from scalarviz.story.traced_weight import weights_from, weights_into
+from scalarviz.story.trial import read_answers
 
 NEURON_DIGITS = 3  # fewest of a number
 FEW_TERMS = 12  # terms of a sum in the order of the picture; of more, the largest come first
@@ -142,22 +142,6 @@ class NeuronNumbers:
     @property
     def title(self) -> str:
         return sentence(neuron_name(self.facts, (self.name, self.place)))
-
-
-def read_answers(outputs: Numbers, logits: str) -> list[float]:
-    """Return outputs as the loss reads them.
-
-    logits  the activation that the loss applies to them, or ""
-    """
-    p = [float(each) for each in outputs]
-    if logits == "sigmoid":
-        return [0.5 + 0.5 * math.tanh(0.5 * each) for each in p]
-    if logits != "softmax":
-        return p
-    top = max(p)
-    shares = [math.exp(each - top) for each in p]
-    total = sum(shares)
-    return [each / total for each in shares]
 
 
 def numbers_of(facts: Facts, state: State, neuron: Neuron) -> NeuronNumbers | None:

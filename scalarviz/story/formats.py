@@ -190,12 +190,17 @@ def value_of(compute: Callable[[Sequence[float]], float], shown: Sequence[str]) 
 
 
 def exact_sum(values: Iterable[float]) -> float:
-    """Return an exact sum; not finite if it is too large or has infinities in it."""
-    each = list(values)
-    try:
-        return math.fsum(each)
-    except (OverflowError, ValueError):
-        return float(sum(each))
+    """Return a sum with what each addition loses; not finite if it is too large or has infinities.
+
+    It is that of Neumaier, exact to the last digit or two.
+    """
+    total, lost = 0.0, 0.0
+    for value in values:
+        added = total + value
+        is_larger = abs(total) >= abs(value)
+        lost += (total - added) + value if is_larger else (value - added) + total
+        total = added
+    return total + lost if math.isfinite(total) else total
 
 
 def pretty(formula: str) -> str:

@@ -14,10 +14,10 @@ from typing import final
 
 from scalarviz.base.texts import text
 from scalarviz.story.caption import Caption
-from scalarviz.story.cards import read_answers
 from scalarviz.story.facts import Facts, Numbers, State
 from scalarviz.story.formats import both, figures, said
 from scalarviz.story.names import neuron_name, owns
+from scalarviz.story.trial import read_answers
 
 # When each part of the tour ends, in seconds.
 STAND, FORWARD, ERROR, BACKWARD, STEP, END = 1.0, 3.5, 4.5, 7.0, 8.0, 10.0
@@ -251,6 +251,24 @@ def is_near(typed: str, old: float, new: float) -> bool:
     digits = figures(typed)
     has_digits = digits >= DIGITS and float(f"{new:.{digits}g}") == float(typed)
     return has_digits or abs(float(typed) - new) <= NEAR * abs(new - old)
+
+
+def reply_to_guess(
+    kind: str, way: int, label: str, typed: str, before: float, after: float
+) -> tuple[bool, str]:
+    """Return whether a guess is right, and what is said of it.
+
+    kind   of the question; `way` and `label` are those of the guess, `typed` a number or ""
+    after  the number that is asked about; `before`, as it was
+    """
+    came, (old, new) = way_of(before, after), both(before, after)
+    key = kind if came or kind == "gradient" else "stays"
+    fact = text(f"guess.came.{key}", before=old, after=new)
+    if way != came:
+        return False, text("guess.wrong", guess=label.lower(), came=fact)
+    if typed.strip("-.") and not is_near(typed, before, after):
+        return False, text("guess.half", guess=label, typed=typed, came=fact)
+    return True, text("guess.right", came=fact)
 
 
 # Changes by hand: how answers go when a cube is dragged, and to custom inputs.

@@ -8,6 +8,7 @@ from math import prod
 from scalarviz.base.texts import text
 from scalarviz.story.facts import NONE, ArrayFacts, BufferFacts, Facts, Neuron, OperationFacts
 
+COLORS = {"R": "red", "G": "green", "B": "blue"}  # channels
 NAMED_BY_ENDS = ("affine", "scale", "convolution")  # kinds whose weights neurons give names to
 
 
@@ -32,6 +33,11 @@ def short_name(facts: Facts, place: int) -> str:
     """Return the name of an output, without the word if it has a name of its own."""
     names = facts.buffers[facts.outputs].names
     return names[place] if place < len(names) else neuron_name(facts, (facts.outputs, place))
+
+
+def color_name(name: str) -> str:
+    """Return the word for a channel of a color; other names as they are."""
+    return text(f"color.{COLORS[name]}") if name in COLORS else name
 
 
 def hidden_name(buffer: BufferFacts, place: int) -> str:

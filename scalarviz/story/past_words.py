@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from scalarviz.base.texts import plural, text
 from scalarviz.base.texts.decimals import rounded
+from scalarviz.story.equations import largest_first
 from scalarviz.story.facts import Facts
 from scalarviz.story.names import weight_title
+from scalarviz.story.past_places import Place, nearest_step
 
 Span = tuple[float, float]  # two steps that are compared
+MOVED = 3  # tiles that moved most, and samples that moved a weight most
+NOTABLE_SHARE, LEAST_SHARE = 0.05, 0.005  # of all that moved it: the first part, and any other
 
 
 def past_words(
@@ -18,7 +23,7 @@ def past_words(
     number_at: Callable[[int, float], float],
     step_at: Callable[[float], float],
     name_of: Callable[[int], str],
-    moved_most: Callable[[float, float], Sequence[tuple[int, float]]],
+    tiles: int,
 ) -> str:
     """Return what is read: a tile at a step or between two, else what moved most; "" for none.
 
@@ -27,7 +32,7 @@ def past_words(
     number_at   returns the number of a tile at a step
     step_at     returns the step of the moment that is known then
     name_of     returns the name of a tile
-    moved_most  returns the tiles that moved most between two steps, with by how much
+    tiles       number of tiles
     """
     if pointed is not None:
         tile, step = pointed
@@ -41,8 +46,48 @@ def past_words(
     if compared is None:
         return ""
     start, end = compared
-    moved = [f"{name_of(tile)} {signed(change)}" for tile, change in moved_most(start, end)]
+    moves = [number_at(tile, end) - number_at(tile, start) for tile in range(tiles)]
+    moved = [f"{name_of(k)} {signed(moves[k])}" for k in largest_first(moves)[:MOVED]]
     return text("past.most", first=step_at(start), last=step_at(end), moved="; ".join(moved))
+
+
+def names_of_directions(
+    facts: Facts, shares: Sequence[float], pins: Sequence[int]
+) -> tuple[str, str]:
+    """Return what the directions of a plane are: two weights, or shares of the path."""
+    if len(pins) > 0:
+        return weight_title(facts, pins[0]), weight_title(facts, pins[1])
+    first, second = [text("past.axis.main", share=f"{100.0 * share:.3g}") for share in shares]
+    return first, second
+
+
+def words_at(
+    loss: float, span: Place, steps: Sequence[float], path: Sequence[Place], spot: Place
+) -> str:
+    """Return what is read at a point of a plane: the loss, and the step if the path is near.
+
+    loss  at the nearest point of the grid; NaN if it is not computed yet, which has no words
+    """
+    if math.isnan(loss):
+        return ""
+    said, step = rounded(loss, 3), nearest_step(span, steps, path, spot)
+    if step is None:
+        return text("past.loss_here", loss=said)
+    return text("past.loss_near", loss=said, step=step)
+
+
+def words_of_samples(amounts: Sequence[tuple[int, float]], total: float, steps: int) -> str:
+    """Return which samples moved a weight most in some steps; "" where no sample stands out.
+
+    amounts  rows of samples, each with how much it moved the weight
+    total    sum of the amounts of all samples
+    """
+    most = sorted(amounts, key=lambda each: (-each[1], each[0]))[:MOVED]
+    if not total > 0.0 or most[0][1] < NOTABLE_SHARE * total:
+        return ""
+    parts = [(sample, amount / total) for sample, amount in most]
+    shares = [f"{sample} ({part:.0%})" for sample, part in parts if part >= LEAST_SHARE]
+    return plural("card.moved_most", steps, samples=", ".join(shares))
 
 
 def signed(number: float) -> str:

@@ -8,10 +8,17 @@ from __future__ import annotations
 
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short, typeset
-from scalarviz.story.caption import Piece
-from scalarviz.story.facts import NONE
-from scalarviz.story.names import short_name
-from scalarviz.story.traced_weight import TracedWeight, weights_from
+from scalarviz.story.caption import Blame, BlamePart, Piece
+from scalarviz.story.facts import NONE, Facts, State
+from scalarviz.story.names import color_name, short_name
+from scalarviz.story.traced_weight import (
+    TracedWeight,
+    following,
+    most_blamed,
+    weights_from,
+)
+
+LITTLE = 0.25  # of the largest part: a smaller one asks for a bit only
 
 
 def chain_of(ctx: TracedWeight, row: int, total: float) -> tuple[Piece, ...]:
@@ -32,48 +39,133 @@ def chain_of(ctx: TracedWeight, row: int, total: float) -> tuple[Piece, ...]:
     if not way * x * delta < 0.0:  # the shown sample does not ask for it
         return (Piece(f"{wish}: {text('reason.others')}", row),)
     moves = 1.0 if way * x > 0.0 else -1.0
-    if ctx.facts.outputs == operation.target or following(ctx, operation.target) == NONE:
+    if ctx.facts.outputs == operation.target or following(ctx.facts, operation.target) == NONE:
         return first, ending(ctx, operation.target, unit, moves)
     higher = text("reason.higher") if moves > 0.0 else text("reason.lower")
     links = [first, Piece(higher, neuron=(operation.target, unit))]
-    number = following(ctx, operation.target)
-    after = ctx.facts.operations[number]
-    arrived = float(ctx.state.gradients[after.source][unit])
-    moves = moves if arrived * delta > 0.0 else -moves  # a slope may be negative
-    rows, outs = weights_from(ctx.facts, after, unit)
-    values, deltas = ctx.state.value, ctx.state.gradients[after.target]
-    best, most = NONE, 0.0
-    for place in range(len(rows)):
-        pull = float(values[rows[place]]) * float(deltas[outs[place]])
-        if pull * arrived > most * abs(arrived):
-            best, most = place, abs(pull)
-    if best == NONE:
+    parts = parts_of(ctx.facts, ctx.state, operation.target, unit)
+    blame: float = sum([each.amount for each in parts])
+    moves = moves if blame * delta < 0.0 else -moves  # a slope may be negative
+    best = max(parts, key=lambda each: each.amount * blame)
+    if not best.amount * blame > 0.0:
         return ()
-    weight = float(values[rows[best]])
-    links.append(Piece(f"× {typeset(short(weight))}", rows[best]))
-    moves = moves if weight > 0.0 else -moves
-    return *links, ending(ctx, after.target, outs[best], moves)
-
-
-def following(ctx: TracedWeight, name: str) -> int:
-    """Return the dense layer that reads a buffer, at once or by activations; else NONE."""
-    for number, each in enumerate(ctx.facts.operations):
-        if name in each.sources:
-            if each.kind == "affine":
-                return number
-            if each.kind != "activation":
-                return NONE
-            name = each.target
-    return NONE
+    weight = float(ctx.state.value[best.row])
+    links.append(Piece(f"× {typeset(short(weight))}", best.row))
+    name, place = best.neuron
+    return *links, ending(ctx, name, place, moves if weight > 0.0 else -moves)
 
 
 def ending(ctx: TracedWeight, name: str, unit: int, moves: float) -> Piece:
     """Return the last link: what becomes of an output, or of a neuron on the way to one."""
     neuron = name, unit
-    if following(ctx, name) == NONE:
+    if following(ctx.facts, name) == NONE:
         name = short_name(ctx.facts, unit)
         words = text("reason.more", name=name) if moves > 0.0 else text("reason.less", name=name)
-    else:
+    if following(ctx.facts, neuron[0]) != NONE or name == ctx.called(neuron):
         name = ctx.called(neuron)
         words = text("reason.rises", name=name) if moves > 0.0 else text("reason.falls", name=name)
     return Piece(f"{words}: {text('reason.closer')}", neuron=neuron)  # what all that is good for
+
+
+# How blame comes to a weight of a layer before the last one.
+
+
+def blame_of(ctx: TracedWeight, row: int) -> Blame | None:
+    """Return how blame comes to a weight; None where no dense layer follows, or it is of no use.
+
+    It is none either where the shown sample does not ask for what the batch asks for.
+    """
+    facts, operation, total = ctx.facts, ctx.operation, float(ctx.state.grad[row])
+    written, read = ctx.uses(row)
+    if operation.kind != "affine" or len(written) != 1 or read is None:
+        return None
+    unit, came = written[0], float(ctx.inputs[read[0]])
+    parts = parts_of(facts, ctx.state, operation.target, unit)
+    own = came * float(ctx.upstream[unit])
+    if len(parts) == 0 or not own * total > 0.0:
+        return None
+    whole: float = sum([each.amount for each in parts])
+    if not (whole > 0.0 or whole < 0.0):
+        return None
+    return Blame(
+        row,
+        tuple(parts),
+        whole,
+        text("blame.added.more") if whole > 0.0 else text("blame.added.less"),
+        text("blame.comes", number=typeset(short(came))),
+        tuple(earlier_rows(facts, ctx.state, operation.target)),
+    )
+
+
+def parts_of(facts: Facts, state: State, name: str, unit: int) -> list[BlamePart]:
+    """Return by which ways of the next dense layer blame comes to a neuron; nothing without it."""
+    number = following(facts, name)
+    if number == NONE:
+        return []
+    after = facts.operations[number]
+    deltas = state.gradients[after.target]
+    rows, outs = weights_from(facts, after, unit)
+    size = 1 if facts.loss.mean == "none" else state.batch  # of one sample, not of the mean
+    amounts: list[float] = []
+    for row, out in zip(rows, outs, strict=True):
+        amounts.append(-float(state.value[row]) * float(deltas[out]) * size)
+    most: float = max([abs(each) for each in amounts])
+    found: list[BlamePart] = []
+    for row, out, amount in zip(rows, outs, amounts, strict=True):
+        little = abs(amount) < LITTLE * most
+        words = tag_of(facts, after.target, out, float(deltas[out]), amount, little=little)
+        found.append(BlamePart(row, (after.target, out), amount, words))
+    return found
+
+
+def tag_of(facts: Facts, name: str, unit: int, delta: float, amount: float, *, little: bool) -> str:
+    """Return what a neuron of the next layer should say, and what follows for the one before."""
+    much = delta > 0.0
+    more = amount > 0.0
+    names = facts.buffers[facts.outputs].names
+    if following(facts, name) != NONE:
+        neuron = text("captions.unit.neuron", number=unit)
+        start = text("blame.less.neuron" if much else "blame.more.neuron", name=neuron)
+    elif len(names) > 1 and unit < len(names):
+        start = text("blame.much" if much else "blame.little", name=color_name(names[unit]))
+    else:
+        start = text("blame.high" if much else "blame.low")
+    if little:
+        return text("blame.bit.more" if more else "blame.bit.less", start=start)
+    is_plus = (delta > 0.0) != more
+    sign = text("blame.sign.plus") if is_plus else text("blame.sign.minus")
+    return text("blame.tag.more" if more else "blame.tag.less", start=start, sign=sign)
+
+
+def earlier_rows(facts: Facts, state: State, name: str) -> list[int]:
+    """Return the weights of the ways that were shown before, between the layers behind."""
+    number = following(facts, name)
+    found: list[int] = []
+    while number != NONE:
+        target = facts.operations[number].target
+        behind = following(facts, target)
+        if behind != NONE:
+            unit = most_blamed(facts, state, target)
+            found += weights_from(facts, facts.operations[behind], unit)[0]
+        number = behind
+    return found
+
+
+def change_of(state: State, row: int) -> str:
+    """Return a weight before and after the step that its gradient asks for.
+
+    It is empty where that is not known, and for a change that is smaller than all digits.
+    """
+    lines = [] if state.explained is None else list(state.explained(row).lines)
+    if len(lines) == 0 or not lines[len(lines) - 1].follows:
+        return ""
+    return written_change(float(state.value[row]), lines[len(lines) - 1].value)
+
+
+def written_change(old: float, new: float) -> str:
+    """Return a number before and after, with as few digits as show a change; "" without one."""
+    for digits in (2, 3, 4):
+        before, after = short(old, digits), short(new, digits)
+        if before != after:
+            return f"{typeset(before)} → {typeset(after)}"
+    return ""

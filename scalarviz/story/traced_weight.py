@@ -31,7 +31,6 @@ from scalarviz.story.names import (
     weight_name,
 )
 
-ALIKE = 1e-3  # by so much moves may differ and count as equal: engines round differently
 PUSHING = ("weight gradient", "step")  # moments at which gradients are known
 Path = list[tuple[int, int]]  # output and input of each operation
 
@@ -228,7 +227,8 @@ def largest_place(numbers: Numbers) -> int:
 def explained_neuron(facts: Facts, state: State, moment: MomentFacts) -> Neuron | None:
     """Return the neuron that is told of if nobody has chosen one; None: there is none yet.
 
-    It is on the thread of the step, see `thread_at`.
+    It is on the thread of the step, see `thread_at`; on the way back, the one with the largest sum
+    of blame.
     """
     at = summing(facts)
     if moment.operation != NONE:
@@ -236,7 +236,9 @@ def explained_neuron(facts: Facts, state: State, moment: MomentFacts) -> Neuron 
         at = [i for i in at if i < end]
     if moment.kind in ("zero_grad", "step") or not at:
         return None
-    return thread_at(facts, state, at[-1])
+    target = facts.operations[at[-1]].target
+    blamed = NONE if moment.kind in ("forward", "loss") else most_blamed(facts, state, target)
+    return thread_at(facts, state, at[-1]) if blamed == NONE else (target, blamed)
 
 
 def summing(facts: Facts) -> list[int]:
@@ -262,16 +264,38 @@ def thread_at(facts: Facts, state: State, number: int) -> Neuron:
 
 
 def moved_row(facts: Facts, state: State, moment: MomentFacts) -> int:
-    """Return the weight that a step explains: that of its thread which moved most; else NONE."""
-    found, most, before = NONE, 0.0, state.before
+    """Return the weight that a step explains: of its thread the last one that moved; else NONE.
+
+    It is the first one that is explained on the way back.
+    """
+    before = state.before
     if before is None or facts.is_graph:
         return NONE
-    for number in summing(facts):
+    for number in [*reversed(summing(facts))]:
         row = explained_row(facts, state, moment, thread_at(facts, state, number))
-        move = abs(float(state.value[row]) - float(before[row]))
-        if move > (1.0 + ALIKE) * most and not state.frozen[row]:
-            found, most = row, move
-    return found
+        if not state.frozen[row] and float(state.value[row]) != float(before[row]):
+            return row
+    return NONE
+
+
+def following(facts: Facts, name: str) -> int:
+    """Return the dense layer that reads a buffer, at once or by activations; else NONE."""
+    for number, each in enumerate(facts.operations):
+        if name in each.sources:
+            if each.kind == "affine":
+                return number
+            if each.kind != "activation":
+                return NONE
+            name = each.target
+    return NONE
+
+
+def most_blamed(facts: Facts, state: State, name: str) -> int:
+    """Return the neuron with the largest sum of blame; NONE where it is not known."""
+    number = following(facts, name)
+    source = "" if number == NONE else facts.operations[number].source
+    known = source in state.gradients
+    return place_of_largest(state.gradients[source]) if known else NONE
 
 
 def right_output(facts: Facts, state: State) -> Neuron | None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context, parent_process
 from typing import Any, final
 
-from scalarviz.base.checks import shorten
+from scalarviz.base.checks import require, shorten
 from scalarviz.base.shell_commands import needed
 from scalarviz.errors import EngineError, InputError
 from scalarviz.sweeps.tasks import Outcome, SweepTask, perform
@@ -80,7 +80,12 @@ def workers_of(executor: object, tasks: Sequence[SweepTask]) -> Workers:
         )
     if isinstance(executor, Executor):
         if isinstance(executor, ProcessPoolExecutor):
-            check_start_method(executor)
+            context = getattr(executor, "_mp_context", None)
+            require(
+                context is None or context.get_start_method() != "fork",
+                "a pool that forks cannot train, since threads do not survive a fork: make it by "
+                'ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn"))',
+            )
             check_sendable(tasks)
         count = getattr(executor, "_max_workers", None) or os.cpu_count() or 1
         return Workers(executor, wait, WAITING * count, cancel)
@@ -93,16 +98,6 @@ def workers_of(executor: object, tasks: Sequence[SweepTask]) -> Workers:
         "'tcp://10.0.0.1:8786', a Dask Client, or an Executor of concurrent.futures, not "
         f"{shorten(executor)}"
     )
-
-
-def check_start_method(executor: ProcessPoolExecutor) -> None:
-    """Raise InputError for a pool that forks: threads of kernels do not survive that."""
-    context = getattr(executor, "_mp_context", None)
-    if context is not None and context.get_start_method() == "fork":
-        raise InputError(
-            "a pool that forks cannot train, since threads do not survive a fork: make it by "
-            'ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn"))'
-        )
 
 
 def check_sendable(tasks: Sequence[SweepTask]) -> None:

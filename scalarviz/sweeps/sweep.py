@@ -11,7 +11,15 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, answered, not_copied, shorten, size, true_or_false
+from scalarviz.base.checks import (
+    FloatArray,
+    answered,
+    not_copied,
+    require,
+    shorten,
+    size,
+    true_or_false,
+)
 from scalarviz.base.messages import caution, visible
 from scalarviz.base.progress import Progress
 from scalarviz.base.texts import text
@@ -359,8 +367,11 @@ class Sweep:
 
     def check_trained(self) -> None:
         """Raise OrderError if there are no results at all."""
-        if not any(self.knows(number) for number in range(len(self.settings))):
-            raise OrderError("this sweep has no results yet: call advance(2000) on it first")
+        require(
+            any(self.knows(number) for number in range(len(self.settings))),
+            "this sweep has no results yet: call advance(2000) on it first",
+            OrderError,
+        )
 
     def knows(self, setting: int) -> bool:
         """Whether a setting has results, or an error."""

@@ -15,7 +15,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray, check_signature, number, shorten
+from scalarviz.base.checks import FloatArray, check_signature, number, require, shorten
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, METRICS, MetricRow, is_one_hot
@@ -45,8 +45,10 @@ def settings_of(make: Make, grid: object) -> list[Setting]:
     found = [dict(setting) for setting in rows_of(grid)]
     if not found:
         raise InputError(f"the grid {shorten(grid)} has no setting: give each name some values")
-    if len(found) > MOST_SETTINGS:
-        raise InputError(f"a sweep has at most {MOST_SETTINGS:,} settings: make several sweeps")
+    require(
+        len(found) <= MOST_SETTINGS,
+        f"a sweep has at most {MOST_SETTINGS:,} settings: make several sweeps",
+    )
     check_names(make, list(dict.fromkeys(name for setting in found for name in setting)))
     names = set(found[0])
     for setting in found:
@@ -112,16 +114,15 @@ def identity_of(value: object) -> object:
 
 def check_names(make: Make, names: Sequence[object]) -> None:
     """Raise InputError if `make` does not take a seed and these arguments by name."""
-    if not callable(make):
-        raise InputError(
-            f"a sweep calls a function that returns a Session, not {shorten(make)}: write "
-            "def make(hidden=8, lr=0.5, seed=0): ..."
-        )
+    require(
+        callable(make),
+        f"a sweep calls a function that returns a Session, not {shorten(make)}: write "
+        "def make(hidden=8, lr=0.5, seed=0): ...",
+    )
     for name in names:
         if not isinstance(name, str):
             raise InputError(f"the names of a grid are those of arguments, not {shorten(name)}")
-    if SEED in names:
-        raise InputError("a sweep sets the seed by itself: pass seeds=range(100), say")
+    require(SEED not in names, "a sweep sets the seed by itself: pass seeds=range(100), say")
     try:
         takes = inspect.signature(make).parameters.values()
     except (TypeError, ValueError):  # without a signature: its call tells
@@ -168,11 +169,11 @@ def session_of(make: Make, setting: Setting, seed: int) -> Session:
     if not isinstance(session, Session):
         name = getattr(make, "__name__", "the function")
         raise InputError(f"{name} returned {shorten(made)}: a sweep needs a Session or a Show")
-    if session.clock.place > (0, 0):
-        raise InputError(
-            f"the session that was made stands at step {session.step_index}: return it untrained, "
-            "a sweep does the training"
-        )
+    require(
+        session.clock.place <= (0, 0),
+        f"the session that was made stands at step {session.step_index}: return it untrained, "
+        "a sweep does the training",
+    )
     return session
 
 
@@ -223,11 +224,11 @@ def ranking_of(
     names = {prefix + each: row for prefix in ("", HELD_OUT) for each, row in known.items()}
     row = pick(names, name, "goal of a sweep")
     ranking = Ranking(str(name), row.rises or asked != name)
-    if ranking.name.startswith(HELD_OUT) and not held_out:
-        raise InputError(
-            f"goal={goal!r} is of held-out samples, and this data has none: write "
-            "sv.data.Arrays(inputs, targets, share=0.8), say"
-        )
+    require(
+        not ranking.name.startswith(HELD_OUT) or held_out,
+        f"goal={goal!r} is of held-out samples, and this data has none: write "
+        "sv.data.Arrays(inputs, targets, share=0.8), say",
+    )
     return ranking, found if row.name == LOSS else {ranking.name: row} | found
 
 

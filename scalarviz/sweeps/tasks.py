@@ -23,7 +23,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray
+from scalarviz.base.checks import FloatArray, require
 from scalarviz.core.bank import Bank
 from scalarviz.core.formulas.losses import Weights
 from scalarviz.core.formulas.metric_formulas import (
@@ -557,8 +557,11 @@ class Outcome:
     def load(path: Path, key: str) -> Outcome:
         """Return what `save` wrote; raise FileError if it is damaged or of another task."""
         about, arrays = read(path, KIND)
-        if about.get("key") != key:
-            raise FileError(f"{path.name} is the result of another setting or of other seeds")
+        require(
+            about.get("key") == key,
+            f"{path.name} is the result of another setting or of other seeds",
+            FileError,
+        )
         try:
             return checked(about, arrays)
         except (KeyError, TypeError, ValueError) as error:

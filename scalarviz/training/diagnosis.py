@@ -16,7 +16,7 @@ from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, answered, shorten
+from scalarviz.base.checks import FloatArray, answered, require, shorten
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.program import Operation, Program
 from scalarviz.errors import InputError, OrderError
@@ -450,8 +450,11 @@ def measures_of(session: Session) -> Measures:
         losses, bank = session.losses, session.network.bank
         if session.next == "step" and not np.isfinite(bank.grad).all():
             losses = np.append(losses, session.loss)  # of the step that was refused
-        if not len(losses):
-            raise OrderError("nothing was trained yet, so nothing can be wrong: advance first")
+        require(
+            len(losses),
+            "nothing was trained yet, so nothing can be wrong: advance first",
+            OrderError,
+        )
         rises = np.diff(np.nan_to_num(losses), append=0.0)
         losses = without_nan(losses)
         steps = np.unique([*np.linspace(0, len(losses) - 1, MOMENTS).astype(int), rises.argmax()])

@@ -17,7 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, as_floats, check_signature, cut, number, shorten
+from scalarviz.base.checks import (
+    FloatArray,
+    as_floats,
+    check_signature,
+    cut,
+    number,
+    require,
+    shorten,
+)
 from scalarviz.base.messages import escaped
 from scalarviz.base.package_files import PACKAGE
 from scalarviz.base.texts import text
@@ -232,8 +240,7 @@ def expressions(kind: type) -> Iterator[tuple[Any, ...]]:
     unary += [operator.neg] * hasattr(kind, "__neg__")
     unary += [methodcaller("__pow__", 3)] * hasattr(kind, "__pow__")
     operators = [*binary, *[lambda a, b, f=f: f(a) for f in unary]]
-    if not operators:
-        raise InputError(f"{kind.__name__} has no operator yet: write one, as __mul__ or tanh")
+    require(operators, f"{kind.__name__} has no operator yet: write one, as __mul__ or tanh")
     g = operator.mul if operator.mul in binary else [*binary, None][0]
     for form in FORMS if g else FORMS[:1]:
         yield from [(form, f, g) for f in operators]
@@ -309,11 +316,11 @@ class Learned:
             for name, objects in held.items()
             if hasattr(mine, f"{name}_grad") or any(hasattr(each, "grad") for each in objects)
         ]
-        if not self.names or not {"weights", "bias"} & {*held} <= {*self.names}:
-            raise InputError(
-                f"{type(mine).__name__} lacks a gradient: keep that of `weights` in "
-                "`weights_grad`, that of `bias` in `bias_grad`, and so on"
-            )
+        require(
+            self.names and {"weights", "bias"} & {*held} <= {*self.names},
+            f"{type(mine).__name__} lacks a gradient: keep that of `weights` in "
+            "`weights_grad`, that of `bias` in `bias_grad`, and so on",
+        )
 
     def numbers(self, kept: str, of: str = "value") -> FloatArray:
         """Return the numbers of an attribute; of objects their values or their gradients."""
@@ -467,8 +474,7 @@ def differences(mine: Learned, parts: list[FloatArray], g: FloatArray) -> list[F
         return float((twin.outputs(x) * g).sum())
 
     point = np.concatenate([part.ravel() for part in parts])
-    if point.size > MOST:
-        raise InputError(f"{point.size:,} numbers take too long: check a smaller layer")
+    require(point.size <= MOST, f"{point.size:,} numbers take too long: check a smaller layer")
     problem = Problem(loss, point, point, str)
     found = [difference(problem, i, TOLERANCE) for i in range(point.size)]
     return pieces(np.array(found, float))  # NaN at a kink

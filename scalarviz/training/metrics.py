@@ -21,12 +21,12 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray, as_floats, as_weights, is_one_each, one_hot
+from scalarviz.base.checks import FloatArray, as_floats, as_weights, is_one_each, one_hot, require
 from scalarviz.base.leaf_calls import confusion_html
 from scalarviz.core.formulas.metric_formulas import METRICS, check_of_one_class
 from scalarviz.core.formulas.metric_functions import cut
 from scalarviz.core.program import columns
-from scalarviz.errors import InputError, NotFiniteError, ShapeError
+from scalarviz.errors import NotFiniteError, ShapeError
 
 __all__ = ["Confusion", "confusion", *METRICS]  # names
 
@@ -41,24 +41,29 @@ def _rows_of(predictions: object, targets: object, labels: bool) -> tuple[FloatA
     """
     p, t = as_floats(predictions, "predictions"), as_floats(targets, "targets")
     count = len(t) if t.ndim else 0
-    if not count or not p.ndim or len(p) != count:
-        raise ShapeError(
-            f"predictions of shape {p.shape} do not fit targets of shape {t.shape}: pass one of "
-            "each for every sample"
-        )
+    require(
+        count and p.ndim and len(p) == count,
+        f"predictions of shape {p.shape} do not fit targets of shape {t.shape}: pass one of "
+        "each for every sample",
+        ShapeError,
+    )
     for each, what in ((p, "predictions"), (t, "targets")):
-        if not np.isfinite(each).all():
-            raise NotFiniteError(f"the {what} have NaN or infinity: leave these samples out")
+        require(
+            np.isfinite(each).all(),
+            f"the {what} have NaN or infinity: leave these samples out",
+            NotFiniteError,
+        )
     classes = max(each.shape[1] if each.ndim == 2 else 1 for each in (p, t))
     if classes == 1 and labels and not (np.concatenate([p.ravel(), t.ravel()]) % 1.0).any():
         highest = max(float(p.max()), float(t.max()))
         classes = int(min(highest, MOST)) + 1 if highest > 1.0 else 1
     found = [_wide(each, count, classes, labels) for each in (p, t)]
-    if found[0].shape != found[1].shape:
-        raise ShapeError(
-            f"predictions of shape {p.shape} do not fit targets of shape {t.shape}: pass rows of "
-            "as many numbers"
-        )
+    require(
+        found[0].shape == found[1].shape,
+        f"predictions of shape {p.shape} do not fit targets of shape {t.shape}: pass rows of "
+        "as many numbers",
+        ShapeError,
+    )
     return found[0], found[1]
 
 
@@ -142,8 +147,10 @@ def confusion(
     else:
         said, true, classes = p.argmax(axis=1), t.argmax(axis=1), p.shape[1]
     called = tuple(map(str, range(classes) if names is None else names))
-    if len(called) != classes:
-        raise InputError(f"there are {classes} classes and {len(called)} names: pass one for each")
+    require(
+        len(called) == classes,
+        f"there are {classes} classes and {len(called)} names: pass one for each",
+    )
     counts = np.zeros((classes, classes), np.int64)
     np.add.at(counts, (true.astype(np.int64), said.astype(np.int64)), 1)
     return Confusion(counts, called)

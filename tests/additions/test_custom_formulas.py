@@ -18,6 +18,7 @@ from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.stage.network_layout import about_layer
 from scalarviz.training.network.gradcheck import gradcheck
 from tests.pages.node import InPage
+from tests.sessions import advanced
 from tests.wording import refused
 
 
@@ -108,12 +109,10 @@ def test_parameters_are_weights_by_name() -> None:
 def test_a_file_has_its_digest_and_no_code(
     tmp_path: Path, layer_table: dict[str, ParametricFormula]
 ) -> None:
-    s = session("cpu")
-    s.advance(4)
+    s = advanced(session("cpu"), 4)
     s.save(tmp_path / "run.safetensors")
     s.network.save(tmp_path / "net.safetensors")
-    again = sv.Session.load(tmp_path / "run.safetensors")
-    again.advance(3)
+    again = advanced(sv.Session.load(tmp_path / "run.safetensors"), 3)
     s.advance(3)
     assert np.array_equal(s.network.bank.value, again.network.bank.value)
     x = np.ones((2, 4))
@@ -123,8 +122,9 @@ def test_a_file_has_its_digest_and_no_code(
     np.testing.assert_allclose(loaded(x), s.network(x))
     row = layer_table.pop("snake")
     for name in ("net.safetensors", "run.safetensors"):
-        with refused(FileError, "'snake'"):
-            (sv.load if name.startswith("net") else sv.Session.load)(tmp_path / name)
+        refused(FileError, "'snake'").by(
+            sv.load if name.startswith("net") else sv.Session.load, tmp_path / name
+        )
 
     def other(x: float, slope: float = 1.0, shift: float = 0.25) -> float:
         return x + slope + shift
@@ -175,8 +175,7 @@ def test_pictures_share_a_parameter_by_channel() -> None:
 @pytest.mark.usefixtures("layer_table")
 @pytest.mark.slow  # kernels are compiled for the page
 def test_a_page_learns_by_it(tmp_path: Path) -> None:
-    s = session("cpu")
-    s.advance(20)
+    s = advanced(session("cpu"), 20)
     page = InPage(session("cpu"), tmp_path)
     found = page.run("const {losses} = engine.train(20); return {losses, value: engine.value}")
     np.testing.assert_allclose(found["value"], s.network.bank.value, rtol=1e-10)

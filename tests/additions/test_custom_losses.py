@@ -20,6 +20,7 @@ from scalarviz.core.formulas.losses import EVERYWHERE, LOSSES, ROW_LOSSES, LossR
 from scalarviz.engines.cpu.table import every_unit
 from scalarviz.engines.custom.custom_formulas import check_numbers, check_rows, points
 from scalarviz.errors import FileError, InputError, ShapeError, UnknownNameError
+from tests.sessions import advanced
 from tests.wording import refused
 
 SHARE = 0.9
@@ -63,9 +64,10 @@ def squares_gradient(
 def trained(loss: Any, engine: str, steps: int = 20, **options: Any) -> sv.Session:
     net = sv.Network([2, 3, 2], seed=1, dtype=options.pop("dtype", "float64"))
     pairs = [[0.1, 0.7], [-0.4, 0.9], [0.8, -0.3]], [[0.2, 0.8], [0.5, 0.5], [1.0, 0.0]]
-    s = sv.Session(net, pairs, loss, sv.Adam(0.05), batch=2, seed=3, engine=engine, **options)
-    s.advance(steps)
-    return s
+    return advanced(
+        sv.Session(net, pairs, loss, sv.Adam(0.05), batch=2, seed=3, engine=engine, **options),
+        steps,
+    )
 
 
 def same_bits(a: sv.Session, b: sv.Session) -> bool:
@@ -345,8 +347,9 @@ def test_a_loss_with_fewer_targets_than_outputs_agrees_with_pytorch(
 
 def test_a_loss_of_fixed_numbers_refuses_others() -> None:
     refused(InputError, "2 targets").by(sv.loss, gaussian, gaussian_gradient, rows=True, targets=2)
-    with refused(InputError, "finite", varies=r"\(\[.*\]\)"):
-        sv.loss(gaussian, without_factor, rows=True, outputs=2, targets=1)
+    refused(InputError, "finite", varies=r"\(\[.*\]\)").by(
+        sv.loss, gaussian, without_factor, rows=True, outputs=2, targets=1
+    )
     row = sv.loss(gaussian, without_factor, rows=True, outputs=2, targets=1, check=False)
     assert (row, row.targets) == (ROW_LOSSES["gaussian"], 1)
     row = sv.loss(gaussian, gaussian_gradient, rows=True, outputs=2, targets=1)
@@ -367,8 +370,7 @@ def test_a_run_of_fewer_targets_than_outputs_takes_the_data_that_it_was_trained_
     x, y = np.split(np.random.default_rng(0).random((40, 2)), 2, axis=1)
     made, path = sv.data.Arrays(x, y, share=0.8), tmp_path / "run.safetensors"
     net = sv.Network([1, 6], seed=0)
-    session = sv.Session(net, made, row, "adam", batch=8, engine="python")
-    session.advance(5)
+    session = advanced(sv.Session(net, made, row, "adam", batch=8, engine="python"), 5)
     session.save(path, data=False)
     for given in (made, session.data):
         again = sv.Session.load(path, data=given)
@@ -385,8 +387,7 @@ def test_a_run_of_fewer_targets_than_outputs_takes_the_data_that_it_was_trained_
 def test_zeros_behind_targets_are_weighed_before_they_are_made(tmp_path: Any) -> None:
     row = sv.loss(mixture, mixture_gradient, rows=True, outputs=6, targets=1)
     made, path = sv.data.Arrays(np.ones((10_000, 1)), np.ones(10_000)), tmp_path / "run.safetensors"
-    session = sv.Session(sv.Network([1, 6]), made, row, batch=8, engine="python")
-    session.save(path, data=False)
+    sv.Session(sv.Network([1, 6]), made, row, batch=8, engine="python").save(path, data=False)
     refused(FileError, "zeros").by(sv.Session.load, path, data=made, limit=400_000)
     assert sv.Session.load(path, data=made, limit=500_000).data.outputs == 6
 
@@ -564,9 +565,7 @@ def test_a_run_does_not_go_on_with_another_constant(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     sv.loss(scaled, scaled_slope)
-    s = session("scaled")
-    s.advance(3)
-    s.save(tmp_path / "run.safetensors")
+    advanced(session("scaled"), 3).save(tmp_path / "run.safetensors")
     monkeypatch.setitem(globals(), "FACTOR", 9.0)
     sv.loss(scaled, scaled_slope)
     refused(FileError, "another loss").by(sv.Session.load, tmp_path / "run.safetensors")

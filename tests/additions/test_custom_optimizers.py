@@ -22,6 +22,7 @@ from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.faces.cli.commands import main
 from tests.additions.test_custom_losses import poisson
 from tests.pages.node import InPage
+from tests.sessions import advanced
 from tests.wording import refused
 
 
@@ -67,9 +68,10 @@ def plain(w: float, g: float, lr: float = 0.1) -> float:
 
 def session(optimizer: Any, engine: str, steps: int = 20, **options: Any) -> sv.Session:
     net = sv.Network([2, 3, 1], seed=1, dtype=options.pop("dtype", "float64"))
-    s = sv.Session(net, data.Xor(), "mse", optimizer, batch=4, seed=3, engine=engine, **options)
-    s.advance(steps)
-    return s
+    return advanced(
+        sv.Session(net, data.Xor(), "mse", optimizer, batch=4, seed=3, engine=engine, **options),
+        steps,
+    )
 
 
 def same_bits(a: sv.Session, b: sv.Session) -> bool:
@@ -87,8 +89,7 @@ def same_bits(a: sv.Session, b: sv.Session) -> bool:
 def test_an_optimizer_with_the_formula_of_adam_has_its_bits(engine: str) -> None:
     kind = sv.optimizer(my_adam, ("m", "v"), constants=constants)
     given: dict[str, Any] = {"clip_norm": 1.0, "l2": 0.01, "schedule": sv.Schedule("step", every=7)}
-    expected = session(sv.Adam(0.02, **given), engine)
-    assert same_bits(session(kind(0.02, **given), engine), expected)
+    assert same_bits(session(kind(0.02, **given), engine), session(sv.Adam(0.02, **given), engine))
 
 
 @pytest.mark.some(1)
@@ -126,9 +127,7 @@ def test_engines_agree_and_every_way_of_a_step_takes_it(kind: Any) -> None:
 def test_replicas_take_it(kind: Any) -> None:
     net = sv.Network([2, 3, 1], seed=1)
     s = sv.Session(net, data.Xor(), "mse", kind(0.01), engine="cpu", seed=3)
-    many = sv.replicate(s, seeds=[3, 4])
-    many.advance(10)
-    assert np.isfinite(many.networks[1].bank.value).all()
+    assert np.isfinite(advanced(sv.replicate(s, seeds=[3, 4]), 10).networks[1].bank.value).all()
 
 
 def test_time_runs_back_over_edits_of_the_optimizer_and_branches(kind: Any) -> None:
@@ -281,8 +280,7 @@ def test_a_page_learns_by_a_loss_and_an_optimizer_of_the_user(kind: Any, tmp_pat
         net = sv.Network([2, 3, 1], seed=0, dtype="float64")
         return sv.Session(net, data.Xor(), "poisson", kind(0.01), engine="cpu")
 
-    session = training()
-    session.advance(20)
+    session = advanced(training(), 20)
     page = InPage(training(), tmp_path)
     found = page.run("const {losses} = engine.train(20); return {losses, value: engine.value}")
     np.testing.assert_allclose(found["value"], session.network.bank.value, rtol=1e-12)
@@ -371,8 +369,7 @@ def test_a_schedule_of_ones_own_has_the_bits_of_the_same_one(engine: str, tmp_pa
     step = sv.Schedule("step", every=7, factor=0.5)
     assert same_bits(own, session(sv.Adam(0.02, schedule=step), engine))
     own.save(tmp_path / "own.safetensors")
-    again = sv.Session.load(tmp_path / "own.safetensors")
-    again.advance(10)
+    again = advanced(sv.Session.load(tmp_path / "own.safetensors"), 10)
     own.advance(10)
     assert same_bits(own, again) and again.learning_rate == 0.02 * 0.5**4
     SCHEDULES.pop("stairs")

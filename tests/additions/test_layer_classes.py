@@ -36,6 +36,7 @@ from scalarviz.story.caption import CardLine
 from scalarviz.training.session.reading import caption
 from tests.ctrl_c import at_each_moment
 from tests.engines.agreement import TOLERANCE, difference
+from tests.sessions import advanced, reloaded
 from tests.wording import refused
 
 X = np.random.default_rng(0).normal(size=(300, 2))
@@ -197,14 +198,12 @@ def no_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
 # ---- the numbers --------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("no_trouble")
 @pytest.mark.parametrize("name", PLACES)
 def test_its_gradients_agree_with_finite_differences(name: str) -> None:
     assert sv.gradcheck(sv.Network(PLACES[name](), seed=3), X[:3]).error < 1e-6
 
 
 @pytest.mark.some(11)
-@pytest.mark.usefixtures("no_trouble")
 @pytest.mark.parametrize("batch", [1, 16, 300])
 @pytest.mark.parametrize("name", PLACES)
 def test_the_engines_agree(name: str, batch: int) -> None:
@@ -222,7 +221,6 @@ def test_the_engines_agree(name: str, batch: int) -> None:
     assert difference(one.network.bank.grad, other.network.bank.grad) < 1e-10
 
 
-@pytest.mark.usefixtures("no_trouble")
 def test_they_agree_where_a_chunk_has_several_tiles() -> None:
     x = np.random.default_rng(3).normal(size=(4000, 2))
     found = []
@@ -233,7 +231,6 @@ def test_they_agree_where_a_chunk_has_several_tiles() -> None:
     assert difference(*found) < 1e-10
 
 
-@pytest.mark.usefixtures("no_trouble")
 def test_they_agree_in_float32_and_in_mixed_precision() -> None:
     found = {}
     for engine, precision in (("python", "full"), ("cpu", "full"), ("cpu", "mixed")):
@@ -244,7 +241,6 @@ def test_they_agree_in_float32_and_in_mixed_precision() -> None:
     assert difference(wanted, found["cpu", "mixed"]) < 1e-2
 
 
-@pytest.mark.usefixtures("no_trouble")
 @pytest.mark.parametrize("name", PLACES)
 def test_moments_and_going_back_have_the_bits_of_whole_steps(name: str) -> None:
     whole, parts = (session("cpu", *PLACES[name](), batch=200) for _ in range(2))
@@ -259,7 +255,6 @@ def test_moments_and_going_back_have_the_bits_of_whole_steps(name: str) -> None:
     assert same_bits(whole, parts)
 
 
-@pytest.mark.usefixtures("no_trouble")
 def test_nothing_is_kept_from_one_step_to_the_next() -> None:
     class Counting(Radial):
         most = 0
@@ -268,13 +263,11 @@ def test_nothing_is_kept_from_one_step_to_the_next() -> None:
             Counting.most = max(Counting.most, len(self.kept))
             return super().backward_rows(upstream)
 
-    s = session("cpu", sv.Dense(2, 4), Counting(4, 6), sv.Dense(6, 1))
-    s.advance(20)
+    s = advanced(session("cpu", sv.Dense(2, 4), Counting(4, 6), sv.Dense(6, 1)), 20)
     s.advance(20, "operation")
     assert Counting.most == 1
 
 
-@pytest.mark.usefixtures("no_trouble")
 def test_no_bit_depends_on_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for worth in (0, 10**12):
@@ -286,7 +279,6 @@ def test_no_bit_depends_on_the_number_of_threads(monkeypatch: pytest.MonkeyPatch
     assert same_bits(*found)
 
 
-@pytest.mark.usefixtures("no_trouble")
 def test_one_that_mixes_samples_or_draws_numbers_is_refused_where_tiles_are_computed() -> None:
     drawn = np.random.default_rng(0)
     wrong: dict[str, Callable[[Any, Any], Any]] = {
@@ -302,7 +294,6 @@ def test_one_that_mixes_samples_or_draws_numbers_is_refused_where_tiles_are_comp
         assert net.to("python")(X[:5]).shape == (5, 2)
 
 
-@pytest.mark.usefixtures("no_trouble")
 def test_a_setting_that_changes_is_seen_by_both_engines(layer: Scaled) -> None:
     net = sv.Network([layer, sv.Dense(2, 1)], seed=0, engine="cpu")
     before = net(X[:3])
@@ -310,7 +301,6 @@ def test_a_setting_that_changes_is_seen_by_both_engines(layer: Scaled) -> None:
     assert (net(X[:3]) == net.layers[1].bias).all() and (net(X[:3]) != before).all()
 
 
-@pytest.mark.usefixtures("no_trouble")
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 def test_a_call_between_forward_and_backward_changes_nothing(engine: str) -> None:
     found = []
@@ -326,7 +316,6 @@ def test_a_call_between_forward_and_backward_changes_nothing(engine: str) -> Non
     assert (found[0] == found[1]).all()
 
 
-@pytest.mark.usefixtures("no_trouble")
 def test_another_thread_may_ask_while_it_trains() -> None:
     alone, s = session("cpu", batch=300), session("cpu", batch=300)
     wanted, stopped = s.network.copy()(X), threading.Event()
@@ -351,7 +340,6 @@ def test_another_thread_may_ask_while_it_trains() -> None:
 # ---- what it costs ------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("no_trouble")
 def test_one_sentence_names_the_layer_and_what_it_costs_a_step(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -428,7 +416,6 @@ class Forgetful(Scaled):
         return {"features": self.inputs}
 
 
-@pytest.mark.usefixtures("no_trouble")
 def test_one_whose_settings_lack_something_is_refused() -> None:
     refused(InputError, "Forgetful(2 -> 2) computes other numbers").by(
         session("cpu", Forgetful(2, 5.0), sv.Dense(2, 1)).advance, 1
@@ -445,11 +432,9 @@ class Tanhs(Scaled):
         program.part = place
 
 
-@pytest.mark.usefixtures("no_trouble")
 def test_two_operations_of_one_name_are_refused_unless_in_two_places() -> None:
     refused(InputError, "'tanh 1.0'").by(sv.Network, [sv.Dense(2, 3), sv.Residual(Tanhs(3, 0.0))])
-    s = session("cpu", sv.Dense(2, 3), *2 * [Tanhs(3)], sv.Dense(3, 1))
-    s.advance(3, "operation")
+    s = advanced(session("cpu", sv.Dense(2, 3), *2 * [Tanhs(3)], sv.Dense(3, 1)), 3, "operation")
     assert "tanh" in caption(s, 0).title
 
 
@@ -461,7 +446,6 @@ class Table(Scaled):
         return np.array(batch) * self.factor[2000]
 
 
-@pytest.mark.usefixtures("no_trouble")
 def test_a_number_in_a_long_array_of_settings_can_change() -> None:
     layer = Table(2, np.ones(4000))
     net = sv.Network([layer], seed=0, engine="cpu")
@@ -491,7 +475,6 @@ def test_ctrl_c_in_its_python_ends_after_a_whole_step() -> None:
     assert net.bank.value.tobytes() == other.bank.value.tobytes()
 
 
-@pytest.mark.usefixtures("no_trouble")
 @pytest.mark.slow
 def test_ctrl_c_at_any_moment_leaves_whole_steps() -> None:
     start = sv.Network([sv.Dense(2, 3), Scaled(3), sv.Dense(3, 1)], seed=0, engine="cpu")
@@ -513,7 +496,6 @@ def test_ctrl_c_at_any_moment_leaves_whole_steps() -> None:
     assert raised > 100
 
 
-@pytest.mark.usefixtures("no_trouble")
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 def test_a_nan_ends_the_training_as_in_every_layer(engine: str) -> None:
     s = session(engine, sv.Dense(2, 2), Scaled(2, float("nan")), sv.Dense(2, 1))
@@ -537,7 +519,6 @@ ACTS: dict[str, Callable[[sv.Network], object]] = {
 }
 
 
-@pytest.mark.usefixtures("no_trouble")
 @pytest.mark.parametrize("name", WRONG)
 def test_what_its_methods_return_is_checked(name: str) -> None:
     for method, act in ACTS.items():
@@ -552,7 +533,6 @@ def test_what_its_methods_return_is_checked(name: str) -> None:
 # ---- its parameters -----------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("no_trouble")
 def test_its_parameters_have_names_shapes_and_initial_numbers() -> None:
     class Affine(sv.Layer):
         def __init__(self) -> None:
@@ -585,7 +565,6 @@ def test_its_parameters_have_names_shapes_and_initial_numbers() -> None:
     refused(UnknownNameError, "'wieght'").by(layer.parameter, "wieght")
 
 
-@pytest.mark.usefixtures("no_trouble")
 def test_a_layer_that_was_tried_joins_a_network_but_not_one_whose_arrays_are_held() -> None:
     class Own(Radial):
         def initialize(self, init: Any, seed: int) -> None:
@@ -603,7 +582,6 @@ def test_a_layer_that_was_tried_joins_a_network_but_not_one_whose_arrays_are_hel
     refused(sv.errors.OwnershipError, "Radial").by(sv.Network, [other])
 
 
-@pytest.mark.usefixtures("no_trouble")
 @pytest.mark.parametrize(
     ("parameters", "value"),
     [
@@ -623,20 +601,17 @@ def test_parameters_that_are_no_shapes_are_refused(parameters: Any, value: str) 
     refused(InputError, value).by(Bad)
 
 
-@pytest.mark.usefixtures("no_trouble")
 def test_a_layer_without_settings_is_refused() -> None:
     made: Any = type("Bare", (sv.Layer,), {"forward_rows": raw([]), "backward_rows": raw([])})
     with pytest.raises(TypeError, match="settings"):
         made(2, 2)
 
 
-@pytest.mark.usefixtures("no_trouble")
 def test_one_that_keeps_numbers_of_its_batches_says_its_operations_itself(layer: Scaled) -> None:
     layer.state_size = 3
     refused(InputError, "Scaled(2 -> 2)").by(sv.Network, [layer])
 
 
-@pytest.mark.usefixtures("no_trouble")
 def test_one_made_of_layers_says_itself_how_it_evaluates(layer: Scaled) -> None:
     layer.layers = (sv.Dense(2, 2),)
     refused(InputError, "Scaled(2 -> 2)").by(layer, X[:2])
@@ -647,12 +622,7 @@ def test_one_made_of_layers_says_itself_how_it_evaluates(layer: Scaled) -> None:
 
 def test_it_is_saved_and_loaded(tmp_path: Path, s: sv.Session) -> None:
     s.advance(20)
-    s.network.save(tmp_path / "net.safetensors")
-    s.save(tmp_path / "run.safetensors")
-    net, other = (
-        sv.load(tmp_path / "net.safetensors"),
-        sv.Session.load(tmp_path / "run.safetensors"),
-    )
+    net, other = reloaded(s.network, tmp_path), reloaded(s, tmp_path)
     assert type(net.layers[1]) is Radial
     assert net.bank.value.tobytes() == s.network.bank.value.tobytes()
     s.advance(10)
@@ -703,11 +673,8 @@ def test_copies_pickles_and_replicas_have_its_numbers(s: sv.Session) -> None:
     for other in (s.copy().network, pickle.loads(pickle.dumps(s.network)), s.network.copy()):
         assert other.bank.value.tobytes() == s.network.bank.value.tobytes()
         assert other.to("cpu")(X).tobytes() == s.network(X).tobytes()
-    many = sv.replicate(session("cpu"), seeds=[0, 1, 2])
-    many.advance(12)
-    alone = session("cpu", seed=1)
-    alone.advance(12)
-    assert difference(many.losses[1], alone.losses) < 1e-12
+    many = advanced(sv.replicate(session("cpu"), seeds=[0, 1, 2]), 12)
+    assert difference(many.losses[1], advanced(session("cpu", seed=1), 12).losses) < 1e-12
     assert len({*many.losses[:, -1].tolist()}) == 3
 
 
@@ -722,8 +689,7 @@ def test_auto_does_not_choose_cuda_for_it(monkeypatch: pytest.MonkeyPatch) -> No
         )
         patch.setitem(ENGINES, "cuda", cuda)
         assert choose_best(10**9, Precision(), net.program).name == "cpu"
-        plain = sv.Network([2, 3])
-        assert choose_best(10**9, Precision(), plain.program).name == "cuda"
+        assert choose_best(10**9, Precision(), sv.Network([2, 3]).program).name == "cuda"
     assert net.to("auto").engine == "cpu"
 
 
@@ -740,8 +706,7 @@ def test_pictures_draw_a_matrix_and_biases_as_those_of_dense() -> None:
 @pytest.mark.some(1)
 @pytest.mark.parametrize("name", PLACES)
 def test_it_is_drawn_and_told_at_each_moment(name: str) -> None:
-    s = session("cpu", *PLACES[name]())
-    s.advance(2)
+    s = advanced(session("cpu", *PLACES[name]()), 2)
     stage: Any = Stage(Show(s), reduced_motion=True)
     every = np.arange(len(s.network.bank))
     drawn = [np.ravel(every[plate.indices]) for plate in stage.plan.plates]

@@ -34,6 +34,7 @@ from scalarviz.stage.stages import Stages
 from scalarviz.training.session.actions import ACTIONS, ActionKind
 from tests.faces.browser.pages import FakePage, linked
 from tests.faces.controller.fake_stage import FakeStage, patient
+from tests.sessions import advanced, colours, reloaded
 from tests.studio import Studio
 from tests.wording import refused
 
@@ -139,7 +140,7 @@ def rows() -> dict[str, tuple[Command, Control]]:
         ),
         (
             Command(
-                "one on", "button", "One step on", label="Run", text="On", menu="Extras", key="l"
+                "one on", "button", "One step on", label="Run", text="On", menu="Extras", key="v"
             ),
             Control("one on", lambda controller, times: controller.time.step(+1, times)),
         ),
@@ -175,8 +176,9 @@ def added() -> Iterator[None]:
 @pytest.fixture
 def controller() -> Iterator[Controller]:
     network = sv.Network([3, 8, 3], "tanh", seed=0)
-    session = sv.Session(network, data.Rgb(levels=4), "mse", sv.SGD(0.5), batch=8, engine="python")
-    session.advance(2)
+    session = advanced(
+        sv.Session(network, data.Rgb(levels=4), "mse", sv.SGD(0.5), batch=8, engine="python"), 2
+    )
     stage: Any = FakeStage(Show(session))
     with added():
         yield Face(Stages([stage])).lead
@@ -191,13 +193,13 @@ def test_its_key_does_the_same_and_is_in_the_help(controller: Controller) -> Non
     for key in "jkk":
         assert controller.face.press(key)
     assert (stage.look.theme, stage.look.per_layer) == ("light", False)
-    assert controller.face.press("l", shift=True)
+    assert controller.face.press("v", shift=True)
     assert controller.session.step_index == 12
     assert stage.common.keys == help_rows(controller.face.state)
     assert {
         ("j", f"paint as {PAINTED}"),
         ("k", "colours of each layer by themselves"),
-        ("l", "one step on"),
+        ("v", "one step on"),
     } <= set(stage.common.keys)
 
 
@@ -260,8 +262,7 @@ SHRINK = ActionKind(shrink, "times {factor}".format, {"factor": float}, on="bank
 @pytest.fixture
 def shrunk(monkeypatch: pytest.MonkeyPatch) -> sv.Session:
     monkeypatch.setitem(ACTIONS, "shrink", SHRINK)
-    s = sv.Session(sv.Network([2, 3, 1], seed=0), data.Xor(), engine="python")
-    s.advance(2)
+    s = advanced(sv.Session(sv.Network([2, 3, 1], seed=0), data.Xor(), engine="python"), 2)
     s._do("shrink", factor=0.5)
     s.advance(2)
     return s
@@ -269,8 +270,7 @@ def shrunk(monkeypatch: pytest.MonkeyPatch) -> sv.Session:
 
 def test_it_is_replayed_saved_and_loaded(shrunk: sv.Session, tmp_path: Path) -> None:
     numbers = shrunk.network.bank.value.copy()
-    shrunk.save(tmp_path / "run")
-    for s in (shrunk, sv.Session.load(tmp_path / "run")):
+    for s in (shrunk, reloaded(shrunk, tmp_path)):
         s.seek(1)
         s.seek(4)
         assert s.network.bank.value.tolist() == numbers.tolist()
@@ -451,9 +451,7 @@ SEPIA = replace(THEMES["light"], name="sepia", tray="#f4ecd8", ink="#5b4636")
 
 @pytest.fixture
 def picture_controller() -> Controller:
-    network = sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0)
-    session = sv.Session(network, data.Rgb(levels=4), "mse", sv.SGD(0.5), batch=8, engine="python")
-    session.advance(2)
+    session = advanced(colours(), 2)
     return Face(Stages([Stage(Show(session), Look(camera="flat"), reduced_motion=True)])).lead
 
 
@@ -498,7 +496,7 @@ def test_a_camera_is_reached_by_the_next_digit(
     stage: Any = picture_controller.stage
     before = studio.stage(stage)
     assert picture_controller.face.press("4")
-    assert stage.camera == "below"
+    assert stage.eyes.name == "below"
     assert not np.array_equal(studio.stage(stage, 1.0), before)
     keys, about = next(row for row in help_rows(picture_controller.face.state) if "flat" in row[1])
     assert keys == "1 2 3 4" and about.endswith("flat or below")

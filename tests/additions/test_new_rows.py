@@ -40,6 +40,7 @@ from scalarviz.stage.stage import Stage
 from scalarviz.training.session.reading import caption, names_of
 from tests.engines.test_cuda import needs_numba_cuda
 from tests.machine import output_of
+from tests.sessions import advanced, reloaded
 from tests.studio import Studio
 from tests.wording import refused
 
@@ -95,8 +96,7 @@ def loss_captions() -> list[str]:
 def test_a_network_learns_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(LOSSES, "quartic", QUARTIC)
     network = sv.Network([2, 1], output="linear", seed=0)
-    s = sv.Session(network, data.Xor(), "quartic", sv.SGD(0.1), engine="python")
-    s.advance(50)
+    s = advanced(sv.Session(network, data.Xor(), "quartic", sv.SGD(0.1), engine="python"), 50)
     assert s.losses[-1] < 0.5 * s.losses[0]
 
 
@@ -161,11 +161,9 @@ def s() -> sv.Session:
 @pytest.mark.usefixtures("thermometer_rows")
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 def test_it_is_learned_and_its_run_comes_back(engine: str, tmp_path: Path) -> None:
-    s = thermometer_session(engine)
-    s.advance(20)
+    s = advanced(thermometer_session(engine), 20)
     assert s.loss < s.losses[0]
-    s.save(tmp_path / "run.safetensors")
-    again = sv.Session.load(tmp_path / "run.safetensors")
+    again = reloaded(s, tmp_path)
     assert isinstance(again.data, Thermometer)
     assert (again.network.bank.value == s.network.bank.value).all()
 
@@ -206,8 +204,7 @@ def test_captions_and_terminal_show_it(capsys: pytest.CaptureFixture[str], s: sv
 def test_the_picture_has_its_exhibit(studio: Studio, s: sv.Session) -> None:
     s.advance(2)
     pixels = studio.stage(Stage(Show(s)), 0.0, (1280, 800))
-    accent = THEMES["dark"].accent
-    color = np.array([int(accent[i : i + 2], 16) for i in (1, 3, 5)])
+    color = np.array([int(THEMES["dark"].accent[i : i + 2], 16) for i in (1, 3, 5)])
     assert (abs(pixels - color).max(axis=2) <= 3).sum() > 5000
 
 
@@ -398,8 +395,7 @@ def test_an_engine_without_its_kernels_runs_the_reference(name: str) -> None:
 
 @pytest.mark.usefixtures("mirror_rows")
 def test_one_whose_reference_has_no_gradient_of_its_parameters_is_refused(stretched: None) -> None:
-    s = mirror_session(sv.LayerNorm(4))
-    s.advance(2)
+    s = advanced(mirror_session(sv.LayerNorm(4)), 2)
     for move in (s, s.network):
         refused(EngineError, "'stretch'").by(move.to, "cpu")
     s.advance(1)
@@ -417,8 +413,7 @@ def test_a_metric_is_public_and_a_page_that_does_not_know_it_says_so(
     monkeypatch.setitem(METRICS, row.name, row)
     assert public.spread_of_errors([1.0, 4.0], [1.0, 2.0]) == 2.0
     net, pair = sv.Network([1, 1]), ([[1.0], [2.0]], [[1.0], [2.0]])
-    s = sv.Session(net, pair, metrics=[row.name, "mae"], every=1)
-    s.advance(1)
+    s = advanced(sv.Session(net, pair, metrics=[row.name, "mae"], every=1), 1)
     assert len(s.metrics[row.name][0]) == 1
     made = page_of(s)
     assert made.left_out == (row.name,) and row.name in made.words("a.html")

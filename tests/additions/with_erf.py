@@ -11,6 +11,7 @@ from scalarviz.base import near_names
 from scalarviz.errors import DisplayError
 from scalarviz.training.session.reading import caption
 from tests.additions.erf import erf, erf_derivative
+from tests.sessions import reloaded
 from tests.wording import refused
 
 
@@ -36,13 +37,10 @@ def test_a_network_learns_with_it_and_its_run_comes_back(engine: str, tmp_path: 
     s = session(engine)
     before = s.advance(1)
     s.advance(20)
-    s.network.save(tmp_path / "net.safetensors")
-    again = sv.load(tmp_path / "net.safetensors")
+    again = reloaded(s.network, tmp_path)
     assert again.layers[0].activation == "erf"
     assert again([0.1, 0.2, 0.3]).tolist() == pytest.approx(s.network([0.1, 0.2, 0.3]).tolist())
-    s.save(tmp_path / "run.safetensors")
-    run = sv.Session.load(tmp_path / "run.safetensors")
-    assert (run.network.bank.value == s.network.bank.value).all(), before
+    assert (reloaded(s, tmp_path).network.bank.value == s.network.bank.value).all(), before
 
 
 @pytest.mark.parametrize("ending", ["glsl", "hlsl"])

@@ -317,8 +317,9 @@ def test_other_places_say_it_too() -> None:
     loose = Tensor(np.array(1.0), requires_grad=True)
     session = sv.Session(small_net(), (NUMBERS, NUMBERS), engine="python")
     refused(InputError, "Tensor").by(session.edit, [0], loose)
-    with refused(InputError, "Tensor"):
-        session.network.bank.value = Tensor(np.zeros(17), requires_grad=True)
+    refused(InputError, "Tensor").by(
+        setattr, session.network.bank, "value", Tensor(np.zeros(17), requires_grad=True)
+    )
     picture = Tensor(np.zeros((4, 4, 3)))
     assert sv.data.Texture(picture).picture.shape == (4, 4, 3)
     refused(InputError, "Tensor").by(sv.data.Texture, replace(picture, requires_grad=True))
@@ -389,8 +390,7 @@ def test_a_mask_is_seen_wherever_numbers_are_written() -> None:
     picture = np.ma.array(np.zeros((1, 8, 8), np.uint8))
     picture[0, 0, 0] = np.ma.masked
     refused(InputError, "1 masked number").by(sv.data.Digits, pictures=picture, labels=[3])
-    with refused(InputError, "masked"):
-        session.network.weight(0).value = np.ma.masked
+    refused(InputError, "masked").by(setattr, session.network.weight(0), "value", np.ma.masked)
     assert bank.value.tolist() == before
 
 

@@ -480,8 +480,7 @@ def test_requirements_are_those_of_this_system(monkeypatch: pytest.MonkeyPatch) 
     )
     assert requirements("notebook") == ["one>=1", "two[more]<2"]
     assert requirements("") == ["numpy>=1.26", "three"]
-    folder = ROOT.as_uri()
-    assert requirements("none") == [f"scalarviz[none] @ {folder}"]
+    assert requirements("none") == [f"scalarviz[none] @ {ROOT.as_uri()}"]
 
 
 def test_only_what_is_lacking_is_to_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:

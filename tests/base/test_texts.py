@@ -86,6 +86,7 @@ NOT_WORDS = [
     ("pages/page.py", "*:root*", "a style"),
     ("pages/page.py", "minus half|plus half", "classes of a style"),
     ("pages/token.html", "scalarviz", "a name"),
+    ("pages/plain_pages.py", "scalarviz", "a name"),
     ("pages/plain_pages.py", "default-src*|[*] {*", "the policy, and a style"),
     ("pages/scene_data.py", "[a-z]* * *|begin foot|name size", "names of fields"),
     ("pages/web_server.py", "*-src *|*frame-ancestors*|GET, *|Host|Origin", "headers"),

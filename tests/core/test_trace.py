@@ -29,6 +29,7 @@ from scalarviz.core.value import Value
 from scalarviz.errors import InputError
 from scalarviz.training.network.expression import compile
 from scalarviz.training.session.value_session import session_of
+from tests.sessions import reloaded
 from tests.wording import refused
 
 
@@ -350,7 +351,6 @@ def test_what_is_shown_within_a_block_keeps_its_name_and_so_does_what_is_saved(
             return z * z
 
     made = sv.compile(f, 1, engine="python")
-    made.save(tmp_path / "f.safetensors")
-    trace, again = made.program.trace, sv.load(tmp_path / "f.safetensors").program.trace
+    trace, again = made.program.trace, reloaded(made, tmp_path).program.trace
     assert [again.labels, again.names] == [trace.labels, trace.names]
     assert again.names == ["square", "square"]

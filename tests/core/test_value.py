@@ -324,8 +324,7 @@ def test_an_own_operation_has_no_second_derivative() -> None:
 def test_data_that_is_no_number_is_refused() -> None:
     a = Value(2.0)
     for bad in ("x", None, [1.0], 1j, Value(1.0), np.ones(2)):
-        with refused(InputError, bad):
-            a.data = bad  # type: ignore[assignment]  # on purpose
+        refused(InputError, bad).by(setattr, a, "data", bad)
     assert a.data == 2.0
     for good in (3, 1.5, True, float("inf"), np.float32(0.5), np.int64(7)):
         a.data = good  # type: ignore[assignment]  # on purpose

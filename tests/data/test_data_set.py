@@ -17,7 +17,7 @@ from scalarviz.data.batches import GeneratedBatches, InOrder
 from scalarviz.errors import InputError, NotFiniteError, ShapeError, UnknownNameError
 from tests.data.test_files import written
 from tests.machine import traced_memory
-from tests.sessions import reloaded
+from tests.sessions import both_engines, reloaded, session_on
 from tests.wording import refused
 
 TABLE = np.arange(20.0).reshape(10, 2), np.arange(10.0)[:, np.newaxis]
@@ -356,8 +356,9 @@ def test_held_out_names_are_those_of_the_training() -> None:
 
 
 def test_one_output_is_named_by_the_second_of_two_classes() -> None:
-    net = sv.Network([2, 1])
-    s = sv.Session(net, (INPUTS, ["no", "yes", "no", "yes"]), "sigmoid_cross_entropy")
+    s = session_on(
+        (INPUTS, ["no", "yes", "no", "yes"]), [2, 1], loss="sigmoid_cross_entropy", engine="auto"
+    )
     assert s.data.output_names == ["yes"] and s.data.training[1].ravel().tolist() == [0, 1, 0, 1]
 
 
@@ -376,7 +377,6 @@ def test_a_sample_without_a_name_is_refused(missing: object) -> None:
 
 X = np.random.default_rng(0).random((20_000, 100), np.float32)
 KINDS = np.arange(20_000) % 3
-ENGINES = pytest.mark.parametrize("engine", ["python", "cpu"])
 
 
 def trained(x: np.ndarray, kinds: np.ndarray, options: dict[str, Any]) -> data.Arrays:
@@ -399,7 +399,7 @@ def test_a_session_takes_the_memory_of_one_copy(options: dict[str, Any]) -> None
     assert np.shares_memory(table.training[0], table.settings()["inputs"])
 
 
-@ENGINES
+@both_engines
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_it_trains_as_on_the_same_numbers_in_float64(engine: str, dtype: str) -> None:
     found = set()

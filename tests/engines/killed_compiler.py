@@ -83,7 +83,7 @@ def bits() -> str:
     a, b, c, d = [array.ctypes.data for array in (x, y, g, h)]
     for kernel in kernel_units.load(UNITS, "float64"):
         assert kernel.module.compiled.cache_hits == 1
-        kernel.call(a, 0, 0, b, c, d, COUNT)
+        kernel.call(a, b, 0, b, c, d, COUNT)
     return json.dumps([len(missing), y.tobytes().hex() + h.tobytes().hex()])
 
 

@@ -240,8 +240,7 @@ def linked_text(text: str, folder: Path) -> tuple[str, str]:
     parts = [ObjectCode.from_ptx(text.encode())]
     if "cudaCGSynchronize" in text:
         parts.append(ObjectCode.from_library(cudadevrt().read_bytes()))
-    options = LinkerOptions(arch=ARCHITECTURE, ptxas_options=["-v"])
-    linker = Linker(*parts, options=options)
+    linker = Linker(*parts, options=LinkerOptions(arch=ARCHITECTURE, ptxas_options=["-v"]))
     return disassembled(bytes(linker.link("cubin").code), folder), linker.get_info_log()
 
 

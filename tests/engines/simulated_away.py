@@ -26,6 +26,7 @@ from scalarviz.training.session.branches import Clock
 from tests.engines.agreement import bits_of
 from tests.engines.fake_driver import CudaAPIError
 from tests.engines.simulator import noted, slow, uploads
+from tests.sessions import reloaded
 from tests.wording import refused
 
 NEVER = 1e9  # seconds
@@ -533,8 +534,7 @@ def test_any_actions_give_the_same_numbers(seed: int, tmp_path: Path) -> None:
     assert s.losses.tobytes() == other.losses.tobytes()
     journals = [list(map(repr, each.timeline.branch.journal)) for each in pair]
     assert journals[0] == journals[1]
-    s.save(tmp_path / "run")
-    loaded = sv.Session.load(tmp_path / "run")
+    loaded = reloaded(s, tmp_path)
     assert loaded.network.bank.value.tobytes() == s.network.bank.value.tobytes()
     assert loaded.clock == s.clock
     loaded.advance(2)

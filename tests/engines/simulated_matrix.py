@@ -59,6 +59,7 @@ from tests.engines.simulator import (
     slow,
     whole_or_not,
 )
+from tests.sessions import advanced
 from tests.wording import refused
 
 every_network = pytest.mark.parametrize("name", [*NETWORKS, *slow(*LARGE)])
@@ -381,17 +382,15 @@ def replicated(rate: float) -> Replicas:
 
 
 def test_replicas_have_the_numbers_of_sessions_of_their_own() -> None:
-    many = replicated(RATE)
-    many.advance(3, progress=False)
+    many = advanced(replicated(RATE), 3, progress=False)
     many.advance(4, progress=False)
     assert many.taken.tolist() == [7, 7, 7] and many.losses.shape == (3, 7)
     x = np.zeros((2, 2))
     for i, seed in enumerate(many.seeds):
         net = sv.Network([2, 4, 3], "tanh", "linear", seed=seed)
-        session = sv.Session(
-            net, labelled(), "mse", sv.SGD(RATE), batch=8, engine="cuda", seed=seed
+        session = advanced(
+            sv.Session(net, labelled(), "mse", sv.SGD(RATE), batch=8, engine="cuda", seed=seed), 7
         )
-        session.advance(7)
         assert (many.banks[i].value == net.bank.value).all()
         assert (many.losses[i] == session.losses).all()
         assert many.banks[i].step_count == 7
@@ -399,8 +398,7 @@ def test_replicas_have_the_numbers_of_sessions_of_their_own() -> None:
 
 
 def test_a_replica_that_overflows_stops_before_that_step_and_the_others_go_on() -> None:
-    many = replicated(1e30)
-    many.advance(1, progress=False)
+    many = advanced(replicated(1e30), 1, progress=False)
     many.end(np.array([False, True, False]))
     many.advance(5, progress=False)
     assert many.taken.tolist()[1] == 1
@@ -438,8 +436,7 @@ def test_mixed_precision_is_refused_and_the_training_goes_on() -> None:
         for _ in range(2)
     ]
     one.advance(2)
-    with refused(EngineError, "cuda engine"):
-        one.precision = "mixed"
+    refused(EngineError, "cuda engine").by(setattr, one, "precision", "mixed")
     assert (one.engine, one.precision, one.current_branch.journal) == ("cuda", sv.Precision(), [])
     one.advance(3)
     other.advance(5)

@@ -27,7 +27,7 @@ from scalarviz.engines.codegen import compiling, kernel_units
 from scalarviz.engines.codegen.compiling import aside
 from scalarviz.engines.codegen.kernel_units import Unit
 from scalarviz.engines.cpu.table import TRAINING
-from scalarviz.engines.expression.expression_kernels import unary
+from scalarviz.engines.expression.expression_kernels import formula_value
 from tests.base.test_progress import CONTROL, REMOVED, Clock, Tty, clock, tty
 from tests.machine import ended, output_of
 
@@ -37,7 +37,7 @@ def test_ctrl_c_while_a_kernel_is_compiled_does_not_break_that_off(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(kernel_units, "_kernels", {})  # another test may have loaded it
-    unit = Unit("test_relu", unary, ACTIVATIONS["relu"])
+    unit = Unit("test_relu", formula_value, ACTIVATIONS["relu"])
     compile_, finished, asked = kernel_units.load_missing, threading.Event(), []
 
     def interrupted(*arguments: Any) -> None:
@@ -102,7 +102,7 @@ except KeyboardInterrupt:
 
 __all__ = ["clock", "tty"]  # fixtures
 
-UNITS = [Unit(f"test_bar_{name}", unary, ACTIVATIONS[name]) for name in ("relu", "linear")]
+UNITS = [Unit(f"test_bar_{name}", formula_value, ACTIVATIONS[name]) for name in ("relu", "linear")]
 LINE = "scalarviz compiles 2 kernels, once; this takes about 3 s\n"
 
 

@@ -94,8 +94,7 @@ def test_a_kernel_of_an_operation_is_shared_by_all_that_compute_the_same() -> No
     forward = [each for each in found if each.function is kernels.forward_all]
     assert len(forward) == 2  # the products, and tanh
     net = sv.Network([sv.Dense(2, 3, "tanh"), sv.BatchNorm(3), sv.Dense(3, 1)])
-    gathers = [each for each in units(net) if each.function is kernels.gather_all]
-    assert len(gathers) == 1
+    assert len([each for each in units(net) if each.function is kernels.gather_all]) == 1
     assert not [each for each in units(net) if each.function is kernels.train]
 
 

@@ -101,8 +101,7 @@ SHAPES: list[Any] = [
 @pytest.mark.parametrize("case", SHAPES, ids=str)
 def test_the_fused_kernel_has_the_bits_of_the_other_ones(case: Any) -> None:
     sizes, samples, blocks, shared, norm = case
-    optimizer = sv.Adam(0.01, clip_norm=norm)
-    both(blocks, shared, dense(*sizes), shuffled(sizes, samples), optimizer)
+    both(blocks, shared, dense(*sizes), shuffled(sizes, samples), sv.Adam(0.01, clip_norm=norm))
 
 
 def small() -> sv.Network:

@@ -147,8 +147,7 @@ def test_the_constants_of_a_step_are_exact(kernels: Kernels, optimizer: sv.Optim
         expected = optimizer.row.constants(step, *settings)
         found = np.zeros(len(expected))
         number = list(OPTIMIZERS).index(optimizer.name)
-        write = kernels.function("optimizer_constants")
-        write(number, step, np.array([*settings, 0.0]), found)
+        kernels.function("optimizer_constants")(number, step, np.array([*settings, 0.0]), found)
         assert tuple(found) == expected
 
 

@@ -29,7 +29,7 @@ from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.formula import FloatFunction, Formula
 from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS, RowFormula
 from scalarviz.engines.codegen import compiling, kernel_units
-from scalarviz.engines.codegen.dispatch import by_address
+from scalarviz.engines.codegen.dispatch import by_address, partial_row
 from scalarviz.engines.codegen.kernel_units import Unit
 from scalarviz.engines.cpu import products, records
 from scalarviz.engines.cpu.table import KERNELS, every_unit, kernels_of, units_of_loss
@@ -179,8 +179,8 @@ def bent_slope(x: float, y: float) -> float:
 
 
 ROW = Formula("bent", bent, (bent_slope,))
-BENT = Unit("test_bent", expression_kernels.unary, ROW)
-BENT_BACK = Unit("test_bent_back", expression_kernels.unary_back, ROW)
+BENT = Unit("test_bent", expression_kernels.formula_value, ROW)
+BENT_BACK = Unit("test_bent_back", expression_kernels.formula_slope, partial_row(ROW, 0))
 
 
 RUN_CHILDREN = compiling.run_children
@@ -346,14 +346,14 @@ PROGRAM = """
     import numpy as np
     from scalarviz.engines.codegen import compiling, kernel_units
     from scalarviz.engines.codegen.kernel_units import Unit
-    from scalarviz.engines.expression.expression_kernels import unary
+    from scalarviz.engines.expression.expression_kernels import formula_value
     from scalarviz.core.formulas.formula import Formula
     from mine import bent, bent_derivative
 
     asked, run_children = [], compiling.run_children
     compiling.run_children = lambda paths: asked.append(paths) or run_children(paths)
     row = Formula("bent", bent, (bent_derivative,))
-    (kernel,) = kernel_units.load([Unit("test_bent", unary, row)], "float64")
+    (kernel,) = kernel_units.load([Unit("test_bent", formula_value, row)], "float64")
     z = np.array([3.0, 0.0])
     kernel.call(z.ctypes.data, 0, 0, z.ctypes.data + 8, 0, 0, 1)
     print(z[1], len(asked))

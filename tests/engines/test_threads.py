@@ -20,6 +20,7 @@ from scalarviz.engines.cpu.calls import ThreadChoice
 from scalarviz.engines.cpu.parallel_networks import CpuMany
 from scalarviz.training.session.replicas import Replicas
 from tests.machine import ROOT
+from tests.sessions import advanced
 
 TWICE = range(2)
 
@@ -619,8 +620,7 @@ def test_what_kernels_for_lanes_cannot_do_is_done_slow() -> None:
         made([sv.Dense(2, 4), sv.LayerNorm(4), sv.Dense(4, 1)], sv.SGD(0.1)),
         made([sv.Dense(2, 40), sv.Dense(40, 40), sv.Dense(40, 1)], sv.SGD(0.1)),
     ):
-        replicas = sv.replicate(session, range(4))
-        replicas.advance(2, progress=False)
+        replicas = advanced(sv.replicate(session, range(4)), 2, progress=False)
         assert many(replicas).lanes is None and (replicas.taken == 2).all()
 
 

@@ -33,6 +33,7 @@ from scalarviz.engines.wasm.page_memory import ADDRESSES, KERNELS, MemoryImage, 
 from scalarviz.errors import EngineError
 from tests.base.test_progress import REMOVED, Clock, Tty, clock, tty
 from tests.pages.node import run_script
+from tests.sessions import advanced
 from tests.wording import refused
 
 __all__ = ["clock", "tty"]  # fixtures
@@ -307,8 +308,9 @@ def test_a_bar_counts_the_kernels_of_a_page(
 
 def test_every_address_in_a_record_is_listed() -> None:
     network = sv.Network([3, 4, 1], "tanh", seed=0)
-    session = sv.Session(network, Xor(bias=True), optimizer=sv.Adam(), batch=1, engine="cpu")
-    session.advance(1)
+    session = advanced(
+        sv.Session(network, Xor(bias=True), optimizer=sv.Adam(), batch=1, engine="cpu"), 1
+    )
     job = session.trainer.run._job
     given = [job.record, job.program, job.bank, job.samples, job.batch, job.update, job.progress]
     tables = [

@@ -4,7 +4,6 @@ import re
 import shlex
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 from typing import Any, get_args
 
@@ -34,7 +33,7 @@ from scalarviz.faces.scene_options import (
     own_options,
 )
 from tests.pages.node import in_web
-from tests.sessions import advanced
+from tests.sessions import advanced, session_on
 from tests.wording import refused
 
 NOTHING: dict[str, Any] = dict.fromkeys(SHARED | RUNNING)
@@ -42,8 +41,9 @@ NOTHING: dict[str, Any] = dict.fromkeys(SHARED | RUNNING)
 
 def bare() -> sv.Session:
     """Learns XOR."""
-    net = sv.Network([2, 3, 1], "tanh", seed=7)
-    return sv.Session(net, data.Xor(), "mse", sv.SGD(0.1), batch=2, engine="python", seed=7)
+    return session_on(
+        data.Xor(), [2, 3, 1], "tanh", first=7, optimizer=sv.SGD(0.1), batch=2, seed=7
+    )
 
 
 def with_options(map: str = "invert", deep: bool = False, lr: float = 0.5) -> sv.Session:
@@ -384,8 +384,7 @@ def test_what_a_network_cannot_have_is_refused() -> None:
         return sv.Session(net, data.Xor(), engine="python")
 
     def residual() -> sv.Session:
-        net = sv.Network([sv.Residual(sv.Dense(2, 2)), sv.Dense(2, 1)], seed=0)
-        return sv.Session(net, data.Xor(), engine="python")
+        return session_on(data.Xor(), [sv.Residual(sv.Dense(2, 2)), sv.Dense(2, 1)])
 
     for scene, given, value in (
         (pretrained, {"init": "normal"}, "--init"),
@@ -500,12 +499,6 @@ def write(folder: Path, text: str | bytes) -> Path:
     return path
 
 
-def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """As in a terminal, with all that Python itself would print."""
-    command = [sys.executable, "-m", "scalarviz", *words]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
-
-
 @pytest.fixture
 def said(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """What a command line prints on stderr, and its exit code."""
@@ -535,7 +528,8 @@ def test_a_scene_that_fails_is_told_by_its_file_and_line(
 @pytest.mark.slow
 def test_a_terminal_shows_no_frames_of_ours(tmp_path: Path) -> None:
     write(tmp_path, "def scene():\n    return foo\n")
-    ran = run(tmp_path, "train", "mine.py")
+    command = [sys.executable, "-m", "scalarviz", "train", "mine.py"]
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert ran.returncode == 1
     assert ran.stderr == "scalarviz: mine.py, line 2: NameError: name 'foo' is not defined\n"
 
@@ -562,44 +556,38 @@ def test_a_neighbour_with_a_mistake_in_its_syntax_is_named(said, tmp_path: Path)
     assert "scalarviz/" not in err.replace(str(tmp_path), "")
 
 
-def test_endless_recursion_is_cut(said, tmp_path: Path) -> None:
-    write(tmp_path, "def scene():\n    return scene()\n")
-    err, _ = said("train", "mine.py")
-    assert err.startswith("scalarviz: mine.py, line 2: RecursionError: maximum recursion depth")
-    assert err.count("\n") < 30
+MISTYPED = MAKES_A_SESSION.replace("engine=", "activation='rulu', engine=", 1)
+FAILING_DATA = """
+import numpy as np
+import scalarviz as sv
+
+def make(step, batch, seed):
+    if step == 3:
+        raise RuntimeError("no more data")
+    return np.zeros((batch, 2)), np.zeros((batch, 1))
+
+def scene():
+    data = sv.data.Generated(make, inputs=2, outputs=1)
+    return sv.Session(sv.Network([2, 1]), data, batch=2, engine="python")
+"""
 
 
-def test_an_unknown_word_in_a_scene_is_answered_by_exit_code_2(said, tmp_path: Path) -> None:
-    write(tmp_path, MAKES_A_SESSION.replace("engine=", "activation='rulu', engine=", 1))
-    err, code = said("train", "mine.py")
-    assert err.startswith("scalarviz: mine.py, line 6: unknown activation 'rulu'")
-    assert code == 2
-
-
-def test_an_option_that_a_scene_cannot_take_is_told_by_its_line(said, tmp_path: Path) -> None:
-    write(tmp_path, MAKES_A_SESSION)
-    err, code = said("train", "mine.py", "--hidden", "-2")
-    assert err.startswith("scalarviz: hidden=-2: mine.py, line 6: each size of a network must be")
-    assert code == 1
-
-
-def test_code_of_a_scene_that_fails_while_it_trains_is_told_too(said, tmp_path: Path) -> None:
-    text = """
-    import numpy as np
-    import scalarviz as sv
-
-    def make(step, batch, seed):
-        if step == 3:
-            raise RuntimeError("no more data")
-        return np.zeros((batch, 2)), np.zeros((batch, 1))
-
-    def scene():
-        data = sv.data.Generated(make, inputs=2, outputs=1)
-        return sv.Session(sv.Network([2, 1]), data, batch=2, engine="python")
-    """
-    write(tmp_path, textwrap.dedent(text))
-    err, code = said("train", "mine.py", "--steps", "10")
-    assert err == "scalarviz: mine.py, line 7: RuntimeError: no more data\n" and code == 1
+@pytest.mark.parametrize(
+    ("text", "words", "code", "told"),
+    [
+        ("def scene():\n    return scene()\n", [], 1, "mine.py, line 2: RecursionError: maximum"),
+        (MISTYPED, [], 2, "mine.py, line 6: unknown activation 'rulu'"),
+        (MAKES_A_SESSION, ["--hidden", "-2"], 1, "hidden=-2: mine.py, line 6: each size of"),
+        (FAILING_DATA, ["--steps", "10"], 1, "mine.py, line 7: RuntimeError: no more data\n"),
+    ],
+)
+def test_what_fails_as_it_is_made_or_trained_is_told_by_its_line(
+    said, tmp_path: Path, text: str, words: list[str], code: int, told: str
+) -> None:
+    write(tmp_path, text)
+    err, found = said("train", "mine.py", *words)
+    assert err.startswith(f"scalarviz: {told}") and found == code
+    assert err.count("\n") < 30  # endless recursion is cut
 
 
 def test_a_mistake_of_ours_keeps_its_traceback(

@@ -39,8 +39,7 @@ def test_a_limit_is_a_whole_number(load: Callable[..., object], limit: Any, tmp_
     if load is sv.onnx.load:
         pytest.importorskip("onnx", reason="models take onnx")
     (tmp_path / "file").write_bytes(b"")
-    with refused(InputError, limit):
-        load(tmp_path / "file", limit=limit)
+    refused(InputError, limit).by(load, tmp_path / "file", limit=limit)
 
 
 # ---- data sets are weighed before they are made -------------------------------------------------
@@ -212,8 +211,9 @@ def test_many_actions_at_one_place_are_done_as_one_by_one(tmp_path: Path) -> Non
     def make() -> sv.Session:
         net = sv.Network([2, 3, 1], "tanh", seed=1)
         precision = sv.Precision("mixed", 2.0**20, dynamic=True, patience=3)
-        s = sv.Session(net, data.Xor(), "mse", sv.Adam(0.01), 4, "cpu", precision=precision)
-        s.advance(10)
+        s = advanced(
+            sv.Session(net, data.Xor(), "mse", sv.Adam(0.01), 4, "cpu", precision=precision), 10
+        )
         s.to("cpu", "full")
         s.edit(1, 0.25)
         s.optimizer = sv.Momentum(0.1)

@@ -73,9 +73,7 @@ def test_a_network_comes_back_bit_for_bit(
     tmp_path_factory: pytest.TempPathFactory, made: tuple[sv.Network, Any]
 ) -> None:
     net, batch = made
-    path = tmp_path_factory.getbasetemp() / "any.safetensors"
-    save_network(net, path)
-    loaded = sv.load(path)
+    loaded = reloaded(net, tmp_path_factory.getbasetemp())
     assert_same(loaded, net)
     np.testing.assert_array_equal(loaded(batch), net(batch))
 
@@ -85,13 +83,12 @@ def test_a_network_comes_back_bit_for_bit(
 )
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_training_goes_on_as_if_it_had_not_stopped(
-    optimizer: Callable[[float], sv.Optimizer], dtype: str, path: Path
+    optimizer: Callable[[float], sv.Optimizer], dtype: str, tmp_path: Path
 ) -> None:
     net = sv.Network([2, 3, 2], "tanh", dtype=dtype)
     net.layers[0].perceptrons[1].freeze()
     net.train(X, X, "mse", optimizer(0.01), steps=3)
-    save_network(net, path)
-    loaded = sv.load(path)
+    loaded = reloaded(net, tmp_path)
     assert_same(loaded, net)
     assert (loaded.bank.frozen == net.bank.frozen).all()
     for each in (net, loaded):
@@ -263,8 +260,7 @@ def test_a_file_that_describes_no_network_says_why(
 def test_names_of_inputs_are_in_the_file_in_their_order(path: Path) -> None:
     net = sv.Network([2, 1])
     net.input_widths = {"x": 1, "a": 1}
-    net.save(path)
-    assert [*sv.load(path).input_widths.items()] == [("x", 1), ("a", 1)]
+    assert [*reloaded(net, path.parent).input_widths.items()] == [("x", 1), ("a", 1)]
     s = reloaded(sv.Session(net, ({"x": X[:, 0], "a": X[:, 1]}, X[:, 0])), path.parent)
     assert [*s.network.input_widths] == ["x", "a"]
     assert s.data.training[0].tolist() == X.tolist()
@@ -307,15 +303,14 @@ class Scale(sv.Layer):
 
 
 def test_a_layer_that_names_too_few_arrays_is_saved_whole(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from scalarviz.core.layers import LAYERS
 
     monkeypatch.setitem(LAYERS, "Scale", Scale)
     net = sv.Network([sv.Dense(2, 2), Scale(2)])
     net.bank.value[:] = np.arange(10)
-    save_network(net, path)
-    assert sv.load(path).bank.value.tolist() == net.bank.value.tolist()
+    assert reloaded(net, tmp_path).bank.value.tolist() == net.bank.value.tolist()
 
 
 def test_the_file_that_is_spoiled_above_was_a_good_one(

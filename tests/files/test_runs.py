@@ -127,8 +127,11 @@ def test_saving_takes_no_memory_for_what_is_long(
 ) -> None:
     monkeypatch.setattr(timeline, "PORTION", portion)
     samples = np.zeros((4, sizes[0])), np.zeros((4, 1))
-    s = sv.Session(sv.Network(sizes, "tanh"), samples, "mse", sv.Adam(0.001), engine="cpu")
-    s.advance(steps, progress=False)
+    s = advanced(
+        sv.Session(sv.Network(sizes, "tanh"), samples, "mse", sv.Adam(0.001), engine="cpu"),
+        steps,
+        progress=False,
+    )
     keep = Autosave(tmp_path / "run", keyframes=2**40)
     with traced_memory() as memory:
         keep.at_end(s, False)
@@ -166,8 +169,13 @@ def test_keyframes_of_a_file_are_16_megabytes_unless_more_are_wanted(
 ) -> None:
     monkeypatch.setattr(timeline, "PORTION", 0.0)
     net = sv.Network([100, 300, 1], "tanh", seed=0)
-    s = sv.Session(net, (np.zeros((2, 100)), np.zeros((2, 1))), "mse", sv.Adam(0.001), engine="cpu")
-    s.advance(60, progress=False)
+    s = advanced(
+        sv.Session(
+            net, (np.zeros((2, 100)), np.zeros((2, 1))), "mse", sv.Adam(0.001), engine="cpu"
+        ),
+        60,
+        progress=False,
+    )
     s.save(tmp_path / "usual")
     s.save(tmp_path / "all", keyframes=None)
     usual, whole = [(tmp_path / name).stat().st_size for name in ("usual", "all")]
@@ -219,8 +227,9 @@ def trained(engine: str = "python", known: object = None) -> sv.Session:
     """A session that has trained on arrays, went back, and did something else."""
     net = sv.Network([6, 4, 3], "tanh", seed=0)
     chosen = table() if known is None else known
-    s = sv.Session(net, chosen, "softmax_cross_entropy", sv.Adam(0.01), batch=8, engine=engine)
-    s.advance(6)
+    s = advanced(
+        sv.Session(net, chosen, "softmax_cross_entropy", sv.Adam(0.01), batch=8, engine=engine), 6
+    )
     s.back(2)
     s.learning_rate = 0.1
     s.add_samples(X[0] + 1.0, 1)
@@ -260,8 +269,7 @@ def test_samples_are_neither_in_the_file_nor_copied_when_it_is_loaded(path: Path
 
 
 def test_a_pair_of_arrays_does_as_well(tmp_path: Path) -> None:
-    pair = X, np.arange(40.0) % 3
-    s = trained(known=pair)
+    s = trained(known=(X, np.arange(40.0) % 3))
     s.save(tmp_path / "run", data=False)
     z = sv.Session.load(tmp_path / "run", (X.copy(), [i % 3 for i in range(40)]))
     s.advance(3)

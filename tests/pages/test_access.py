@@ -125,8 +125,8 @@ def test_an_input_of_the_users_own_is_answered_between_steps_only() -> None:
       look: (inputs) => ({ out: [inputs[0] + inputs[1]] }),
       values: () => [1, 2], gradients: () => [],
     };
-    const losses = { since: () => [] };
-    const clock = { engine, operation: 0, moment: -1, before: null, losses, shown: new Shown(),
+    const branches = { since: () => [] };
+    const clock = { engine, operation: 0, moment: -1, before: null, branches, shown: new Shown(),
       focus: 0, first: 0, step: 3, branch: { end: { step: 3 } }, all: null,
       edited: new Map(), since: 0, place() { return { step: 3, operation: this.operation }; } };
     const seen = [];

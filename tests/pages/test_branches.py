@@ -51,7 +51,7 @@ STRAIGHT = """
             straight.change(change);
         }
         straight.go({step: clock.step, operation: clock.operation, applied: straight.applied});
-        const lossesOf = (each) => each.losses.since(0).values.slice(0, clock.step);
+        const lossesOf = (each) => each.branches.since(0).values.slice(0, clock.step);
         const [one, other] = [clock, straight].map(lossesOf);
         return same(clock.engine.save(), straight.engine.save()) && `${one}` === `${other}`;
     };

@@ -40,10 +40,9 @@ def test_going_back_and_on_leads_to_the_same_bits(page: InPage) -> None:
         const place = clock.step;
         clock.advance(3, "operation");
         clock.back(2, "operation");
-        clock.advance(1, "phase");
         clock.seek(400, 5);
         const inside = [clock.step, clock.operation];
-        clock.back(1, "phase");
+        clock.back(2, "operation");
         clock.advance(300);
         other.advance(700);
         return [place, inside, clock.step, same(engine.save(), other.engine.save())];
@@ -81,8 +80,8 @@ def test_what_came_out_at_step_0_is_kept_for_the_probe_and_the_sample(page: InPa
 
 def test_units_are_those_of_a_session(page: InPage) -> None:
     session = rgb()
-    moves = [(1, "operation"), (3, "operation"), (1, "phase"), (2, "phase"), (4, "step")]
-    moves += [(1, "epoch"), (-5, "operation"), (-1, "phase"), (-2, "step"), (-1, "epoch")]
+    moves = [(1, "operation"), (3, "operation"), (4, "step")]
+    moves += [(1, "epoch"), (-5, "operation"), (-2, "step"), (-1, "epoch")]
     moves += [(2, "operation"), (1, "step"), (-1, "step"), (-1, "epoch"), (-9, "operation")]
     wanted = []
     for count, unit in moves:
@@ -767,7 +766,7 @@ def test_it_is_told_once_for_each_rate(
         let since = 0;
         const take = () => {{
           const state = clock.state(since);
-          since = clock.losses.end;
+          since = clock.branches.end;
           return growing.take(state);
         }};
         take();

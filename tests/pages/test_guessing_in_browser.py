@@ -163,7 +163,7 @@ def test_marks_wait_for_the_answer_and_a_gradient_has_words(opened: Opens) -> No
     assert tab.ask(said) == ["Negative"]
     tab.press("Enter")
     assert tab.ask(pushes) and tab.ask(said) == ["Negative"]
-    assert tab.ask("app.picture.words.includes(app.guess.question.after)")
+    assert tab.ask("app.picture.words.includes(app.guess.question.result)")
 
 
 @pytest.mark.slow

@@ -768,7 +768,10 @@ def test_a_file_that_is_cut_off_or_changed_says_so(opened: Opens, files: dict[st
     tab.until("getComputedStyle(document.querySelector('#waiting')).visibility === 'visible'")
     assert tab.shown("waiting") == text("page.html.waiting")
     starts = {name: whole.index(f'"{name}":"') for name in ("module", "image", "plain")}
-    packed = [at + 200 for at in (*starts.values(), whole.index('id="code"'))]
+    packed = [
+        at + 200
+        for at in (*starts.values(), *(whole.index(f'id="{name}"') for name in ("code", "rules")))
+    ]
     for at in (*packed, starts["module"]):  # the last one is of the JSON around the parts
         changed = "A" if whole[at] != "A" else "B"
         tab = opened(f"{whole[:at]}{changed}{whole[at + 1 :]}".encode())

@@ -18,7 +18,7 @@ from scalarviz.pages.bundle import packed
 from scalarviz.pages.caption_data import as_data
 from scalarviz.pages.exhibit_data import measured_data, metric_data
 from scalarviz.pages.page import page_of
-from scalarviz.pages.session_state import blocks_of
+from scalarviz.pages.session_state import blocks_of, earlier_data
 from scalarviz.training.session.reading import loss_facts
 from tests.pages.node import InPage, data_in, floats, in_web
 from tests.pages.test_engine import xor
@@ -40,12 +40,9 @@ FALLING = """
       return record;
     };
     const truth = (from, end) => {
-      const found = [Infinity, 0];
-      for (let step = from; step < end; step++) {
-        found[0] = Math.min(found[0], lossOf(step));
-        found[1] = Math.max(found[1], lossOf(step));
-      }
-      return found;
+      let sum = 0;
+      for (let step = from; step < end; step++) sum += lossOf(step);
+      return sum / (end - from);
     };
 """
 
@@ -61,9 +58,9 @@ def test_losses_of_many_steps_stay_within_a_bound() -> None:
           exact: near.every((step) => record.at(step) === lossOf(step)),
           before: record.at(data.end - data.exact - 1),
           size: record.size,
-          all: [record.range(0, data.end), truth(7, data.end)],
-          late: [record.range(data.end - 777, data.end), truth(data.end - 777, data.end)],
-          old: [record.range(50000, 50001), truth(49000, 52000)],
+          all: record.blocks(7, data.end).map(([, mean]) => mean),
+          late: [record.mean(data.end - 30, data.end), truth(data.end - 30, data.end)],
+          old: [record.mean(50000, 52000), truth(49159, 52231)],
         }};
     """,
         end=5_000_000,
@@ -71,9 +68,13 @@ def test_losses_of_many_steps_stay_within_a_bound() -> None:
     )
     assert found["bytes"] <= MOST_BYTES and found["exact"] and found["before"] == "NaN"
     assert found["size"] == 1024  # steps of a block
-    assert found["all"][0] == found["all"][1] and found["late"][0] == found["late"][1]
-    (low, high), (least, most) = found["old"]
-    assert least <= low < high <= most
+    assert found["late"][0] == pytest.approx(found["late"][1], rel=1e-12)
+    assert found["old"][0] == pytest.approx(found["old"][1], rel=1e-9)  # of three whole blocks
+    steps = np.arange(7.0, 5_000_000.0)
+    losses = (2.0 + np.sin(steps / 1000.0)) / (1.0 + steps / 10000.0)
+    starts = np.arange(0, len(losses), 1024)
+    means = np.add.reduceat(losses, starts) / np.diff(np.append(starts, len(losses)))
+    assert found["all"] == pytest.approx(means, rel=1e-9)
 
 
 @pytest.mark.slow
@@ -87,10 +88,10 @@ def test_a_curve_has_what_the_worker_keeps_after_it_went_to_another_branch() -> 
         send(worker);
         const told = [page.bytes, page.end, page.at(data.end - 1) === lossOf(data.end - 1)];
         page.take({{ losses: {{ from: 100000, values: [9] }}, last: 100001 }});
-        told.push(page.end, page.at(100000), page.range(0, 100001)[1]);
+        told.push(page.end, page.at(100000), page.mean(99990, 100001));
         send(worker);
         const same = [[0, data.end], [5000, 6000], [2e6, 2.5e6]].every(
-          (part) => page.range(...part).join() === worker.range(...part).join());
+          (part) => Math.abs(page.mean(...part) / worker.mean(...part) - 1) < 1e-9);
         return [...told, page.end, same];
     """,
         end=3_000_000,
@@ -109,16 +110,20 @@ def test_losses_before_step_0_stay_whatever_comes_after_it(count: int) -> None:
         """
         const record = new LossRecord(data.told.from);
         record.take({ losses: data.told, last: 0 });
-        const ends = () => [record.range(data.told.from, 0), record.range(-25, -20)];
+        const { from } = data.told;
+        const ends = () => [record.mean(from, from + 1), record.mean(-25, -20)];
         const before = [record.end, ...ends()];
         for (const length of [3, 90, 2]) // it jumps, and begins anew
           record.take({ losses: { from: 0, values: Array(length).fill(5) }, last: length });
-        return [before, [record.end, ...ends()], record.range(0, 2), record.at(1), record.at(-1)];
+        return [before, [record.end, ...ends()], record.mean(0, 2), record.at(1), record.at(-1)];
         """,
         told=blocks_of(lambda a, b, **_: losses[a + count : b + count], -count, 0),
     )
-    ends = [[losses[0], losses[-1]], [losses[-25], losses[-21]]]
-    assert found == [[0, *ends], [2, *ends], [5, 5], 5, losses[-1]]
+    before, after, *last = found
+    assert before == [0, *after[1:]] and after[0] == 2 and last == [5, 5, losses[-1]]
+    begun = losses[: 256 if count == 6000 else 1]  # of a block, unless all are known
+    assert before[1] == pytest.approx(np.mean(begun))
+    assert before[2] == pytest.approx(np.mean(losses[-25:-20]))
 
 
 @pytest.mark.slow
@@ -300,7 +305,7 @@ def test_a_page_has_values_from_before_and_names_what_needs_python() -> None:
     loss, accuracy = spec["page"]["measured"]["series"]
     assert (loss["name"], accuracy["name"]) == ("held out", "held-out accuracy")
     assert loss["values"] == packed(trained.metrics["held_out_loss"][1])
-    assert spec["page"]["measured"]["losses"]["shape"] == [13]
+    assert spec["page"]["earlier"]["values"]["shape"] == [12]
 
 
 @pytest.mark.slow
@@ -308,7 +313,7 @@ def test_a_page_has_values_from_before_and_names_what_needs_python() -> None:
 def test_a_page_of_a_session_that_measures_nothing_has_nothing_of_it() -> None:
     made = page_of(session())
     found = data_in(made.text)
-    assert found["spec"]["page"]["measured"] == measured_data({}, np.zeros(0))
+    assert found["spec"]["page"]["measured"] == measured_data({})
     assert "metrics" not in found["spec"]["engine"]
     assert not made.left_out and "held" not in found
 
@@ -318,8 +323,9 @@ def test_a_page_of_a_session_that_measures_nothing_has_nothing_of_it() -> None:
 @pytest.mark.parametrize("engine", [None, False])
 def test_a_page_knows_the_losses_from_before_it(engine: bool | None) -> None:
     trained = advanced(session(), 7)
-    shown = data_in(page_of(trained, engine=engine, steps=2).text)["spec"]["page"]["measured"]
-    assert shown == measured_data({}, trained.losses) and shown["losses"]["shape"] == [8]
+    shown = data_in(page_of(trained, engine=engine, steps=2).text)["spec"]["page"]["earlier"]
+    assert shown == earlier_data(trained.losses, 7) and shown["values"]["shape"] == [7]
+    assert earlier_data(trained.losses[:0], 7) is None
 
 
 def test_a_recording_has_all_metrics_up_to_its_end() -> None:
@@ -333,7 +339,7 @@ def test_a_recording_has_all_metrics_up_to_its_end() -> None:
 POINTS_OF_CURVE = """
     setTexts(data.texts);
     const measures = new Measures({series: [{name: "held out", share: false,
-        steps: data.steps, values: data.values}], apart: 0});
+        steps: data.steps, values: data.values}]});
     const before = measures.wordsAt(7);
     measures.take({measured: {from: 5, steps: [10, 15], values: [[0.5, NaN]]}});
     return [before, measures.wordsAt(4), measures.wordsAt(12), measures.series[0].steps];
@@ -348,17 +354,18 @@ def test_the_curve_goes_on_with_what_states_bring() -> None:
     ]  # fmt: skip
 
 
-def test_losses_from_before_the_page_stand_where_their_steps_end() -> None:
+def test_losses_from_before_the_page_stand_at_their_steps() -> None:
     body = """
-        const losses = new LossRecord();
-        fillPast(losses, data.given, 7);
-        const past = [losses.end, losses.range(0, losses.end)];
+        const { from, values } = data.given;
+        const losses = new LossRecord(from);
+        losses.take({losses: {...data.given, values: unpacked(values)}, last: Infinity});
+        const past = [losses.end, losses.mean(0, losses.end)];
         losses.take({losses: {from: 7, values: [0.25]}, last: 8});
-        return [past, losses.end, [0, 1, 2, 3, 4, 5, 6, 7].map((step) => losses.at(step))];
+        return [past, losses.end, [2, 3, 4, 5, 6, 7].map((step) => losses.at(step))];
     """
-    given = {"apart": 2, "losses": packed(np.array([3.0, 2.0, 1.0, 0.5], np.float32))}
-    found = in_web("loss_record loss_chart", body, given=given)
-    assert found == [[7, [0.5, 3]], 8, ["NaN", 3, "NaN", 2, "NaN", 1, 0.5, 0.25]]
+    given = earlier_data(np.array([3.0, 2.0, 1.0, 0.5]), 7)
+    found = in_web("loss_record arrays", body, given=given)
+    assert found == [[7, 1.625], 8, ["NaN", 3, 2, 1, 0.5, 0.25]]
 
 
 @pytest.mark.slow
@@ -374,7 +381,7 @@ def test_metrics_stay_within_a_bound_however_long_a_page_plays(tmp_path: Path) -
         const page = new Measures();
         page.series = metrics.names.map((name) => ({{ name, steps: [], values: [] }}));
         const seen = () => {{
-          page.take(clock.state(clock.losses.end));
+          page.take(clock.state(clock.branches.end));
           return page.series[0].steps;
         }};
         while (clock.step < {last}) {{

@@ -84,31 +84,34 @@ def test_a_neuron_comes_and_goes_with_the_light_of_a_page() -> None:
     ]  # fmt: skip
 
 
-def test_losses_are_cut_gone_on_with_and_their_ranges_found() -> None:
+def test_losses_are_cut_gone_on_with_and_their_means_found() -> None:
     body = """
       const losses = new page.LossRecord(), told = [];
       const take = (from, values, last) => losses.take({ losses: { from, values }, last });
       const falling = (from, length) => Float64Array.from({ length }, (_, i) => 1 / (1 + from + i));
       take(0, falling(0, 5000), 5000);
-      told.push(losses.end, losses.range(0, 5000));
-      told.push(losses.range(100, 101), losses.range(300, 3000));
+      const block = (k) => losses.blocks(0, losses.end)[k][1];
+      told.push(losses.end, losses.mean(100, 101), losses.mean(300, 303), block(1));
       take(700, falling(8000, 10), 710);
-      told.push(losses.end, losses.range(0, 710), losses.range(690, 705));
+      told.push(losses.end, losses.mean(699, 701), block(2), losses.blocks(0, 710).length);
       take(710, falling(8010, 100), 810);
-      told.push(losses.range(512, 768));
+      told.push(losses.mean(705, 715));
       take(710, [NaN, Infinity, 0, 0.25], 714);
-      told.push(losses.end, losses.range(709, 714), losses.range(710, 713)[1]);
+      told.push(losses.end, losses.mean(710, 714), losses.mean(710, 712));
       take(714, [], 3);
       told.push(losses.end);
       return told;
     """
-    assert run("loss_record.js", body) == [
-        5000, [1 / 5000, 1.0], [1 / 101, 1 / 101], [1 / 3000, 1 / 301],
-        710, [1 / 8010, 1.0], [1 / 8005, 1 / 691],
-        [1 / 8068, 1 / 513],
-        714, [1 / 8010, 0.25], 0,
+    falls = 1.0 / (1.0 + np.arange(9000))
+    cut = [*falls[512:700], *falls[8000:8010]]
+    found = run("loss_record.js", body)
+    assert found == pytest.approx([
+        5000, falls[100], falls[300:303].mean(), falls[256:512].mean(),
+        710, (falls[699] + falls[8000]) / 2.0, np.mean(cut), 3,
+        falls[8005:8015].mean(),
+        714, 0.125, np.sum([*cut, 0.25]) / (len(cut) + 2),
         3,
-    ]  # fmt: skip
+    ], rel=1e-9)  # fmt: skip
 
 
 def test_a_show_plays_at_the_nearest_speed_and_without_one_as_fast_as_it_goes() -> None:

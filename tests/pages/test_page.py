@@ -121,7 +121,7 @@ def test_a_page_is_one_file_that_asks_for_nothing(made: Page) -> None:
     reader = Reader(made.text)
     assert reader.open == []
     assert [attrs.get("type") for tag, attrs in reader.elements if tag == "script"] == [
-        "application/json", "application/gzip", "module",
+        "application/json", "application/gzip", "application/gzip", "module",
     ]  # fmt: skip
     for tag, attributes in reader.elements:
         assert not any(name.startswith("on") or name == "style" for name in attributes), tag
@@ -139,7 +139,7 @@ def test_what_users_wrote_is_text(made: Page) -> None:
     for tag in ("title", "h1"):
         assert (tag, NASTY) in reader.texts
     assert data_in(made.text)["spec"]["page"]["title"] == NASTY
-    assert made.text.count(b"<img") == 0 and made.text.count(b"<script") == 3
+    assert made.text.count(b"<img") == 0 and made.text.count(b"<script") == 4
 
 
 @pytest.mark.usefixtures("_quick")
@@ -728,6 +728,7 @@ class Elements(HTMLParser):
 MARKUP = (
     '<!DOCTYPE html><meta http-equiv="Content-Security-Policy" content="$policy"><title>$title'
     "</title><style>$style</style><p title='$say_a'>$say_a</p>"
+    '<script type="application/gzip" id="rules">$rules</script>'
     '<script type="application/json">$data</script><script type="a/b">$script</script>'
     '<script type="module">$loader</script>'
 )
@@ -737,20 +738,32 @@ def test_words_in_the_page_are_escaped_and_the_policy_names_its_scripts_and_styl
     script, loader, style = "\nconst a = 1 < 2 && '$b';\n", "\nload('$b');\n", "p { color: red }"
     words = {"title": NASTY_SCRIPT, "say_a": NASTY_SCRIPT + "'\""}
     made = html(
-        MARKUP, words, style, script, loader, {"a": NASTY_SCRIPT}, {"part": "H4s="}, {"links": ""}
+        MARKUP,
+        words,
+        style,
+        script,
+        loader,
+        {"a": NASTY_SCRIPT},
+        {"part": "H4s="},
+        {"links": ""},
+        rules="b { color: blue }",
     )
     page = Elements(made)
-    assert [tag for tag, _ in page.tags] == ["meta", "title", "style", "p", *["script"] * 3]
+    assert [tag for tag, _ in page.tags] == ["meta", "title", "style", "p", *["script"] * 4]
     assert "".join(page.inside["title"]) == NASTY_SCRIPT
     assert page.tags[3][1]["title"] == NASTY_SCRIPT + "'\""
-    data, packed, plain = page.inside["script"]
+    rules, data, packed, plain = page.inside["script"]
+    assert unpacked(rules) == b"b { color: blue }"
     assert unpacked(packed).decode() == script and plain == loader
     assert json.loads(data).keys() == {"plain", "part"} and json.loads(data)["part"] == "H4s="
     assert json.loads(unpacked(json.loads(data)["plain"])) == {"a": NASTY_SCRIPT}
     policy = page.tags[0][1]["content"] or ""
     digests = [b64encode(sha256(code.encode()).digest()).decode() for code in (loader, script)]
     assert "script-src " + " ".join(f"'sha256-{each}'" for each in digests) in policy
-    assert f"style-src 'sha256-{b64encode(sha256(style.encode()).digest()).decode()}'" in policy
+    styles = [
+        b64encode(sha256(each).digest()).decode() for each in (style.encode(), unpacked(rules))
+    ]
+    assert "style-src " + " ".join(f"'sha256-{each}'" for each in styles) in policy
     assert (
         html(
             MARKUP,
@@ -761,6 +774,7 @@ def test_words_in_the_page_are_escaped_and_the_policy_names_its_scripts_and_styl
             {"a": NASTY_SCRIPT},
             {"part": "H4s="},
             {"links": ""},
+            rules="b { color: blue }",
         )
         == made
     )
@@ -769,7 +783,7 @@ def test_words_in_the_page_are_escaped_and_the_policy_names_its_scripts_and_styl
 def test_the_policy_allows_no_network_and_no_code_but_its_own() -> None:
     assert POLICY["default-src"] == "'none'"
     allowed = " ".join(POLICY.values()).split()
-    ours = {"{loader}", "{script}", "{style}"}
+    ours = {"{loader}", "{script}", "{style}", "{rules}"}
     assert {*allowed} == ours | {"'none'", "'wasm-unsafe-eval'", "blob:", "data:"}
     assert not {"connect-src", "frame-src", "font-src", "object-src"} & POLICY.keys()
 

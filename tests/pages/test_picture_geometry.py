@@ -130,7 +130,7 @@ def test_the_same_things_are_under_the_pointer_and_next_to_others() -> None:
     const found = data.places.map(([x, y]) => targetAt(frame, see, x, y));
     return [...found, nextTarget(layout, see, found.at(-1), wayOf("ArrowLeft"))];"""
     found = in_web(
-        "arrays layout story/camera projection scales frame_data pointing",
+        "arrays events layout story/camera projection scales frame_data pointing",
         body,
         box=box_data(division.inner),
         camera=astuple(stage.eyes.camera),
@@ -175,10 +175,12 @@ def test_numbers_stand_on_the_same_faces_as_in_a_window(name: str, turn: Any) ->
     body = f"""{SEE}
     const layout = new Layout(unpackedAll(data.layout));
     const none = {{ hover: null, hover_neuron: null, pinned_neuron: null, moment: null }};
-    const all = {{ guess: null, told: null, walked: null, before: null, beside: [], ...none }};
+    const all = {{ guess: null, told: null, walked: null, beside: [], ...none }};
     const about = {{ cubes: {{ moved: [[], 1] }}, words: {{ caption: null }}, part: 1 }};
+    Object.assign(about, {{ before: null, held: null }});
     const frame = {{ ...all, ...about, look: {{ numbers: true }}, ...data.frame, layout }};
     frame.sizeScaleAt = () => data.frame.sizeScale;
+    frame.scaleAt = frame.sizeScaleAt;
     frame.numberAt = (row) => data.frame.colors[row];
     const paper = {{ scale: 1, measure: (words, {{ size }}) => 0.62 * size * words.length }};
     const found = numbers_on_cubes(paper, see, frame);

@@ -30,7 +30,7 @@ from scalarviz.scene.frame_data import FrameData, NeuronMaps
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.lights import lights
 from scalarviz.scene.look import Look
-from scalarviz.scene.marks import draw_ghosts, draw_marks, draw_pushes
+from scalarviz.scene.marks import draw_chosen, draw_ghosts, draw_pushes
 from scalarviz.scene.picture import draw_scenery
 from scalarviz.scene.tray_card import MARGIN, draw_tray, tray_box
 from scalarviz.stage.render_options import RenderOptions, drawn
@@ -163,7 +163,7 @@ def expected_words(seen: FrameData, stage: Stage, size: tuple[int, int], theme: 
     taken = draw_scenery(canvas, see, seen, lit, look, scale)
     draw_pushes(canvas, see, seen, look)
     draw_ghosts(canvas, see, seen, look)
-    draw_marks(canvas, see, seen, look)
+    draw_chosen(canvas, see, seen, look)
     taken.boxes += draw_told(canvas, see, seen, taken, look)
     tray = tray_in_corner(seen, seen.division(*size))
     if tray is not None:

@@ -18,7 +18,6 @@ from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import NEAR, RIGHT, UP, Plate, Tiles
 from scalarviz.scene.legend import five_of
 from scalarviz.scene.lights import are_at, lights
-from scalarviz.scene.marks import shares_of
 from scalarviz.scene.neuron_images import painted
 from scalarviz.scene.pace import SAME_PLACE
 from scalarviz.scene.visuals import mip_levels
@@ -85,7 +84,7 @@ def test_neurons_at_a_place_are_the_same_on_a_page(apart: float, shape: tuple[in
     line = {"side": 1.0, "shape": shape, "count": 2, "points": [*points[0], *points[1]]}
     places = np.array([[1.0 + apart, 2.0 - apart, 0.0]])
     expected = are_at(cast(Any, SimpleNamespace(**line | {"points": np.array(points)})), places)
-    body = "return areAt(data.line, data.places);"
+    body = "return masks_at({ neurons: [data.line] }, data.places)[0];"
     assert in_web("lights", body, line=line, places=places.tolist()) == expected.tolist()
     assert expected.tolist() == [apart <= SAME_PLACE + 0.5 * (len(shape) > 1), False]
 
@@ -106,18 +105,6 @@ def test_gradients_are_pushed_when_they_are_known() -> None:
         theirs = pushes(program, program.moments, i + 1, parts[part], before, after, frozen)
         assert (found[i][part] is None) == (theirs is None)
         np.testing.assert_allclose(floats(found[i][part] or []), [] if theirs is None else theirs)
-
-
-def test_a_gradient_that_is_nearly_0_has_no_arrow() -> None:
-    pushes = [-0.5, 0.25, -7.6e-6, 3e-5, 0.0, float("nan")]
-    given = [str(each) if np.isnan(each) else each for each in pushes]
-    body = """return data.tops.map((top) =>
-      data.given.map((each) => shareOf(Number(each), top, 2)));"""
-    found = in_web("marks", body, given=given, tops=[0.5, 3e-5])
-    for top, ours in zip((0.5, 3e-5), found, strict=True):
-        np.testing.assert_array_equal(ours, shares_of(np.array(pushes), top, 2.0))
-    assert found[0] == [-1.0, 0.5, 0, 3e-5 / 0.5, 0, 0]
-    assert found[1][2:4] == [0, pytest.approx(0.15)]  # the largest of a step may be small
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ of neurons before all its images. Letters have one width here, as fonts of a bro
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ from scalarviz.scene.canvas.canvas2d import (
 )
 from scalarviz.scene.lights import lights
 from scalarviz.scene.look import Look
+from scalarviz.scene.picture import beside_network
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from tests.pages.node import as_list, run_script
@@ -55,12 +56,16 @@ class Asked:
     look       fields of the look
     row        of a weight that is pinned
     neuron     that is under the mouse
+    marks      whether the key to the marks is open
+    held       row of a weight that a hand drags; it was half, and all neurons, too
     """
 
     operation: int = 0
     look: dict[str, Any] = field(default_factory=dict)
     row: int | None = None
     neuron: tuple[str, int] | None = None
+    marks: bool = False
+    held: int | None = None
 
 
 class Recorded(OneByOne):
@@ -108,8 +113,16 @@ def window(show: Show, asked: Asked) -> tuple[Recorded, Stage, dict[str, Any]]:
     stage.unfold()  # a page shows no formulas
     stage.pin(asked.row)
     stage.hover_neuron = asked.neuron
+    stage.marks = asked.marks
     stage.frame_data()  # the camera is fitted
-    data = stage.frame_data()
+    data, held = stage.frame_data(), None
+    if asked.held is not None:
+        stage.hold(asked.held)
+        assert stage.held is not None
+        values = {name: 0.5 * each for name, each in stage.held.values.items()}
+        held = replace(stage.held, weights=0.5 * stage.held.weights, values=values)
+        stage.held = held
+        data = stage.frame_data()
     picture = stage.picture()
     see = picture.see(data, stage.eyes.camera, *SIZE)
     lit = lights(data.layout, picture.program, data.moment, data.focus, data.attention)
@@ -122,16 +135,24 @@ def window(show: Show, asked: Asked) -> tuple[Recorded, Stage, dict[str, Any]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("scalarviz.scene.picture.Canvas2D", noted)
         picture._flat(data, see, lit, 1.0)
-    look, caption, exhibit = data.look, data.words.caption, data.exhibit
-    division = data.division(*SIZE)
+    look, caption, division = data.look, data.words.caption, data.division(*SIZE)
+    exhibit, room, _ = beside_network(data, division)
     options = {
         "part": data.part,
         "caption": caption and told_data(caption),
-        "look": {name: getattr(look, name) for name in ("color", "cubes", "numbers")},
+        "look": {name: getattr(look, name) for name in ("color", "cubes", "numbers", "ghosts")},
         "pinned": None if asked.row is None else {"row": asked.row},
         "hover": asked.neuron and {"neuron": asked.neuron},
+        "marks": asked.marks,
+        "held": held
+        and {
+            "row": held.row,
+            "neuron": held.neuron,
+            "weights": held.weights.tolist(),
+            "values": {name: each.tolist() for name, each in held.values.items()},
+        },
         "result": exhibit is not None,
-        "doors": exhibit and exhibit.doors(division.exhibit, division.scale),
+        "doors": exhibit and exhibit.doors(room, division.scale),
     }
     given = {
         "state": state_of(stage, data),
@@ -200,18 +221,27 @@ LOOKS = (
 )
 ONES = ("affine 4", 3), ("relu 2", 70)
 SCENES = {
-    "rgb": [*LOOKS, Asked(row=24), Asked(neuron=("tanh 0", 2)), *map(Asked, range(1, 10))],
-    "xor": [*LOOKS, *map(Asked, range(1, 10))],
-    "circle": [*LOOKS, *map(Asked, range(1, 8))],
+    "rgb": [
+        *LOOKS,
+        Asked(marks=True),
+        Asked(held=1),
+        Asked(row=24),
+        Asked(neuron=("tanh 0", 2)),
+        *map(Asked, range(1, 13)),
+    ],
+    "xor": [*LOOKS, Asked(look={"ghosts": True}), Asked(held=4), *map(Asked, range(1, 12))],
+    "circle": [*LOOKS, Asked(marks=True), *map(Asked, range(1, 8)), Asked(13), Asked(16)],
     "expression": [*LOOKS, *map(Asked, range(1, 8, 2))],
     "digits": [*LOOKS, *(Asked(neuron=each) for each in ONES), Asked(2), Asked(5)],
     "texture": LOOKS[:4],
+    "normalized": [*LOOKS, Asked(neuron=("tanh 1", 3)), Asked(2)],  # rows of 14
 }
+OPTIONS = {"normalized": {"hidden": 14, "norm": "none"}}
 
 
 @pytest.mark.parametrize("name", SCENES)
 def test_a_page_draws_what_a_window_draws(name: str) -> None:
-    show = Show.of(load(find(name))(engine="cpu"))
+    show = Show.of(load(find(name))(engine="cpu", **OPTIONS.get(name, {})))
     show.session.advance(3)
     for is_resting, group in groupby(SCENES[name], lambda asked: asked.operation == 0):
         drawn: list[Recorded] = []
@@ -224,7 +254,10 @@ def test_a_page_draws_what_a_window_draws(name: str) -> None:
             drawn.append(canvas)
             states.append(state)
         found = pages(show, stage, states)
-        for each, canvas, theirs in zip(asked, drawn, found, strict=True):
+        for case, canvas, theirs in zip(asked, drawn, found, strict=True):
             rows, said = canvas.drawn
-            assert [*map(tuple, theirs["texts"])] == said, each
+            texts = [tuple(given) for given in theirs["texts"]]
+            assert [each[2:] for each in texts] == [each[2:] for each in said], case
+            places = [np.array([each[:2] for each in both]) for both in (texts, said)]
+            np.testing.assert_allclose(*places, atol=0.0101)  # a hundredth, after rounding to it
             assert_same(rows, np.array(theirs["rows"], np.float64).reshape(-1, COLUMNS))

@@ -60,10 +60,10 @@ def test_squares_open_their_row_and_then_become_walls(
     tab.page.keyboard.press("Escape")
     tab.ask("app.pin({ neuron: [app.picture.placed.neurons[2].values, 5] })")
     tab.until("app.picture.pairs.length === 16")
-    weights = tab.ask("app.picture.pairs.map(({ row }) => Math.abs(app.state.value[row]))")
+    weights = tab.ask("app.picture.pairs.map(([, row]) => Math.abs(app.state.value[row]))")
     assert weights == sorted(weights, reverse=True)
     at = "app.picture.at(box.x + box.width / 2, box.y + 9)"
-    found, row = tab.ask(f"(({{ box, row }}) => [{at}, row])(app.picture.pairs[3])")
+    found, row = tab.ask(f"(([box, row]) => [{at}, row])(app.picture.pairs[3])")
     assert found == {"row": row}
     tab.page.keyboard.press("w")
     tab.until(f"{NOW} && !app.picture.pairs.length")

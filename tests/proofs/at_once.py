@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 
 import scalarviz as sv
-from tests.proofs.user import OPTIMIZERS, TRAININGS, bits, by_journal, differences
+from tests.proofs.user import OPTIMIZERS, TRAININGS, by_journal, differences
+from tests.sessions import bits
 
 THREADS = 4
 FARTHEST = 20_000  # steps; who is beyond goes back, so that a replay at the end is short

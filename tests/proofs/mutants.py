@@ -32,6 +32,7 @@ from scalarviz.data import DataSet
 from scalarviz.files import checked_safetensors
 from tests.data.test_files import idx
 from tests.machine import ROOT
+from tests.sessions import session_on
 
 Chance = random.Random
 Change = Callable[[bytes, Chance], bytes]
@@ -118,8 +119,9 @@ def make_network(folder: Path) -> Path:
 
 
 def make_run(folder: Path) -> Path:
-    net = sv.Network([3, 4, 3], "tanh", "sigmoid", seed=1)
-    s = sv.Session(net, data.Rgb(levels=3), "mse", sv.Adam(0.01), 4, "python")
+    s = session_on(
+        data.Rgb(levels=3), [3, 4, 3], "tanh", "sigmoid", first=1, optimizer=sv.Adam(0.01), batch=4
+    )
     s.advance(6)
     s.learning_rate = 0.02
     s.edit([0, 3], [0.5, -0.5])

@@ -26,7 +26,8 @@ import numpy as np
 
 import scalarviz as sv
 from scalarviz.errors import DisplayError
-from tests.proofs.user import COLORS, OPTIMIZERS, bits, by_journal, differences
+from tests.proofs.user import COLORS, OPTIMIZERS, by_journal, differences
+from tests.sessions import bits
 
 SPEED = 400.0  # steps a second
 MEMORY = 2 * 2**20

@@ -20,6 +20,7 @@ from scalarviz.errors import OrderError
 from scalarviz.faces.controller.changes import all_zero
 from scalarviz.training.session.actions import set_numbers
 from scalarviz.training.session.branches import Branch, Clock
+from tests.sessions import bits
 
 ENGINES = ("python", "cpu")
 
@@ -165,31 +166,6 @@ OPTIMIZERS: list[Callable[[], Optimizer]] = [
     lambda: sv.Adam(0.004, schedule=sv.Schedule("cosine", steps=500)),
     lambda: sv.AdamW(0.004, l1=0.001),
 ]
-
-
-def bits(s: sv.Session) -> dict[str, Any]:
-    """All that belongs to a moment of a session."""
-    bank = s.network.bank
-    slots = {" ".join(k): v.tobytes() for k, v in sorted(bank.blocks.items()) if v.any()}
-    return {
-        "place": s.clock.place,
-        "value": bank.value.tobytes(),
-        "grad": bank.grad.tobytes(),
-        "frozen": bank.frozen.tobytes(),
-        "state": bank.state.tobytes(),
-        "slots": slots,
-        "steps": bank.step_count,
-        "has gradients": bank.has_gradients,
-        "loss": str(s.loss),
-        "losses": s.losses.tobytes(),
-        "rate": s.learning_rate,
-        "optimizer": repr(s.optimizer),
-        "loss function": repr(s.loss_function),
-        "batch": s.batch,
-        "data": repr(s.data),
-        "engine": (s.engine, s.network.precision),
-        "activations": s.network.activations,
-    }
 
 
 def differences(a: sv.Session, b: sv.Session) -> str:

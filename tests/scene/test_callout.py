@@ -59,7 +59,9 @@ def test_what_is_told_covers_no_sphere(name: str, size: tuple[int, int]) -> None
             found += 1
             for x, y, radius in taken.spheres.tolist():
                 part = 0.6 * radius  # its number, or its map
-                assert not box.meets(Box(x - part, y - part, 2 * part, 2 * part)), frame_data.moment
+                own = Box(x - part, y - part, 2 * part, 2 * part)
+                gives_way = frame_data.told is None and box.around(own) == box  # a whole layer
+                assert gives_way or not box.meets(own), frame_data.moment
     assert found > 3
 
 

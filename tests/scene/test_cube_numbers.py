@@ -16,7 +16,7 @@ from scalarviz.scene import marks
 from scalarviz.scene.annotations import Number, write_number
 from scalarviz.scene.canvas import canvas2d
 from scalarviz.scene.canvas.canvas2d import Canvas2D
-from scalarviz.scene.canvas.palette import HALO, NUMBER, THEMES
+from scalarviz.scene.canvas.palette import DARK_NUMBER, HALO, NUMBER, THEMES
 from scalarviz.scene.cube_faces import CubeFaces
 from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.frame_data import Buffers, CubeValues, FrameData
@@ -36,12 +36,12 @@ every_size = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}
 
 
 def numbers(
-    stage: Stage, see: Projection | None = None, canvas: Words | None = None
+    stage: Stage, see: Projection | None = None, canvas: Words | None = None, **more: bool
 ) -> dict[int, Number]:
     """What is written on the cubes, by bank index."""
     canvas = canvas or Words(*stage._extent)
     canvas.scale = stage.frame_data().division(*stage._extent).scale
-    return numbers_on_cubes(canvas, see or projection(stage), stage.frame_data())
+    return numbers_on_cubes(canvas, see or projection(stage), stage.frame_data(), **more)
 
 
 def apart(boxes: Iterable[Box]) -> bool:
@@ -64,7 +64,7 @@ def shown(size: tuple[int, int], way: str) -> Stage:
 
 @pytest.mark.parametrize("way", ["rest", "card", "panel", "present"])
 @pytest.mark.parametrize("size", [(1280, 800), (1366, 700)], ids=str)
-def test_cubes_have_two_decimals_or_one_if_all_have_numbers_and_none_at_rest(
+def test_cubes_have_two_decimals_or_one_if_all_have_numbers_and_none_is_asked_for_at_rest(
     way: str, size: Any
 ) -> None:
     stage = shown(size, way)
@@ -98,8 +98,8 @@ def test_a_number_has_three_tenths_of_the_height_of_its_face(zoom: float) -> Non
     stage.take(numbers=True)
     see = projection(stage)
     near = replace(see, camera=see.camera.zoomed(zoom))
-    faces, found = CubeFaces(near, stage.frame_data(), {}, 1.0), numbers(stage, near)
-    highs = {cube.row: max(high for high, _, _ in cube.rooms) for cube in faces.cubes}
+    faces, found = CubeFaces(near, stage.frame_data(), {}, 1.0, 0.0), numbers(stage, near)
+    highs = {cube.row: max(room[0] for room in cube.rooms) for cube in faces.cubes}
     wanted = np.array([min(max(0.3 * highs[row], 12.0), 16.0) for row in found])
     sizes = np.array([number.size for number in found.values()])
     assert (sizes <= wanted + 1e-9).all() and sizes.min() >= 12.0
@@ -190,13 +190,14 @@ class Inks(Words):
 
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
-def test_numbers_on_cubes_and_spheres_have_one_color_with_a_halo(theme: str) -> None:
+def test_numbers_have_a_halo_but_on_faces_which_have_two_inks(theme: str) -> None:
     stage = stage_of(trained("rgb"), (1280, 800))
     stage.take(numbers=True)
     data, canvas = stage.frame_data(), Inks(1280, 800)
     lit = lights(data.layout, None, None)
     draw_scenery(canvas, projection(stage), data, lit, THEMES[theme])
-    assert canvas.inks == {(NUMBER, HALO)}
+    assert {(NUMBER, HALO), (DARK_NUMBER, None)} <= canvas.inks
+    assert canvas.inks <= {(NUMBER, HALO), (NUMBER, None), (DARK_NUMBER, None)}
 
 
 @pytest.fixture
@@ -250,6 +251,30 @@ def test_a_ghost_is_drawn_from_two_pixels_on(
         is_seen = 2.0 * np.abs(sides[1] - sides[0]) * see(plate.middle(row, column)).unit >= 2.0
         far += int((is_seen & np.isin(rows, frame_data.cubes.moved[0])).sum())
     assert 0 < len(drawn) == far
+
+
+def test_a_gradient_that_is_nearly_0_has_no_mark() -> None:
+    pushes = [-0.5, 0.25, -7.6e-6, 3e-5, 0.0, float("nan")]
+    large, small = ([marks.share_of(each, top, 2.0) for each in pushes] for top in (0.5, 3e-5))
+    assert large == [-1.0, 0.5, 0.0, 3e-5 / 0.5, 0.0, 0.0]
+    assert small[2:4] == [0.0, pytest.approx(0.15)]  # the largest of a step may be small
+
+
+def test_each_cube_has_an_outline_of_the_start_when_ghosts_are_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stage, drawn = stage_of(trained("xor"), (1280, 800)), []
+    monkeypatch.setattr(marks, "draw_before", lambda *given: drawn.append(given[2]))
+    marks.draw_ghosts(Notes(1280, 800), projection(stage), stage.frame_data(), DARK)
+    assert drawn == []
+    stage.take(ghosts=True)
+    marks.draw_ghosts(Notes(1280, 800), projection(stage), stage.frame_data(), DARK)
+    data, begun = stage.frame_data(), stage.reading.now.begun
+    plate, top = data.layout.plates[0], float(data.cubes.size_scales[0])
+    half = float(plate.halves(begun[plate.first], top))
+    corners = projection(stage)(plate.corners_of(0, 0, half)).xy
+    assert len(drawn) == len(begun) == 17
+    np.testing.assert_allclose(drawn[0], corners)
 
 
 def test_a_change_is_an_arrow_with_its_amount() -> None:

@@ -163,9 +163,9 @@ def test_every_text_can_be_read(exhibit: Exhibit, size: tuple[int, int], theme: 
     ("name", "large", "small"),
     [
         ("swatches", (282, 282), (203, 204)),
-        ("corners", (300, 360), (220, 250)),
+        ("corners", (260, 270), (185, 195)),
         ("square", (520, 530), (330, 390)),
-        ("digits", (400, 440), (270, 290)),
+        ("digits", (350, 390), (250, 280)),
         ("function", (300, 340), (210, 250)),
     ],
 )
@@ -298,7 +298,7 @@ def test_what_the_network_guesses_is_said_in_the_free_corner_if_it_has_room() ->
     canvas, _ = drawn(REGRESSION, (1280, 800))
     ((plot, _), *_) = canvas.images_drawn
     (box,) = [each.box for each in canvas.written if each.words == words]
-    assert plot.x + 0.4 * plot.width < box.x < box.right < plot.right
+    assert plot.x + 0.3 * plot.width < box.x < box.right < plot.right
     assert plot.y + 0.9 * plot.height < box.y < box.bottom < plot.bottom
     assert words not in drawn(replace(REGRESSION, corner=None), (1280, 800))[0].words
     assert words not in drawn(REGRESSION, (560, 900))[0].words
@@ -312,7 +312,7 @@ def test_a_plane_shows_its_map_and_its_samples(studio: Studio, theme: Theme) -> 
     canvas, _ = drawn(replace(PLANE, outputs=PLANE.targets), (1280, 800), theme)
     pixels = studio.paper(canvas, rgb((theme.ground,))[0])
     ((plot, _),) = canvas.images_drawn
-    assert plot.width == pytest.approx(plot.height) and plot.width > 300.0
+    assert plot.width == pytest.approx(plot.height) and plot.width > 230.0
     assert {"-6", "x", "6", "y"} <= {*canvas.words}  # its axes, if samples are on its edge
     for row in (6, 11, 20, 33):
         full = theme.answers((VALUES[row, 0] - 1.0) / 2.0) * 255.0

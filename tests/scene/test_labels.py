@@ -4,6 +4,7 @@ Legible, and never over cubes.
 """
 
 from dataclasses import astuple, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -15,19 +16,20 @@ from scalarviz.base.texts import text, texts
 from scalarviz.base.texts.decimals import typeset
 from scalarviz.faces.scene_file import find, load
 from scalarviz.pages.scene_data import layout_data
-from scalarviz.scene.annotations import Ball, write_names
+from scalarviz.scene.annotations import LONGEST, ZERO, Ball, draw_scores, write_names
 from scalarviz.scene.canvas import canvas2d
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.labels import draw_labels, draw_tied, place_written, tied_box
 from scalarviz.scene.layout.division import Box, Division
-from scalarviz.scene.layout.plates import Neurons
+from scalarviz.scene.layout.plates import SCORED, Neurons
 from scalarviz.scene.legend import mark_rows
 from scalarviz.scene.lights import lights
-from scalarviz.scene.overlay import draw_head, draw_marks_key, extra_marks, five_of
+from scalarviz.scene.overlay import draw_head, draw_marks_key, five_of
 from scalarviz.scene.picture import draw_results, draw_scenery, write_ends
-from scalarviz.scene.silhouettes import is_on
+from scalarviz.scene.silhouettes import balls_of, is_on
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from tests.pages.node import in_web
@@ -73,12 +75,24 @@ MOST_WORDS = 65  # at rest
 SCENES = ["rgb", "circle", "xor", "xnor", "micrograd", "texture", "expression", "normalized"]
 
 
-# Digits have their table of mistakes.
+# The weights of a long row with its numbers are numbers on cubes.
+ON_CUBES = {"micrograd": 17}
+# Scores and a table of pictures have more.
+MORE_WORDS = {"digits": 130}
+
+
 @pytest.mark.some(3)
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("name", [*SCENES, "digits"])
 def test_few_words_are_written_at_rest(name: str) -> None:
-    words = [each.words for each in words_at_rest(name)]
-    assert 20 <= len(words) <= MOST_WORDS, words
+    words, stage = (
+        [each.words for each in words_at_rest(name)],
+        stage_of(trained(name), (1280, 800)),
+    )
+    numbers = numbers_on_cubes(
+        Words(1280, 800), projection(stage), stage.frame_data(), at_rest=True
+    )
+    most = MORE_WORDS.get(name, MOST_WORDS) + ON_CUBES.get(name, 0) + len(numbers)
+    assert len(words) - len(numbers) >= 20 and len(words) <= most, words
 
 
 TYPE = 12.0, 14.0, 16.0, 24.0
@@ -191,7 +205,11 @@ def test_lines_lead_from_the_outputs_to_the_doors_of_the_result(name: str) -> No
     assert len(doors) == (3 if name == "rgb" else 1)
     draw_results(canvas, see, frame_data, frame_data.division(1280, 800), THEMES["dark"])
     rows, seen = canvas._quads.rows(1.0), see(line.points)
-    rims = seen.xy + np.array([line.radius * seen.unit.max(), 0.0])
+    reach = line.radius * seen.unit.max()
+    if line.scores:  # the bars and the names are between
+        wide = canvas.widest(line.names, size=12.0, bold=True)
+        reach = SCORED * seen.unit.max() + wide + 6.0
+    rims = seen.xy + np.array([reach, 0.0])
     answers = frame_data.buffers.answers
     starts = rims if name != "digits" else rims[[int(answers.argmax())]]  # from the answer
     for end in (*doors, *starts.tolist()):
@@ -289,7 +307,7 @@ def frame_at(name: str, operation: int) -> FrameData:
 
 
 def names_of(frame_data: FrameData) -> set[str]:
-    return {name for name, _ in mark_rows(frame_data.cubes, extra_marks(frame_data))}
+    return {name for name, _ in mark_rows(frame_data.cubes, frame_data.buffers)}
 
 
 def test_the_key_explains_the_marks_of_the_picture_alone() -> None:
@@ -321,7 +339,7 @@ def test_the_key_stands_below_the_legend_and_says_all(size: Any) -> None:
     assert box is not None and division.head.bottom <= box.y
     assert box.right <= division.scene.right
     said = " ".join(words for words, _ in canvas.found)
-    for name, meaning in mark_rows(shown.cubes, extra_marks(shown)):
+    for name, meaning in mark_rows(shown.cubes, shown.buffers):
         assert name in said and meaning.split()[-1] in said
     for _, each in canvas.found:
         assert box.x <= each.x and each.right <= box.right and each.bottom <= box.bottom
@@ -333,3 +351,34 @@ def test_what_a_layer_is_stands_on_the_card_of_a_neuron_under_the_mouse() -> Non
         stage.hover_neuron = neuron, 1
         card = stage.frame_data().hover
         assert [about for name, about in card.facts if name == "layer 0"] == layer
+
+
+def test_scores_are_bars_from_zero_with_their_number_and_their_class_apart() -> None:
+    stage = stage_of(trained("digits"), (1280, 800))
+    data, see = stage.frame_data(), projection(stage)
+    line = data.layout.neurons[-1]
+    assert line.scores and all(not each.scores for each in data.layout.neurons[:-1])
+    balls, numbers = balls_of(see, line.points, line.radius), [3.0, -6.0, *[0.0] * 7, 1.5]
+    notes = Notes(1280, 800)
+    draw_scores(notes, DARK, balls, numbers, ("minus", "plus"))
+    unit = balls[0].unit
+    zero, longest = balls[0].x + ZERO * unit, LONGEST * unit
+    for (x, _, wide, _, color, _), number in zip(notes.noted, [3.0, -6.0, 1.5], strict=True):
+        assert wide == pytest.approx(longest * abs(number) / 6.0)
+        assert (x if number > 0.0 else x + wide) == pytest.approx(zero)
+        assert color == ("plus" if number > 0.0 else "minus")
+    for one, other in combinations(words_at_rest("digits"), 2):
+        assert not one.box.inside(0.5).meets(other.box), (one.words, other.words)
+
+
+def test_a_neuron_that_is_0_for_all_inputs_is_off() -> None:
+    stage = stage_of(trained("micrograd"), (1280, 800))
+    said = [each.words for each in words_at_rest("micrograd")].count("off")
+    data = stage.frame_data()
+    assert data.maps is not None
+    silent = [
+        int((~data.maps.values[line.values].any(axis=(1, 2))).sum())
+        for line in data.layout.neurons
+        if line.values in data.maps.values
+    ]
+    assert said == sum(silent) > 0

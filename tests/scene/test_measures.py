@@ -1,16 +1,23 @@
 """What the eye needs of a picture, over scenes and sizes: computed without OpenGL."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
 
-from scalarviz.scene.annotations import write_names
+from scalarviz.base.texts.decimals import short
+from scalarviz.faces.scene_file import find, load
+from scalarviz.scene.annotations import SHORT_MINUS, Number, write_names, write_on_faces
+from scalarviz.scene.canvas.canvas2d import Canvas2D, color
+from scalarviz.scene.canvas.palette import THEMES, contrast
+from scalarviz.scene.cube_faces import CubeFaces
 from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.picture import write_ends
 from scalarviz.scene.silhouettes import balls_of
 from scalarviz.scene.visuals.cubes import nearness
 from scalarviz.scene.visuals.shaders import FLAT_FROM
+from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from tests.scene.measures import (
     DARK,
@@ -52,8 +59,8 @@ def test_cubes_of_thirteen_thousand_weights_are_large_enough_to_be_seen() -> Non
     assert np.median(look(stage_of(trained("12-64x4-3"), (1280, 800))).edges) >= 3.8
 
 
-# At 1280 x 800. Rows of 16 cubes stand side by side in full; one that opened would have 21 pixels.
-EDGES = {"rgb": 26.0, "circle": 28.0, "xor": 36.0, "micrograd": 7.5}
+# At 1280 x 800. The largest cubes of rows of 16 have 21 pixels.
+EDGES = {"rgb": 26.0, "circle": 28.0, "xor": 36.0, "micrograd": 13.0}
 
 
 @pytest.mark.some(5)
@@ -211,6 +218,52 @@ def test_nothing_lies_on_a_number_in_any_operation(name: str) -> None:
         assert stage.frame_data().moment in (moment, None)
         assert covered_numbers(stage, look(stage)) == [], moment
     show.session.seek(show.session.step_index - 1)
+
+
+# At 1280 x 800: of all cubes, those that have their number at rest. Circle has cubes of 40 pixels.
+NUMBERED = {"rgb": (0.45, 0.5), "xor": (0.75, 0.75), "circle": (0.55, 0.5)}
+
+
+@pytest.mark.parametrize("later", [False, True], ids=["start", "later"])
+@pytest.mark.parametrize("name", NUMBERED)
+def test_a_face_with_room_has_its_number_at_rest(name: str, later: bool) -> None:
+    show = trained(name)
+    if not later:
+        show = Show.of(load(find(name))())
+    stage = stage_of(show, (1280, 800))
+    data, canvas = stage.frame_data(), Canvas2D(1280, 800)
+    see = projection(stage)
+    found = numbers_on_cubes(canvas, see, data, at_rest=True)
+    cubes = CubeFaces(see, data, {}, 1.0, 0.0).cubes
+    for cube in cubes:
+        room = cube.rooms[cube.order[0]][3]
+        size = 16.0 if room >= 60.0 else 14.0 if room >= 44.0 else 12.0
+        words = short(cube.value).replace("-", SHORT_MINUS)
+        fits = canvas.measure(words, size=size) <= room - 1.5
+        assert (cube.row in found) == fits, (cube.row, words, room)
+        assert not fits or (found[cube.row].words, found[cube.row].size) == (words, size)
+    assert len(found) >= NUMBERED[name][later] * len(cubes)
+
+
+@pytest.mark.parametrize(("theme", "least"), [("dark", 3.8), ("light", 4.5)])
+def test_a_number_on_a_face_has_contrast_at_every_value(theme: str, least: float) -> None:
+    found, canvas = THEMES[theme], Faces(100, 100)
+    for share in np.linspace(-1.0, 1.0, 201).tolist():
+        number = Number("1", 0.0, 0.0, 12.0, -1.0, 1.0, 1.0, share)
+        write_on_faces(canvas, [number], found)
+        ink = np.array(color(canvas.inks.pop())[:3])
+        assert contrast(found.map(share), ink) >= least, share
+
+
+class Faces(Words):
+    """A canvas that remembers the colors of its texts."""
+
+    def __init__(self, *size: float) -> None:
+        super().__init__(*size)
+        self.inks: list[Any] = []
+
+    def texts(self, xy: Any, words: Any, **look: Any) -> None:
+        self.inks += [look["color"]] * len(words)
 
 
 @pytest.mark.parametrize("name", ["rgb", "circle", "xor", "xnor", "normalized"])

@@ -155,7 +155,7 @@ def test_all_pictures_of_a_line_are_drawn_at_once() -> None:
     assert len(canvas.images_in) == 1
 
 
-def test_numbers_are_written_out_from_near_and_channels_are_numbered(studio: Studio) -> None:
+def test_numbers_are_written_out_from_near(studio: Studio) -> None:
     from scalarviz.scene.canvas.canvas2d import Canvas2D
     from scalarviz.scene.layout.division import Projection
     from scalarviz.scene.neuron_images import draw_pictures
@@ -168,4 +168,4 @@ def test_numbers_are_written_out_from_near_and_channels_are_numbered(studio: Stu
         canvas = Canvas2D(*SIZE)
         draw_pictures(canvas, see, line, 1.0, frame_data, THEMES["dark"])
         assert (".25" in canvas.words) == written
-        assert ({"0", "1"} <= set(canvas.words)) == written
+        assert not {"0", "1"} & set(canvas.words)  # channels have no numbers

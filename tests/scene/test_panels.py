@@ -12,17 +12,15 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.base.scales import apart, round_down, round_up
+from scalarviz.base.scales import apart, heights_of, round_down, round_up
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import typeset
 from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES, Theme, rgb
 from scalarviz.scene.charts import (
-    BESIDE,
     EDGE,
     PARTS,
-    SHARES,
     draw_history,
     draw_loss,
 )
@@ -34,13 +32,15 @@ from scalarviz.scene.frame_data import (
     FrameData,
     History,
     Measured,
+    PictureWords,
 )
 from scalarviz.scene.inspector import draw_inspector, wrapped
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.layout.plates import Layout
-from scalarviz.scene.loss_chart import loss_scale
+from scalarviz.scene.loss_chart import AXIS, BELOW, SHARES, TOP, curve_scale, loss_scale
+from scalarviz.scene.overlay import draw_band
 from scalarviz.scene.strip import draw_hovered, draw_strip
-from scalarviz.story.caption import Card, CardLine, CardTable
+from scalarviz.story.caption import Caption, Card, CardLine, CardTable
 from scalarviz.training.session.reading import cells_of
 from tests.scene.measures import DARK, Words
 from tests.studio import Studio, at
@@ -70,15 +70,15 @@ LEFT = 60.0
 
 
 def plot_of(box: Box, right: float = 0.0) -> Box:
-    wide = box.right - BESIDE[1] - right - LEFT
-    return Box(LEFT, box.y + PARTS, wide, box.height - PARTS - EDGE)
+    """Of a narrow chart."""
+    wide = box.right - EDGE - right - LEFT
+    return Box(LEFT, box.y + PARTS, wide, box.height - PARTS - BELOW)
 
 
 def loss_place(step: float, loss: float, last: float = 11.0, right: float = 0.0) -> np.ndarray:
-    """On a scale from 0.01 to 1."""
+    """On a linear scale from 0 to the largest loss, 1, and a bit more."""
     plot = plot_of(BOX, right)
-    up = (np.log10(loss) + 2.0) / 2.0
-    return np.array([plot.x + step / last * plot.width, plot.bottom - up * plot.height])
+    return np.array([plot.x + step / last * plot.width, plot.bottom - loss / TOP * plot.height])
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_the_curve_passes_through_the_losses(canvas: Canvas2D, studio: Studio) -
     line = drawn_in(studio.paper(canvas), DARK.loss)
     for step, loss in enumerate(LOSSES[:-1], 1):
         assert np.hypot(*(line - loss_place(step, loss)).T).min() < 1.6
-    assert {"loss .0100", "1", ".01", "step 11"} <= set(canvas.words)
+    assert {"loss now .0100", "start", "1.00", "step 11"} <= set(canvas.words)
 
 
 def test_another_branch_is_a_thin_line(studio: Studio) -> None:
@@ -126,11 +126,11 @@ def test_only_the_steps_wanted_are_drawn(canvas: Canvas2D, studio: Studio) -> No
 def test_a_line_is_meant_near_it_but_not_where_the_curve_is() -> None:
     others = [
         BranchLine(1, np.arange(1.0, 12.0), np.full(11, 0.3)),
-        BranchLine(2, np.arange(1.0, 12.0), np.full(11, 0.02)),
+        BranchLine(2, np.arange(1.0, 12.0), np.full(11, 0.9)),
     ]
     chart = draw_loss(Canvas2D(WIDTH, HEIGHT), BOX, LEFT, curve(others=others), DARK)
-    for number, loss in ((1, 0.3), (2, 0.02)):
-        x, y = loss_place(6.5, loss)
+    for number, loss in ((1, 0.3), (2, 0.9)):
+        x, y = loss_place(7.5, loss)
         assert [chart.branch_at(x, y + dy) for dy in (0, -5, 5)] == [number] * 3
         assert chart.branch_at(x, y - 12.0) is None
     assert chart.branch_at(*loss_place(2.0, LOSSES[1])) is None
@@ -140,7 +140,7 @@ def test_metrics_have_curves_and_numbers(studio: Studio) -> None:
     steps = np.array([2.0, 8.0, 11.0])
     metrics = (
         Measured("held out", False, steps, np.array([0.5, 0.3, 0.3])),
-        Measured("accuracy", True, steps, np.array([0.25, 0.75, 0.75])),
+        Measured("accuracy", True, steps, np.array([0.25, 0.76, 0.76])),
     )
     canvas = Canvas2D(WIDTH, HEIGHT)
     draw_loss(canvas, BOX, LEFT, curve(metrics=metrics), DARK)
@@ -148,13 +148,13 @@ def test_metrics_have_curves_and_numbers(studio: Studio) -> None:
     held_out = drawn_in(pixels, DARK.ink, 40)
     assert np.hypot(*(held_out - loss_place(9.5, 0.3, right=SHARES)).T).min() < 1.5
     accuracy, plot = drawn_in(pixels, DARK.metric, 40), plot_of(BOX, SHARES)
-    place = plot.x + 9.5 / 11.0 * plot.width, plot.bottom - 0.75 * plot.height
+    place = plot.x + 9.5 / 11.0 * plot.width, plot.bottom - 0.76 * plot.height
     assert np.hypot(*(accuracy - place).T).min() < 1.5
     assert {"0%", "50%", "100%"} <= set(canvas.words)
     usual, pointed = curve(metrics=metrics), curve(metrics=metrics, pointed=10)
     for late, end in ((usual, ""), (replace(usual, at=12.0), " (step 11)"), (pointed, " (step 8)")):
         draw_loss(canvas := Canvas2D(1420, HEIGHT), replace(BOX, width=1400.0), LEFT, late, DARK)
-        assert {f"held out 0.300{end}", f"accuracy 75%{end}"} <= set(canvas.words)
+        assert {f"held out 0.300{end}", f"accuracy 76%{end}"} <= set(canvas.words)
 
 
 def test_a_mark_is_on_the_curve(studio: Studio) -> None:
@@ -178,23 +178,22 @@ def test_losses_below_zero_have_a_curve_and_numbers(canvas: Canvas2D) -> None:
     falling = replace(curve(), losses=np.linspace(1.0, -3.0, len(curve().losses)), loss=-3.0)
     chart = draw_loss(canvas, BOX, LEFT, falling, DARK)
     assert chart is not None and np.isfinite(chart.own).all()
-    assert (
-        {"−3", "1"} <= set(canvas.words)
-        and "log" not in canvas.words
-        and "no step yet" not in canvas.words
-    )
+    assert {"start", "1.00"} <= set(canvas.words)
+    assert not {text("chart.log"), text("chart.perfect"), "no step yet"} & set(canvas.words)
+    draw_loss(canvas := Canvas2D(1420, HEIGHT), replace(BOX, width=1400.0), LEFT, falling, DARK)
+    assert "−3" in canvas.words  # the bottom of the scale
 
 
 @pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)], ids=["falls", "rises"])
 def test_the_curve_runs_through_no_word_of_its_plot(order: slice) -> None:
-    canvas = Words(WIDTH, HEIGHT)
-    chart = draw_loss(canvas, BOX, LEFT, replace(curve(), losses=LOSSES[order], at=5.0), DARK)
+    canvas, seen = Words(1420.0, HEIGHT), replace(curve(), losses=LOSSES[order], at=5.0)
+    chart = draw_loss(canvas, replace(BOX, width=1400.0), LEFT, seen, DARK)
     assert chart is not None
     x = np.linspace(chart.plot.x, chart.plot.right, 500)
     y = np.interp(x, *chart.own.T)
     within = [(words, box) for words, box in canvas.found if chart.plot.has(box.x, box.y + 1.0)]
     said = [words for words, _ in within]
-    assert "11" in said and any(words.endswith("log") for words in said)
+    assert {"11", text("chart.hint")} <= set(said)
     for words, box in within:
         assert not any(map(box.has, x, y)), words
 
@@ -452,6 +451,68 @@ def test_the_names_of_the_operation_under_the_mouse_are_written_over_it() -> Non
         assert canvas.words[before:] == [said] * bool(done)
 
 
+FALLS = np.exp(-np.linspace(0.0, 4.0, 400))  # for most of the time
+DROPS = np.append(np.full(30, 0.5), np.full(370, 0.005))  # a hundredfold, in the first steps
+
+
+def test_the_scale_of_a_curve_begins_at_zero_unless_the_curve_was_flat_there() -> None:
+    for losses in (FALLS, np.full(400, 0.3), FALLS[:1], DROPS[:60]):
+        assert curve_scale(losses).low == 0.0 and curve_scale(losses).is_linear
+        assert curve_scale(losses).high == pytest.approx(TOP * losses.max())
+    assert curve_scale(DROPS) == loss_scale(DROPS) and not curve_scale(DROPS).is_linear
+    assert curve_scale(FALLS - 0.5) == loss_scale(FALLS - 0.5)
+
+
+@pytest.mark.parametrize(
+    ("losses", "said", "missing"),
+    [(FALLS, "chart.perfect", "chart.log"), (DROPS, "chart.log", "chart.perfect")],
+    ids=["linear", "log"],
+)
+def test_the_bottom_of_a_scale_is_named_and_a_logarithm_says_so(
+    losses: np.ndarray, said: str, missing: str
+) -> None:
+    seen = Curve(np.arange(1.0, 401.0), losses, 400.0, 0.25, start=0.75)
+    for width, is_wide in ((1280.0, True), (880.0, False)):
+        canvas = Words(width, 120.0)
+        chart = draw_loss(canvas, Box(0.0, 0.0, width, 114.0), LEFT, seen, DARK)
+        words, places = zip(*canvas.found, strict=True)
+        assert {"start", ".750", "loss now .250", "step 400"} <= set(words)
+        assert not any(text(missing) in each for each in words)
+        assert any(text(said) in each for each in words) == (is_wide or said == "chart.log")
+        assert (text("chart.better") in words) == is_wide
+        assert chart is not None and chart.plot.x == LEFT + AXIS * is_wide
+        start = places[words.index("start")]
+        assert start.right <= chart.plot.x if is_wide else start.y >= chart.plot.bottom - 2.0
+        for i, box in enumerate(places):
+            assert box.x >= 0.0 and box.right <= width and box.bottom <= 116.0, words[i]
+            assert not any(map(box.meets, places[:i])), words[i]
+
+
+def test_a_large_chart_leaves_room_for_the_names_of_layers() -> None:
+    for large in (False, True):
+        canvas = Words(600.0, 200.0)
+        chart = draw_loss(canvas, Box(0.0, 0.0, 600.0, 194.0), LEFT, curve(large=large), DARK)
+        assert chart is not None and chart.plot.x == LEFT + AXIS * large
+        assert (text("chart.perfect") in [words for words, _ in canvas.found]) == large
+
+
+def test_a_step_that_is_explained_has_both_losses_of_its_samples() -> None:
+    words = PictureWords("", "", Caption("The weight moved.", losses=("0.094", "0.092")))
+    frame_data = sight(program_of("3-8-3"), curve=curve(), words=words)
+    draw_band(canvas := Canvas2D(1280, 800), Division.of(1280, 800), frame_data, DARK)
+    assert {"loss .094 → .092", text("chart.better"), "step 10 → 11"} <= set(canvas.words)
+    pointed = curve(told=("0.094", "0.092"), pointed=4, reads=0.5)
+    draw_loss(canvas := Canvas2D(WIDTH, HEIGHT), BOX, LEFT, pointed, DARK)
+    assert {"loss .500", "step 4"} <= set(canvas.words)
+
+
+def test_a_part_of_the_steps_begins_with_its_own_loss() -> None:
+    part = curve(first=4.0, last=8.0, start=0.75)
+    draw_loss(canvas := Canvas2D(WIDTH, HEIGHT), BOX, LEFT, part, DARK)
+    assert {"step 4", f"{LOSSES[3]:.3f}".lstrip("0")} <= set(canvas.words)
+    assert not {"start", ".750"} & set(canvas.words)
+
+
 def test_losses_above_zero_have_a_logarithmic_scale() -> None:
     scale = loss_scale(np.array([0.8, 0.03]))
     assert (scale.low, scale.high, scale.is_linear) == (0.03, 0.8, False)
@@ -486,6 +547,17 @@ def test_any_finite_losses_have_a_scale() -> None:
 def test_of_a_logarithm_zeros_are_left_out() -> None:
     assert shown(np.array([0.0, 1.0, math.inf, math.nan])).tolist() == [1.0]
     assert shown(np.array([0.0, -1.0, math.inf])).tolist() == [0.0, -1.0]
+
+
+def test_a_map_has_the_finest_grid_that_is_wholly_known() -> None:
+    losses = np.full((17, 17), math.nan)
+    losses[::8, ::8] = np.array([[1.0, 10.0, 100.0]] * 3)
+    assert np.allclose(heights_of(losses.tolist()), [[0.0, 0.5, 1.0]] * 3)  # logarithmic
+    losses[::4, ::4] = [[-1.0, math.inf, 0.0, 0.5, 1.0]] * 5
+    losses[1, 1] = 7.0  # of a finer grid, of which no other is known
+    assert np.allclose(heights_of(losses[:, :].tolist())[0], [0.0, 0.5, 1.0])
+    losses[::4, ::4] = [[-1.0, 0.25, 0.0, 0.5, 1.0]] * 5
+    assert np.allclose(heights_of(losses.tolist()), [[0.0, 0.625, 0.5, 0.75, 1.0]] * 5)
 
 
 @pytest.mark.parametrize("between", [1.0, 1.9999, 2.0, 4.9, 5.0, 9.99, 1e-7, 3e200])

@@ -14,7 +14,7 @@ from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.layout.threads import thread_of
 from scalarviz.scene.layout.wall_ways import HAIRS, SeenWall, hairlines, lit_way, over
-from scalarviz.scene.wall_lines import draw_walls
+from scalarviz.scene.picture import draw_walls
 from scalarviz.stage.stage import Stage
 
 WALL = SeenWall([(10.0, 100.0 + 5 * i, 2.0) for i in range(40)],

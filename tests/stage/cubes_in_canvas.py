@@ -23,8 +23,8 @@ SIZE = 320, 240
 BEFORE, BEHIND = (0, 255, 0), (255, 0, 0)
 
 
-def made() -> sv.Session:
-    network = sv.Network([2, 3, 1], "tanh", seed=1)
+def made(network: sv.Network | None = None) -> sv.Session:
+    network = network or sv.Network([2, 3, 1], "tanh", seed=1)
     return sv.Session(network, sv.data.Xor(), "mse", sv.SGD(0.5), engine="python")
 
 
@@ -178,7 +178,7 @@ def in_notebook() -> None:
     backend.handle_event({"type": "resize", "width": SIZE[0], "height": SIZE[1], "ratio": 1.0})
     view, cubes = scene_in(canvas, made())
     try:
-        cubes.follow(made_of(cubes))
+        cubes.follow(made(cubes.network))
     except DisplayError as error:
         print(error)
     view.parent = None
@@ -195,10 +195,6 @@ def in_notebook() -> None:
         await report(canvas, backend.get_frame, wait)
 
     asyncio.run(program())
-
-
-def made_of(cubes: Any) -> sv.Session:
-    return sv.Session(cubes.network, sv.data.Xor(), "mse", sv.SGD(0.5), engine="python")
 
 
 if __name__ == "__main__":

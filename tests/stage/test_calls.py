@@ -7,7 +7,9 @@ import pytest
 from benchmarks.scene_frames import SCENES, measured
 
 # Medians of the pictures of one turn of all texts.
-MOST = {"playing": 3_000, "camera": 10_000}
+MOST = {"playing": 2_800, "camera": 10_000}
+# A long row with its numbers, which turns with all others.
+MORE = {("micrograd", "camera"): 11_500}
 
 
 @pytest.mark.parametrize("unit", MOST)
@@ -15,4 +17,5 @@ MOST = {"playing": 3_000, "camera": 10_000}
 def test_a_picture_takes_few_calls(name: str, unit: str) -> None:
     # Maps that are ready just then take calls, too: on a busy machine they come at other pictures.
     tries = (measured(name, unit, shown_before=20)[1] for _ in range(3))
-    assert any(calls <= MOST[unit] for calls in tries)
+    most = MORE.get((name, unit), MOST[unit])
+    assert any(calls <= most for calls in tries)

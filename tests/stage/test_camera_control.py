@@ -11,7 +11,7 @@ from scalarviz.scene.layout.camera import EDGE
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.layout.trays import trays_layout
-from scalarviz.stage.camera_control import BOX_SECONDS, QUICK, CameraController, ViewBox
+from scalarviz.stage.camera_control import QUICK, CameraController
 from scalarviz.stage.stage import Stage
 from tests.stage.conftest import go
 
@@ -123,35 +123,17 @@ def test_a_card_that_opens_moves_the_network_aside_quickly() -> None:
         assert not eyes.tick(5.0 + 2.0 * QUICK) and QUICK <= 0.2
 
 
-WIDE, SHORT = Box(0.0, 0.0, 100.0, 50.0), Box(0.0, 0.0, 60.0, 50.0)
-VIEW_SIZE = (200.0, 100.0)
-
-
-def test_it_moves_from_one_box_to_another_and_back() -> None:
-    box = ViewBox(cuts=False)
-    assert box.at(WIDE, VIEW_SIZE, 0.0) == WIDE and not box.tick(0.0)
-    widths = []
-    for now in (1.0, 1.05, 1.1, 1.15, 1.01 + BOX_SECONDS, 2.0):
-        moves = box.tick(now)
-        widths.append(box.at(SHORT, VIEW_SIZE, now).width)
-        assert moves == (1.0 < now < 2.0)
-    assert widths[0] == 100.0 and widths[-2:] == [60.0, 60.0]
-    assert widths == sorted(widths, reverse=True) and widths[2] == pytest.approx(80.0)
-    box.at(WIDE, VIEW_SIZE, 3.0)
-    middle = box.at(WIDE, VIEW_SIZE, 3.1)
-    assert box.at(SHORT, VIEW_SIZE, 3.1) == middle  # it turns round where it is
-
-
-def test_a_stage_makes_room_for_a_card_in_a_moment(colours: sv.Session) -> None:
+def test_a_stage_makes_room_for_a_card_in_a_moment(
+    colours: sv.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stage = Stage(colours)
-    stage.resize(1280.0, 800.0)
-    first = stage.frame_data()
+    monkeypatch.setattr(stage.reading, "exhibit", lambda: None)  # else the card is above it
+    stage.resize(*SIZE)
+    before = stage.frame_data().division(*SIZE).inner
+    first = places(stage.eyes, SIZE, before)
     stage.pin(3)
-    for now, part in ((5.0, 0.0), (5.1, 0.5), (5.01 + BOX_SECONDS, 1.0)):
-        moves = stage.tick(now)
-        shown = stage.frame_data()
-        parts = shown.division(1280.0, 800.0)
-        assert parts.card.width and (moves or part == 0.0)
-        view, before = shown.view or parts.inner, first.division(1280.0, 800.0).inner
-        assert view.right == pytest.approx(before.right + part * (parts.inner.right - before.right))
-        assert stage.eyes.inner == view
+    parts = stage.frame_data().division(*SIZE)
+    assert parts.card.width and stage.eyes.inner == parts.inner != before
+    np.testing.assert_allclose(places(stage.eyes, SIZE), first, atol=0.01)  # nothing jumps
+    assert stage.tick(5.0) and stage.tick(5.0 + QUICK)
+    assert fills(parts.inner, places(stage.eyes, SIZE))

@@ -29,7 +29,7 @@ from scalarviz.stage.displays.html_tables import (
 )
 from scalarviz.stage.displays.svg import MARGIN, WIDEST, SvgDrawing, image, shorten, width_of
 from scalarviz.stage.displays.value_display import MOST
-from scalarviz.stage.displays.weight_display import CELL, cell, color_of, ink_on, scale_of
+from scalarviz.stage.displays.weight_display import CELL, cell, color_of, ink_on
 from tests.sessions import advanced, at_work
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
@@ -83,8 +83,8 @@ def cells_of(html: str) -> list[list[str]]:
     ]
 
 
-def draw_value(value: Value) -> Drawn:
-    return Drawn(value._repr_html_())
+def drawn_of(shown: Value | sv.Weight) -> Drawn:
+    return Drawn(shown._repr_html_())
 
 
 def example() -> Value:
@@ -112,14 +112,14 @@ def drawing() -> SvgDrawing:
 
 
 def test_every_value_is_a_box_and_every_use_an_edge() -> None:
-    drawn = draw_value(example())
-    assert len(drawn.all("rect", "value")) == 8  # a, b, 2 and five that were made
-    assert len(drawn.all("path", "edge")) == 9  # relu has one input, the others two
-    assert len(drawn.all("rect", "operation")) == 5
+    drawn = drawn_of(example())
+    kinds = ("rect", "value"), ("path", "edge"), ("rect", "operation")
+    # a, b, 2 and five that were made; relu has one input, the others two
+    assert [len(drawn.all(*kind)) for kind in kinds] == [8, 9, 5]
 
 
 def test_it_shows_labels_operations_values_and_gradients() -> None:
-    texts = draw_value(example()).texts
+    texts = drawn_of(example()).texts
     for text in ("a", "b", "c", "×", "**", "+", "relu", "−6", "4", "−2", "−3"):
         assert text in texts
     assert texts.count("value") == texts.count("grad") == 7  # the exponent is a plain number
@@ -128,12 +128,12 @@ def test_it_shows_labels_operations_values_and_gradients() -> None:
 
 def test_a_weight_used_twice_is_one_box() -> None:
     w = sv.Weight(0.5)
-    assert draw_value(w * w + w).texts.count("the weight") == 1
+    assert drawn_of(w * w + w).texts.count("the weight") == 1
 
 
 @given(expressions())
 def test_nothing_lies_on_top_of_another(value: Value) -> None:
-    drawn = draw_value(value)
+    drawn = drawn_of(value)
     boxes = drawn.boxes("value") + drawn.boxes("operation")
     assert not [pair for pair in combinations(boxes, 2) if overlap(*pair)]
     assert all(x >= 0 and right <= drawn.width for x, _, right, _ in boxes)
@@ -141,7 +141,7 @@ def test_nothing_lies_on_top_of_another(value: Value) -> None:
 
 @given(expressions())
 def test_edges_lead_from_box_to_operation(value: Value) -> None:
-    drawn = draw_value(value)
+    drawn = drawn_of(value)
     starts = {(round(right, 1), round((top + bottom) / 2, 1)) for _, top, right, bottom in
               drawn.boxes("value")}  # fmt: skip
     for edge in drawn.all("path", "edge"):
@@ -157,16 +157,16 @@ def test_a_second_derivative_is_shown_as_a_number() -> None:
     x = Value(2.0, label="x")
     y = x**3
     y.backward(create_graph=True)
-    texts = draw_value(y).texts
+    texts = drawn_of(y).texts
     at = texts.index("x")
     assert texts[at + 1 : at + 5] == ["value", "2", "grad", "12"]
-    assert "12" in draw_value(x.grad).texts
+    assert "12" in drawn_of(x.grad).texts
 
 
 def test_every_number_can_be_shown_and_a_gradient_that_is_none_says_so() -> None:
     value = Value(math.nan)
     value.grad = None
-    assert draw_value(value).texts == ["value", "NaN", "grad", "none"]
+    assert drawn_of(value).texts == ["value", "NaN", "grad", "none"]
 
 
 def sum_of(count: int) -> Value:
@@ -178,8 +178,8 @@ def sum_of(count: int) -> Value:
 
 
 def test_a_large_graph_says_how_large_it_is() -> None:
-    assert len(draw_value(sum_of(MOST - 1)).all("rect", "value")) == MOST - 1
-    drawn = draw_value(sum_of(MOST + 1))
+    assert len(drawn_of(sum_of(MOST - 1)).all("rect", "value")) == MOST - 1
+    drawn = drawn_of(sum_of(MOST + 1))
     assert not drawn.all("rect", "value") and drawn.width < 600
     assert "61 Values, 30 operations: too many for a picture" in drawn.texts
     assert "… * 2.0 * 2.0 * 2.0 * 2.0" in drawn.texts
@@ -193,7 +193,7 @@ def test_a_deep_chain_is_quick_and_needs_no_recursion(deep: int) -> None:
     for _ in range(deep):
         y = y + x
     start = time.perf_counter()
-    drawn = draw_value(y)
+    drawn = drawn_of(y)
     assert time.perf_counter() - start < 5.0
     assert any(f"{deep + 1:,} Values, {deep:,} operations" in text for text in drawn.texts)
     assert f"value {number_text(deep + 1)}, gradient 0" in drawn.texts
@@ -203,7 +203,7 @@ def test_a_deep_graph_of_one_column_each_is_drawn_up_to_the_limit() -> None:
     y = Value(1.0, label="x")
     for _ in range(MOST - 1):
         y = y.tanh()
-    assert len(draw_value(y).all("rect", "value")) == MOST
+    assert len(drawn_of(y).all("rect", "value")) == MOST
     assert "min-width" in y._repr_html_()
 
 
@@ -217,20 +217,16 @@ def test_looking_changes_nothing() -> None:
 def test_an_operation_of_your_own_is_drawn() -> None:
     x = Value(2.0, label="x")
     y = Value(4.0, (x,), "my op")
-    assert "my op" in draw_value(y).texts and len(draw_value(y).all("path", "edge")) == 1
+    assert "my op" in drawn_of(y).texts and len(drawn_of(y).all("path", "edge")) == 1
 
 
 def test_a_parameter_of_a_compiled_function_is_drawn() -> None:
     slope = Value(1.5, label="slope")
     sv.compile(lambda x: slope * x, inputs=1, engine="python")
-    assert draw_value(slope).texts == ["slope", "value", "1.5", "grad", "0"]
+    assert drawn_of(slope).texts == ["slope", "value", "1.5", "grad", "0"]
 
 
 ENGINES = ["python", "cpu"]
-
-
-def draw_weight(weight: sv.Weight) -> Drawn:
-    return Drawn(weight._repr_html_())
 
 
 def session(engine: str = "python", optimizer: sv.Optimizer | None = None) -> sv.Session:
@@ -262,7 +258,7 @@ def state(s: sv.Session) -> list[Any]:
 def test_it_shows_name_value_and_gradient() -> None:
     w = sv.Network([3, 8, 3], seed=0).layers[0].perceptrons[2].weights[1]
     w.value, w.grad = -0.25, 6.5
-    drawn = draw_weight(w)
+    drawn = drawn_of(w)
     texts = drawn.texts
     assert texts[:4] == ["−0.25", "layer 0, perceptron 2, weight from input 1", "grad", "6.5"]
     assert "frozen" not in texts
@@ -271,27 +267,27 @@ def test_it_shows_name_value_and_gradient() -> None:
 
 
 def test_a_frozen_weight_says_so() -> None:
-    w = sv.Weight(1.0)
+    w = sv.Weight(0.0)  # of a scale without numbers
     w.freeze()
-    assert "frozen" in draw_weight(w).texts and "frozen" in draw_weight(w).words
+    assert "frozen" in drawn_of(w).texts and "frozen" in drawn_of(w).words
 
 
 def test_it_shows_the_arithmetic_of_what_waits_for_a_backward() -> None:
     w = sv.Weight(0.5)
     w.forward(3.0)
-    texts = draw_weight(w).texts
+    texts = drawn_of(w).texts
     assert "= w x = 0.5 · 3 = 1.5" in texts
     assert "1 input waits for a backward" in texts
     assert w.unmatched == 1
     w.backward(1.0)
-    assert "y = w x; it keeps no input for a backward" in draw_weight(w).texts
+    assert "y = w x; it keeps no input for a backward" in drawn_of(w).texts
 
 
 def test_of_many_inputs_the_newest_come_first() -> None:
     w = sv.Weight(2.0)
     for x in range(10):
         w.forward(float(x))
-    texts = draw_weight(w).texts
+    texts = drawn_of(w).texts
     products = [text for text in texts if text.startswith("= w x")]
     assert products == [f"= w x = 2 · {x} = {2 * x}" for x in (9, 8, 7)]
     assert "… 7 more" in texts
@@ -319,7 +315,7 @@ def test_what_the_user_has_under_way_stays(engine: str) -> None:
     net.backward()
     net.forward(x)
     before = state(s)
-    draw_weight(net.weight(0))
+    drawn_of(net.weight(0))
     assert state(s) == before
     first = net.backward()  # the forward still waits for it
     net.forward(x)
@@ -332,7 +328,7 @@ def test_what_was_written_past_the_session_is_not_taken_down_by_looking() -> Non
     w = s.network.weight(0)
     w.value = 0.5
     before = state(s)
-    drawn = draw_weight(w)
+    drawn = drawn_of(w)
     assert state(s) == before and len(s.branches) == 1
     assert drawn.texts[0] == "0.5" and "past its session" in drawn.words
 
@@ -342,7 +338,7 @@ def test_a_step_that_was_left_in_the_middle_keeps_its_inputs() -> None:
     s.advance(4, "operation")
     s.seek(1)
     before = state(s)
-    assert "left a step in the middle" in draw_weight(s.network.weight(0)).words
+    assert "left a step in the middle" in drawn_of(s.network.weight(0)).words
     assert state(s) == before
 
 
@@ -351,7 +347,7 @@ def test_a_session_that_plays_is_not_held_up() -> None:
     s.play()
     try:
         start, step = time.perf_counter(), s.step_index
-        drawn = [draw_weight(s.network.weight(3)) for _ in range(20)]
+        drawn = [drawn_of(s.network.weight(3)) for _ in range(20)]
         assert time.perf_counter() - start < 2.0
         assert s.playing
         while s.step_index == step:
@@ -359,13 +355,13 @@ def test_a_session_that_plays_is_not_held_up() -> None:
     finally:
         s.pause()
     assert all("Its session is playing" in each.words for each in drawn)
-    assert "The step from" in draw_weight(s.network.weight(3)).words
+    assert "The step from" in drawn_of(s.network.weight(3)).words
 
 
 def test_a_session_that_is_at_work_in_another_thread_is_not_waited_for() -> None:
     s = advanced(session(), 1)
     with at_work(s):
-        assert "at work" in draw_weight(s.network.weight(0)).words
+        assert "at work" in drawn_of(s.network.weight(0)).words
 
 
 def test_a_long_step_of_objects_is_not_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -373,7 +369,7 @@ def test_a_long_step_of_objects_is_not_done_again(monkeypatch: pytest.MonkeyPatc
     net = sv.Network([100, 100, 1])
     s = sv.Session(net, (np.ones((100, 100)), np.ones((100, 1))), engine="python")
     s.timeline.clock = type(s.timeline.clock)(1)  # as if a step were done
-    assert "takes long" in draw_weight(net.weight(0)).words
+    assert "takes long" in drawn_of(net.weight(0)).words
 
 
 def test_a_parameter_of_a_compiled_function_has_no_sum_of_products() -> None:
@@ -381,14 +377,8 @@ def test_a_parameter_of_a_compiled_function_has_no_sum_of_products() -> None:
     f = sv.compile(lambda x: w * x, inputs=1, dtype="float32", engine="python")
     s = sv.Session(f, ([[1.0], [2.0]], [[2.0], [4.0]]), "mse", sv.SGD(0.1), engine="python")
     s.advance(2)
-    drawn = draw_weight(w)
+    drawn = drawn_of(w)
     assert "The step from 1 to 2" in drawn.texts and "w − lr · g" in " ".join(drawn.texts)
-
-
-def test_a_few_of_many_are_beyond_the_scale_of_colors() -> None:
-    values = np.ones(1000)
-    values[0] = 50.0
-    assert scale_of(values) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("x", np.linspace(-1, 1, 21))
@@ -404,8 +394,8 @@ def test_a_number_stays_inside_its_cell(number: float, drawing: SvgDrawing) -> N
 
 
 def test_text_of_a_graph_and_of_a_card_can_be_read() -> None:
-    card = draw_weight(advanced(session(), 1).network.weight(0))
-    assert min(*card.sizes(), *draw_value(example()).sizes()) >= 11
+    card = drawn_of(advanced(session(), 1).network.weight(0))
+    assert min(*card.sizes(), *drawn_of(example()).sizes()) >= 11
 
 
 def settings(s: sv.Session) -> dict[str, str]:

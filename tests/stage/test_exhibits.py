@@ -37,14 +37,20 @@ def session(layers: list[Any], learned: object, **options: Any) -> sv.Session:
     return sv.Session(sv.Network(layers, seed=0), learned, engine="python", **options)
 
 
+def plane_of(session: sv.Session) -> Plane:
+    """The exhibit of a session, which is a map of the plane."""
+    plane = exhibit_of(session)
+    assert isinstance(plane, Plane)
+    return plane
+
+
 # What is learned.
 
 
 def test_the_plane_is_asked_at_the_middles_of_its_cells_the_top_first() -> None:
     s = session([2, 1], data.Circle(scale=5.0))
     s.network.bank.value[:] = [1.0, 100.0, 0.0]  # x + 100 y
-    plane = exhibit_of(s)
-    assert isinstance(plane, Plane)
+    plane = plane_of(s)
     rows, columns = plane.values.shape
     step = 12.0 / columns
     assert plane.values[0, 0] == pytest.approx(-6 + step / 2 + 100 * (6 - step / 2), rel=1e-5)
@@ -63,8 +69,7 @@ def test_how_right_the_corners_are_is_said() -> None:
 def test_a_loss_that_takes_logits_shows_outputs_as_its_sigmoid_makes_them() -> None:
     s = session([2, 1], data.Xnor(), loss="sigmoid_cross_entropy")
     s.network.bank.value[:] = [1.0, 1.0, -0.25]
-    plane = exhibit_of(s)
-    assert isinstance(plane, Plane)
+    plane = plane_of(s)
     wanted = 1.0 / (1.0 + np.exp(-np.array([-0.25, 0.75, 0.75, 1.75])))
     np.testing.assert_allclose(plane.outputs, wanted, rtol=1e-6)
     assert plane.wrong.tolist() == [True, True, True, False]
@@ -77,8 +82,7 @@ def test_classes_have_a_map_of_the_largest_output(classes: int, loss: str) -> No
     labels = np.arange(30) % classes
     targets = labels if loss == "softmax_cross_entropy" else np.eye(classes)[labels]
     s = session([2, classes], data.Arrays(inputs, targets), loss=loss)
-    plane = exhibit_of(s)
-    assert isinstance(plane, Plane)
+    plane = plane_of(s)
     assert plane.classes == [f"class {i}" for i in range(classes)]
     assert plane.targets.tolist() == labels.tolist()
     said = np.argmax(s.network(inputs), axis=1)
@@ -90,8 +94,8 @@ def test_classes_have_a_map_of_the_largest_output(classes: int, loss: str) -> No
     first_row = s.network(np.stack([across, np.full(columns, top)], axis=1))
     assert plane.values[0].tolist() == np.argmax(first_row, axis=1).tolist()
     s.network.bank.value[0] = np.nan
-    plane = exhibit_of(s)
-    assert isinstance(plane, Plane) and plane.wrong.all() and np.isnan(plane.values).all()
+    plane = plane_of(s)
+    assert plane.wrong.all() and np.isnan(plane.values).all()
 
 
 def test_classes_have_the_names_of_the_outputs() -> None:
@@ -99,8 +103,8 @@ def test_classes_have_the_names_of_the_outputs() -> None:
     learned.output_names = ["ash", "oak", "elm"]
     s = session([2, 3], learned, loss="softmax_cross_entropy")
     s.network.bank.value[:] = [0, 0, 0, 2, 2, 0, 1, 0, 0]
-    plane = exhibit_of(s)
-    assert isinstance(plane, Plane) and plane.classes == ["ash", "oak", "elm"]
+    plane = plane_of(s)
+    assert plane.classes == ["ash", "oak", "elm"]
     assert plane.verdict() == "3 of 3 right"
 
 
@@ -163,15 +167,13 @@ def test_only_a_texture_can_be_finer_and_not_with_the_python_engine() -> None:
 
 
 def test_a_plane_has_the_names_and_ends_of_its_axes_and_outputs_of_two_classes() -> None:
-    plane = exhibit_of(session([2, 1], data.Circle(scale=5.0)))
-    assert isinstance(plane, Plane)
+    plane = plane_of(session([2, 1], data.Circle(scale=5.0)))
     assert plane.names == ("x", "y") and (plane.low, plane.high) == ((-6.0, -6.0), (6.0, 6.0))
     assert len(plane.outputs) == len(plane.points)
     inputs = np.array([[0.0, 7.0, 2.0], [0.0, 8.0, 3.0], [0.0, 9.0, 1.0]])
     s = session([3, 1], (inputs, np.array([[0.0], [1.0], [2.0]])))
     s.network.bank.value[:] = [0.0, 1.0, 0.0, 0.0]
-    plane = exhibit_of(s)
-    assert isinstance(plane, Plane)
+    plane = plane_of(s)
     assert plane.names == ("x2", "x3") and plane.axes == (1, 2) and plane.score() is None
     assert plane.outputs.tolist() == [7.0, 8.0, 9.0] and plane.verdict() == "off by 7.00"
     marked = plane.marked(np.array([0.0, plane.low[0], plane.high[1]]))
@@ -231,11 +233,6 @@ def digits(**settings: Any) -> data.Digits:
     return data.Digits(**{"pictures": PICTURES, "labels": NAMED, "held_out": 500} | settings)
 
 
-@pytest.fixture
-def known() -> data.Digits:
-    return digits()
-
-
 def knowing(known: data.Digits, *, mistakes: int = 0) -> Any:
     """A network that knows what is held out by heart, but for the first so many."""
     inputs, targets = known.held_out or known.training
@@ -249,8 +246,11 @@ def knowing(known: data.Digits, *, mistakes: int = 0) -> Any:
     return ask
 
 
-def test_held_out_digits_are_counted_and_eight_of_each_are_shown(known: data.Digits) -> None:
-    shown = sorting(knowing(known), known, "cpu")
+KNOWN = digits()
+
+
+def test_held_out_digits_are_counted_and_eight_of_each_are_shown() -> None:
+    shown = sorting(knowing(KNOWN), KNOWN, "cpu")
     assert shown.confusion.all == shown.confusion.right == ASKED_DIGITS
     assert np.bincount(shown.labels).tolist() == [SHOWN_DIGITS // 10] * 10
     assert (shown.said == shown.labels).all()
@@ -258,16 +258,16 @@ def test_held_out_digits_are_counted_and_eight_of_each_are_shown(known: data.Dig
     assert shown.verdict() == f"{ASKED_DIGITS} of {ASKED_DIGITS} right"
 
 
-def test_what_is_shown_are_the_pictures_of_what_is_said(known: data.Digits) -> None:
-    shown = sorting(knowing(known, mistakes=ASKED_DIGITS), known, "cpu")
+def test_what_is_shown_are_the_pictures_of_what_is_said() -> None:
+    shown = sorting(knowing(KNOWN, mistakes=ASKED_DIGITS), KNOWN, "cpu")
     assert ((shown.labels + 1) % 10 == shown.said).all() and shown.confusion.accuracy == 0.0
-    rows = {row.tobytes(): label for row, label in zip(*known.held_out, strict=True)}
+    rows = {row.tobytes(): label for row, label in zip(*KNOWN.held_out, strict=True)}
     for picture, label in zip(shown.pictures, shown.labels, strict=True):
         assert rows[np.float32(picture.ravel()).tobytes()][label] == 1.0
 
 
-def test_mistakes_are_counted_by_what_it_is_and_what_is_said(known: data.Digits) -> None:
-    counts = sorting(knowing(known, mistakes=100), known, "cpu").confusion.counts
+def test_mistakes_are_counted_by_what_it_is_and_what_is_said() -> None:
+    counts = sorting(knowing(KNOWN, mistakes=100), KNOWN, "cpu").confusion.counts
     wanted = np.zeros((10, 10), int)
     for i, label in enumerate(NAMED[400:800]):
         wanted[label, (label + 1) % 10 if i < 100 else label] += 1
@@ -292,12 +292,12 @@ def test_a_large_picture_is_reduced_to_averages() -> None:
 
 
 @pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
-def test_numbers_that_are_none_are_sorted_too(odd: float, known: data.Digits) -> None:
-    shown = sorting(lambda inputs: np.full((len(inputs), 10), odd), known, "cpu")
+def test_numbers_that_are_none_are_sorted_too(odd: float) -> None:
+    shown = sorting(lambda inputs: np.full((len(inputs), 10), odd), KNOWN, "cpu")
     assert (shown.said == 0).all() and shown.confusion.all == ASKED_DIGITS
     outputs = np.full((ASKED_DIGITS, 10), np.nan)
     outputs[:, 7] = -5.0
-    assert (sorting(lambda inputs: outputs, known, "cpu").said == 7).all()
+    assert (sorting(lambda inputs: outputs, KNOWN, "cpu").said == 7).all()
 
 
 def test_a_session_that_learns_digits_shows_them() -> None:

@@ -446,18 +446,14 @@ def test_gradients_of_a_shared_node_add_up_as_they_come_back() -> None:
     )
 
 
-def held(value: object, asked: list[object], opened: threading.Event) -> Callable[[], Any]:
-    def ask() -> object:
-        asked.append(value)
-        assert opened.wait(30.0), "whoever asked waits"
-        return value
-
-    return ask
-
-
 def test_the_answer_before_stands_until_the_new_one_is_there() -> None:
     answer, asked, opened = Answer[Any]("before"), [], threading.Event()
-    ask = held("one", asked, opened)
+
+    def ask() -> str:
+        asked.append("one")
+        assert opened.wait(30.0), "whoever asked waits"
+        return "one"
+
     assert answer.get(1, ask, 0.01) == "before" and answer.pending
     assert answer.get(1, ask, 0.01) == "before"
     opened.set()

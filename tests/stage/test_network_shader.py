@@ -280,22 +280,22 @@ def test_a_layer_that_it_cannot_have_is_named_once_and_computed_by_the_cpu(
     assert len(said) == 1 and "scale 1" in said[0] and "cpu" in said[0]
 
 
+def check_computed_by_the_cpu(net: sv.Network, said: list[str], why: str) -> None:
+    with shader(net) as made:
+        assert same(made([0.25, 0.5]), net([0.25, 0.5]))
+        assert (made.engine, made.renderer) == ("cpu", "") and why in made.why
+    assert len(said) == 1 and why in said[0]
+
+
 @pytest.mark.usefixtures("_opengl")
 @pytest.mark.slow
 def test_too_large_a_network_is_named(said: list[str]) -> None:
-    net = sv.Network([2, 10000, 1], seed=0)
-    with shader(net) as made:
-        assert same(made([0.5, 0.5]), net([0.5, 0.5]))
-        assert made.engine == "cpu"
-    assert len(said) == 1 and "10,003" in said[0]
+    check_computed_by_the_cpu(sv.Network([2, 10000, 1], seed=0), said, "10,003")
 
 
 @pytest.mark.usefixtures("_opengl")
 def test_mixed_precision_is_computed_by_the_cpu(said: list[str]) -> None:
-    net = xor().to("cpu", "mixed")
-    with shader(net) as made:
-        assert np.array_equal(made([[0.25, 0.5]]), net([[0.25, 0.5]]))
-    assert len(said) == 1 and "mixed" in said[0]
+    check_computed_by_the_cpu(xor().to("cpu", "mixed"), said, "mixed")
 
 
 @pytest.mark.usefixtures("_opengl")
@@ -304,11 +304,7 @@ def test_a_card_that_computes_wrongly_is_not_used(
 ) -> None:
     read = "scalarviz.stage.shader_evaluator.Evaluator._read"
     monkeypatch.setattr(read, lambda self, i, wide, rows: np.ones((rows, wide, 4), np.float32))
-    net = xor()
-    with shader(net) as made:
-        assert same(made([0.25, 0.5]), net([0.25, 0.5]))
-        assert made.engine == "cpu" and made.renderer == ""
-    assert len(said) == 1 and "relative error" in said[0]
+    check_computed_by_the_cpu(xor(), said, "relative error")
 
 
 @pytest.mark.usefixtures("_opengl")
@@ -346,11 +342,7 @@ def test_what_the_driver_cannot_do_is_computed_by_the_cpu(
         begin(self, false, *rest)
 
     monkeypatch.setattr(shader_evaluator.Evaluator, "__init__", with_gl)
-    net = xor()
-    with shader(net) as made:
-        assert same(made([0.25, 0.5]), net([0.25, 0.5]))
-        assert made.engine == "cpu" and instead in made.why
-    assert len(said) == 1
+    check_computed_by_the_cpu(xor(), said, instead)
 
 
 # ---- what is left behind

@@ -29,11 +29,6 @@ SIDE = SIDES[0]
 TABLE = np.random.default_rng(0).uniform(-2.0, 3.0, (40, 3))
 
 
-def maps_of(stage: Stage) -> NeuronMaps:
-    """The maps of the first picture."""
-    return stage.frame_data().maps
-
-
 def numbers_at(session: sv.Session, inputs: Any) -> dict[str, np.ndarray]:
     """What plain Python computes for one sample."""
     network = session.network
@@ -47,7 +42,7 @@ def test_a_map_has_the_number_of_each_neuron_at_each_place(
 ) -> None:
     known = circle(features=features)
     session = advanced(learned(known, (known.inputs, 4, 1), engine=engine), 20)
-    maps = maps_of(Stage(session))
+    maps = Stage(session).frame_data().maps
     for row, column in ((0, 0), (7, 31), (30, 12)):
         place = np.array([column + 0.5, SIDE - row - 0.5]) / SIDE * 12.0 - 6.0
         for name, values in numbers_at(session, known.inputs_of(place[np.newaxis])[0]).items():
@@ -57,7 +52,7 @@ def test_a_map_has_the_number_of_each_neuron_at_each_place(
 @pytest.mark.parametrize("name", ["xor", "xnor"])
 def test_four_points_span_the_plane_of_their_squares(name: str) -> None:
     show = load(find(name))(engine="python")
-    maps = maps_of(Stage(show))
+    maps = Stage(show).frame_data().maps
     places = (np.arange(SIDE) + 0.5) / SIDE
     np.testing.assert_allclose(maps.values["inputs"][0, 5], places)
     np.testing.assert_allclose(maps.values["inputs"][1, :, 5], places[::-1])
@@ -68,17 +63,17 @@ def test_four_points_span_the_plane_of_their_squares(name: str) -> None:
 def test_places_of_a_picture_are_those_of_its_pixels_behind_the_encoding_too() -> None:
     session = load(find("texture"))(size=16, hidden=8, depth=2, engine="cpu").session
     stage = Stage(session)
-    maps = maps_of(stage)
+    maps = stage.frame_data().maps
     assert all(line.square for line in stage.plan.neurons[:-1])
     for name, values in numbers_at(session, [(3 + 0.5) / SIDE, (28 + 0.5) / SIDE]).items():
         np.testing.assert_allclose(maps.values[name][:, 28, 3], values, atol=1e-5)
-    u, v = wanted_sample(stage)
+    u, v = stage.reading.shown_inputs
     assert maps.dot is not None and maps.dot.tolist() == pytest.approx([u, 1.0 - v])
 
 
 def test_neurons_of_single_values_have_maps() -> None:
     show = load(find("micrograd"))(engine="cpu")
-    maps = maps_of(Stage(show))
+    maps = Stage(show).frame_data().maps
     places = cells(SIDE) * 3.6 - 1.8
     *hidden, last = (
         wall.of(show.session.network.bank.value) for wall in show.session.network.all_walls.values()
@@ -89,11 +84,6 @@ def test_neurons_of_single_values_have_maps() -> None:
         np.testing.assert_allclose(own.reshape(len(own), -1).T, places, atol=1e-9, err_msg=name)
 
 
-def wanted_sample(stage: Stage) -> np.ndarray:
-    """The inputs of the sample that is shown."""
-    return stage.reading.shown_inputs
-
-
 def table(**options: Any) -> sv.Session:
     """A session of three inputs, all of which vary."""
     return learned(data.Arrays(TABLE, TABLE[:, :1]), (3, 4, 1), **options)
@@ -102,8 +92,8 @@ def table(**options: Any) -> sv.Session:
 def test_a_table_has_curves_over_one_input_for_the_sample_that_is_shown() -> None:
     session = table()
     stage = Stage(session)
-    maps = maps_of(stage)
-    sample, inputs = wanted_sample(stage), TABLE
+    maps = stage.frame_data().maps
+    sample, inputs = stage.reading.shown_inputs, TABLE
     along = maps.values["inputs"][0, 0]
     assert along[[0, -1]].tolist() == [inputs[:, 0].min(), inputs[:, 0].max()]
     for place in (0, 17, -1):
@@ -116,10 +106,10 @@ def test_a_table_has_curves_over_one_input_for_the_sample_that_is_shown() -> Non
 def test_the_input_of_curves_is_the_one_that_was_pointed_at_last() -> None:
     stage = Stage(table())
     stage.hover_neuron = "inputs", 2
-    sample, inputs = wanted_sample(stage), TABLE
+    sample, inputs = stage.reading.shown_inputs, TABLE
     for hovered in (("inputs", 2), ("tanh 0", 1), None):
         stage.hover_neuron = hovered
-        values = maps_of(stage).values["inputs"][:, 0]
+        values = stage.frame_data().maps.values["inputs"][:, 0]
         assert values[2, [0, -1]].tolist() == [inputs[:, 2].min(), inputs[:, 2].max()]
         assert np.ptp(values[:2], axis=1).tolist() == [0.0, 0.0]
         np.testing.assert_allclose(values[:2, 0], sample[:2])
@@ -128,10 +118,12 @@ def test_the_input_of_curves_is_the_one_that_was_pointed_at_last() -> None:
 def test_maps_follow_the_training_and_are_not_made_twice_of_the_same() -> None:
     session = learned(circle())
     stage = Stage(session)
-    first, same = maps_of(stage), maps_of(stage)
+    first, same = stage.frame_data().maps, stage.frame_data().maps
     assert first.values is same.values and first.images is same.images
     session.advance(5)
-    assert np.abs(maps_of(stage).values["affine 0"] - first.values["affine 0"]).max() > 1e-6
+    assert (
+        np.abs(stage.frame_data().maps.values["affine 0"] - first.values["affine 0"]).max() > 1e-6
+    )
 
 
 def test_maps_are_made_five_times_a_second_while_it_plays_and_at_once_at_rest(
@@ -160,7 +152,11 @@ def test_maps_are_made_five_times_a_second_while_it_plays_and_at_once_at_rest(
 
 
 def test_a_larger_network_has_coarser_maps_and_one_too_large_no_maps() -> None:
-    assert maps_of(Stage(learned(circle(), (2, 100, 1)))).values["inputs"].shape == (2, 16, 16)
+    assert Stage(learned(circle(), (2, 100, 1))).frame_data().maps.values["inputs"].shape == (
+        2,
+        16,
+        16,
+    )
     assert Stage(learned(circle(), (2, 1000, 1))).frame_data().maps is None
 
 
@@ -196,7 +192,7 @@ def test_a_paint_is_what_a_neuron_adds_and_grey_is_nothing() -> None:
 
 def test_the_last_hidden_neurons_of_a_picture_are_paints() -> None:
     session = load(find("texture"))(size=16, hidden=8, depth=2, engine="cpu").session
-    ((name, weights),) = maps_of(Stage(session)).paints.items()
+    ((name, weights),) = Stage(session).frame_data().maps.paints.items()
     assert name == "leaky_relu 2"
     np.testing.assert_allclose(weights.T, session.network.layers[-1].kernel)
 

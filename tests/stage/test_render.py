@@ -61,18 +61,10 @@ def test_a_picture_is_a_png_of_what_comes_back(session: sv.Session, tmp_path: Pa
 
 
 @pytest.mark.usefixtures("opengl")
-def test_the_same_moment_gives_the_same_bytes(session: sv.Session, tmp_path: Path) -> None:
-    session.advance(5)
-    frames = [sv.picture(session, **SMALL) for _ in range(2)]
-    assert np.array_equal(*frames)
-    session.advance(50)
-    assert not np.array_equal(frames[0], sv.picture(session, **SMALL))
-
-
-@pytest.mark.usefixtures("opengl")
-def test_options_change_the_picture(session: sv.Session) -> None:
+def test_options_and_steps_change_the_picture(session: sv.Session) -> None:
     session.advance(5)
     plain = sv.picture(session, **SMALL)
+    assert np.array_equal(plain, sv.picture(session, **SMALL))
     for options in (
         {"theme": "light"},
         {"camera": "flat"},
@@ -86,6 +78,8 @@ def test_options_change_the_picture(session: sv.Session) -> None:
     ):
         assert not np.array_equal(plain, sv.picture(session, **{**SMALL, **options})), options
     assert sv.picture(session, size=(320, 200), ratio=2.0, samples=1).shape == (400, 640, 3)
+    session.advance(50)
+    assert not np.array_equal(plain, sv.picture(session, **SMALL))
 
 
 @pytest.mark.usefixtures("opengl")
@@ -170,13 +164,6 @@ def test_other_kinds_of_files_are_refused_before_anything_is_done(
     assert state(session) == before and not list(tmp_path.iterdir())
 
 
-@pytest.mark.usefixtures("opengl")
-def test_a_folder_that_is_not_there(session: sv.Session, tmp_path: Path) -> None:
-    refused(FileError, "'tmp_path/none'").by(
-        sv.picture, session, tmp_path / "none" / "net.png", **SMALL
-    )
-
-
 @pytest.fixture
 def av() -> Any:
     return pytest.importorskip("av", reason="videos take PyAV")
@@ -190,12 +177,15 @@ def pictures_in(path: Path) -> list[np.ndarray]:
 
 
 @pytest.mark.usefixtures("opengl", "av")
-@pytest.mark.parametrize("name", ["none/a.mp4", "none/a.gif"])
-def test_a_video_that_could_not_be_kept_trains_nothing(
-    session: sv.Session, name: str, tmp_path: Path
+@pytest.mark.parametrize(
+    ("save", "name"),
+    [(sv.picture, "png"), (sv.record, "mp4"), (sv.record, "gif"), (sv.storyboard, "html")],
+)
+def test_what_could_not_be_kept_trains_nothing(
+    session: sv.Session, save: Any, name: str, tmp_path: Path
 ) -> None:
-    refused(FileError, "'tmp_path/none'").by(sv.record, session, tmp_path / name, 5, **SMALL)
-    refused(FileError, "'tmp_path/none'").by(sv.storyboard, session, tmp_path / "none" / "a.html")
+    path = tmp_path / "none" / f"a.{name}"
+    refused(FileError, "'tmp_path/none'").by(save, session, path, **SMALL)
     assert session.step_index == 0
 
 
@@ -412,7 +402,7 @@ def test_a_storyboard_has_every_operation_and_leaves_the_session_where_it_is(
     text = (tmp_path / "step.html").read_text(encoding="utf-8")
     assert count == 12 == text.count("data:image/png;base64,")
     assert texts()["captions.zero_grad.title"] in text
-    assert "The signal goes back to neuron 0, times the weights." in text
+    assert re.search(r"The signal goes back to neuron \d, times the weights\.", text)
     program = session.network.program
     named = names_of_cells(program)
     assert re.findall(r'<button type="button">([^<]+)</button></li>', text) == named
@@ -599,32 +589,19 @@ def take(portions: Portions, count: int) -> None:
 def test_a_portion_takes_about_as_long_whatever_a_step_costs(
     fake_session: FakeSession, seconds: float
 ) -> None:
-    fake_session.seconds = seconds
     portions = Portions(fake_session)
-    take(portions, 30)
+    for fake_session.seconds in (1e-6, seconds):  # it may become smaller
+        take(portions, 30)
     start = fake_session.now
     take(portions, 1)
     assert max(PORTION / 2, seconds) <= fake_session.now - start <= max(2 * PORTION, seconds) * 1.01
 
 
-def test_a_portion_becomes_smaller_where_steps_become_slower(fake_session: FakeSession) -> None:
-    portions = Portions(fake_session)
-    take(portions, 30)
-    fake_session.seconds = 1e-3
-    take(portions, 30)
-    assert portions.size <= 20
-
-
 @linux
 @pytest.mark.usefixtures("studio")
 @pytest.mark.slow
-def test_pictures_of_any_size_leave_no_memory_behind() -> None:
-    assert grown("picture", 24) < MOST
-
-
-@linux
-@pytest.mark.usefixtures("studio")
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "count"), [("thread", 24), ("export", 12), ("view", 48)])
-def test_neither_do_those_of_threads_and_videos_and_notebooks(name: str, count: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "count"), [("picture", 24), ("thread", 24), ("export", 12), ("view", 48)]
+)
+def test_pictures_videos_and_views_leave_no_memory_behind(name: str, count: int) -> None:
     assert grown(name, count) < MOST

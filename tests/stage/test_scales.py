@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 import scalarviz as sv
 from scalarviz.base.scales import GROWTH_SECONDS, stop_above
 from scalarviz.scene.look import Look
+from scalarviz.scene.loss_chart import SMOOTHED_PART, smoothed_of
 from scalarviz.stage.channels import ChannelSource, Scales
-from scalarviz.stage.curves import SMOOTHED_PART, measured_of, smoothed_of
+from scalarviz.stage.curves import measured_of
 from scalarviz.stage.stage import Stage
 from tests.sessions import advanced
 from tests.studio import plate
@@ -195,8 +196,8 @@ def test_the_curve_of_a_network_that_has_grown_goes_on_from_that_before() -> Non
 
 
 def test_the_mean_of_losses_is_drawn_once_there_are_enough() -> None:
-    assert smoothed_of(np.ones(2 * SMOOTHED_PART - 1)).tolist() == []
-    np.testing.assert_array_equal(smoothed_of(np.full(2 * SMOOTHED_PART, 0.5)), 0.5)
+    assert smoothed_of([1.0] * (2 * SMOOTHED_PART - 1)) == []
+    np.testing.assert_array_equal(smoothed_of([0.5] * (2 * SMOOTHED_PART)), 0.5)
 
 
 def test_which_metrics_are_drawn() -> None:

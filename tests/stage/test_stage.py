@@ -238,9 +238,9 @@ def test_escape_closes_what_is_open_and_then_restores_the_view_with_its_angle(
 
 def test_escape_goes_back_to_the_camera_that_was_chosen(stage: Stage) -> None:
     stage.eyes.orbit(50.0, 0.0)  # a flat camera is rotated as an orthographic one
-    assert stage.camera == "orthographic"
+    assert stage.eyes.name == "orthographic"
     stage.restore()
-    assert stage.camera == "flat"
+    assert stage.eyes.name == "flat"
 
 
 def test_no_number_is_magenta_and_nothing_breaks(

@@ -46,11 +46,6 @@ def shot(studio: Studio, shown: Any, size: tuple[int, int] = (800, 500)) -> np.n
     return studio.shoot(lambda: shown.draw(*size, 1.0), *size)
 
 
-def is_same(first: np.ndarray, second: np.ndarray) -> bool:
-    """Whether two parts of pictures are the same, up to the rounding of a place in a picture."""
-    return int(np.abs(first - second).max()) <= 2
-
-
 # Names.
 
 
@@ -173,7 +168,8 @@ def test_a_pane_shows_what_a_stage_of_its_own_shows(studio: Studio) -> None:
     alone.common.scales = shown.common.scales
     alone.read()
     size = int(box.width), int(box.height)
-    assert is_same(pixels[: size[1] - 1, : size[0] - 1], studio.stage(alone, size=size)[:-1, :-1])
+    apart = pixels[: size[1] - 1, : size[0] - 1] - studio.stage(alone, size=size)[:-1, :-1]
+    assert np.abs(apart).max() <= 2  # up to the rounding of a place in a picture
 
 
 @pytest.mark.some(1)
@@ -290,10 +286,8 @@ def test_the_difference_to_the_first_is_a_channel_where_shapes_agree(studio: Stu
 def test_without_another_network_of_the_shape_there_is_no_difference(make: Any) -> None:
     shown = make()
     assert DIFFERENCE not in shown.channels
-    with refused(InputError, DIFFERENCE):
-        shown.take(color=DIFFERENCE)
-    with refused(InputError, DIFFERENCE):
-        shown.take(cubes=DIFFERENCE)
+    for name in ("color", "cubes"):
+        refused(InputError, DIFFERENCE).by(shown.take, **{name: DIFFERENCE})
     assert shown.look.color == shown.look.cubes == "value"
 
 

@@ -152,7 +152,7 @@ def test_a_weight_gradient_grows_the_cubes_of_its_layer_only(
 def test_arrows_stand_over_the_cubes_of_the_row_that_is_spoken_of(studio: Studio) -> None:
     """They are the longer, the larger the gradient."""
     walk = Walk(studio, marks=True)
-    walk.go_to("weight gradient 0")
+    walk.go_to("weight gradient 1")
     pixels, data = walk.look(1.0), walk.stage.frame_data()
     push, long = rgb((THEMES["dark"].push,))[0] * 255.0, {}
     rows = pushed_rows(data)
@@ -161,7 +161,7 @@ def test_arrows_stand_over_the_cubes_of_the_row_that_is_spoken_of(studio: Studio
         left, right = (round(box.x + 0.5 * box.width + side * 16.0) for side in (-1, 1))
         above = pixels[round(box.y) - 20 : round(box.y), left:right]
         long[abs(float(data.cubes.pushes[row]))] = (np.abs(above - push).max(axis=2) < 40).sum()
-    assert len(rows) == 4 and max(long.values()) > 20
+    assert len(rows) == 9 and max(long.values()) > 20
     assert long[max(long)] >= long[min(long)]
 
 

@@ -84,7 +84,7 @@ def test_a_step_is_told_in_plain_sentences() -> None:
         "Neuron 5: tanh squeezes it between -1 and 1.",
         "Output B adds up what arrives.",
         f"Output B is {said(p)}; it should be {said(t)}.",
-        f"The loss says how far off the outputs are: {said(s.loss, 3)}.",
+        f"All samples of this step together: loss {said(s.loss, 3)}.",
         f"Output B is {said(t - p)} too low: the loss falls if it goes higher.",
         f"This weight should be {way(s, 32 + 2 * 8 + 5)}.",
         "The signal goes back to neuron 5, times the weights.",
@@ -181,9 +181,8 @@ def test_a_neuron_is_followed_as_a_weight_is() -> None:
         s.advance(1, "operation")
         told[name] = caption(s, neuron=("tanh 0", 6))
     assert told["affine 0"].neurons[0] == ("affine 0", 6)
-    assert told["tanh 0"].neurons[0] == ("tanh 0", 6)
-    assert told["delta 0"].neurons[0] == ("tanh 0", 6)
-    assert told["input gradient 1"].neurons[0] == ("tanh 0", 6)
+    for name in ("tanh 0", "delta 0", "input gradient 1"):
+        assert told[name].neurons[0] == ("tanh 0", 6)
     assert told["weight gradient 0"].rows == (18,) == told["step"].rows
     s.advance(2, "operation")
     assert caption(s, neuron=("inputs", 2)).rows == () and "Neuron" in caption(s).title
@@ -429,7 +428,8 @@ def test_where_there_are_classes_the_right_output_is_told() -> None:
         assert told["step"].rows[0] == 18 + 6 + 6 * right + np.abs(pushes).argmax()
         largest = int(np.abs(s.numbers("affine 0").outputs[sample]).argmax())
         assert told["affine 0"].neurons == (("affine 0", largest),)
-        assert told["input gradient 1"].neurons == (("tanh 0", largest),)
+        blamed = int(np.abs(s.numbers("tanh 0").upstream[sample]).argmax())
+        assert told["input gradient 1"].neurons == (("tanh 0", blamed),)
 
 
 def test_the_first_operation_on_digits_looks_through_a_window_with_contrast(
@@ -454,19 +454,19 @@ def test_a_weight_that_is_not_pushed_is_not_the_one_that_is_told(digits: sv.Sess
 
 
 @pytest.mark.parametrize("make", [colours, plane, image, lambda: inverting("cpu")])
-def test_a_step_tells_of_the_weight_of_its_thread_that_moves_most(make: Any) -> None:
+def test_a_step_explains_the_weight_that_is_explained_first_on_the_way_back(make: Any) -> None:
     s = make()
     for _ in range(5):
         before = s.network.bank.value.copy()
         told = walk(s)
-        (row,) = told["step"].rows
-        rows = {each for name in told if "weight grad" in name for each in told[name].rows}
-        moves = np.abs(s.network.bank.value - before)
-        assert row in rows and moves[row] == max(moves[each] for each in rows)
-        for moment in s.network.program.moments:  # of one neuron, backward as forward
-            if moment.kind == "weight gradient" and told[moment.name].neurons:
-                forward = told[s.network.program.operations[moment.operation].name]
-                assert forward.neurons[0] == told[moment.name].neurons[0]
+        first = next(name for name in told if "weight gradient" in name)
+        assert told["step"].rows == told[first].rows
+        assert s.network.bank.value[told["step"].rows[0]] != before[told["step"].rows[0]]
+        number = int(first.split()[-1])  # of one neuron, backward as forward
+        forward = next(
+            name for name in told if name in (f"affine {number}", f"convolution {number}")
+        )
+        assert told[forward].neurons[0] == told[first].neurons[0]
 
 
 @pytest.mark.parametrize("make", [colours, plane, lambda: inverting("cpu")])
@@ -476,13 +476,13 @@ def test_a_step_says_what_it_makes_of_the_shown_sample(make: Any) -> None:
         inputs, targets = (each[s.focus] for each in s.trainer.batches.at(3))
     before = s.network(inputs[np.newaxis])[0]
     told = walk(s)["step"]
-    *outputs, off = told.changes
+    assert told.outcome is not None
+    outputs, off = told.outcome.outputs, told.outcome.off
     after = s.network(inputs[np.newaxis])[0]
     np.testing.assert_allclose([each.before for each in outputs], before, rtol=1e-6)
     np.testing.assert_allclose([each.after for each in outputs], after, rtol=1e-6)
     wanted = [np.abs(each - targets).mean() for each in (before, after)]
-    np.testing.assert_allclose([off.before, off.after], wanted, rtol=1e-5)
-    assert told.subject == outputs[np.abs(after - before).argmax()].neuron
+    np.testing.assert_allclose(off, wanted, rtol=1e-5)
     names = [each.name for each in outputs]
     assert names == (["R", "G", "B"] if len(before) == 3 else ["OUT"])
 
@@ -494,12 +494,14 @@ def test_a_step_of_a_compiled_function_says_what_it_makes_of_each_output() -> No
     for focus in (0, 3):
         s.focus = focus
         s.advance(1)
-        *outputs, off = caption(s).changes
+        outcome = caption(s).outcome
+        assert outcome is not None
+        outputs, off = outcome.outputs, outcome.off
         with s.timeline.at_work():
             inputs, targets = (each[focus] for each in s.trainer.batches.at(s.step_index - 1))
         after = s.network(inputs[np.newaxis])[0]
         np.testing.assert_allclose([each.after for each in outputs], after)
-        assert off.after == pytest.approx(np.abs(after - targets).mean())
+        assert off[1] == pytest.approx(np.abs(after - targets).mean())
         s.back(1)
         np.testing.assert_allclose([o.before for o in outputs], s.network(inputs[np.newaxis])[0])
 
@@ -529,12 +531,16 @@ def test_before_relu_the_sum_that_goes_on_is_told(digits: sv.Session) -> None:
 
 
 @pytest.mark.parametrize("sample", [0, 3])
-def test_the_neuron_with_the_largest_sum_of_a_layer_is_told(sample: int, s: sv.Session) -> None:
+def test_the_neuron_with_the_largest_sum_is_told_and_on_the_way_back_that_with_most_blame(
+    sample: int, s: sv.Session
+) -> None:
     s.focus = sample
     told = walk(s)
     for name, slope in (("affine 0", "delta 0"), ("affine 1", "delta 1")):
         largest = int(np.abs(s.numbers(name).outputs[sample]).argmax())
         assert told[name].neurons == ((name, largest),)
+        if name == "affine 0":
+            largest = int(np.abs(s.numbers("tanh 0").upstream[sample]).argmax())
         assert told[slope].neurons[0][1] == largest
         operation = next(each for each in s.network.program.operations if each.name == name)
         rows = told[name.replace("affine", "weight gradient")].rows
@@ -542,15 +548,16 @@ def test_the_neuron_with_the_largest_sum_of_a_layer_is_told(sample: int, s: sv.S
 
 
 def test_a_step_says_that_the_batch_decides() -> None:
-    s = advanced(rgb(8), 1)
-    together, again = s.caption().numbers[-2:]
-    assert together == "all weights move at once, for all 8 samples together"
-    old, new = again.removeprefix("the loss of all 8 samples, computed again: ").split(" → ")
-    assert agrees(s.loss, old) and float(new) != float(old)
-    s = advanced(rgb(1), 1)
-    together, again = s.caption().numbers[-2:]
-    assert together == "all weights move at once"
-    assert again.startswith("the loss of this sample, computed again: ")
+    for batch, all_, some in (
+        (8, ", for all 8 samples together", "all 8 samples"),
+        (1, "", "this sample"),
+    ):
+        s = advanced(rgb(batch), 1)
+        together, again = s.caption().numbers[-2:]
+        assert together == f"all weights move at once{all_}"
+        old, new = again.removeprefix(f"the loss of {some}, computed again: ").split(" → ")
+        assert agrees(s.loss, old) and float(new) != float(old)
+        assert s.caption().losses == (old, new)
 
 
 def test_a_number_is_written_alike_wherever_a_caption_has_it() -> None:

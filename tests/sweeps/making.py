@@ -8,7 +8,7 @@ import numpy as np
 
 import scalarviz as sv
 from scalarviz.base.checks import FloatArray
-from tests.sessions import advanced
+from tests.sessions import advanced, session_on
 
 GRID = {"hidden": [2, 3, 4]}
 PLACES = [[0, 0], [0, 1], [1, 0], [1, 1]]
@@ -67,8 +67,9 @@ def classes(lr: float = 0.3, seed: int = 0, **options: Any) -> sv.Session:
 def many_places(seed: int = 0) -> sv.Session:
     """Places on two sides, more than one would judge one by one."""
     inputs = np.random.default_rng(0).random((1001, 2))
-    net = sv.Network([2, 2, 1], "tanh", seed=seed)
-    return sv.Session(net, (inputs, inputs[:, :1] > 0.5), engine="cpu", seed=seed)
+    return session_on(
+        (inputs, inputs[:, :1] > 0.5), [2, 2, 1], "tanh", first=seed, engine="cpu", seed=seed
+    )
 
 
 def furthest(predictions: FloatArray, targets: FloatArray) -> float:

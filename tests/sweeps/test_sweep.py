@@ -32,7 +32,7 @@ from scalarviz.sweeps.results import beats, interquartile_mean, mean_with_interv
 from scalarviz.sweeps.sweep_arguments import right_side
 from scalarviz.sweeps.tasks import NEVER, versions_here
 from tests.machine import ROOT, until
-from tests.sessions import advanced
+from tests.sessions import advanced, session_on
 from tests.sweeps.making import (
     GRID,
     PLACES,
@@ -269,26 +269,32 @@ def test_tables_are_saved_and_sorted(tmp_path: Path) -> None:
     assert list(frame.columns) == lines[0].split(",") and len(frame) == 12
 
 
+NO_SWEEPS: list[tuple[type[Exception], tuple[Any, ...], dict[str, Any]]] = [
+    (InputError, (3, {}), {}),  # no function
+    (UnknownNameError, (raising, {"hiden": [3]}), {}),
+    (InputError, (lambda hidden: None, {"hidden": [3]}), {}),  # takes no seed
+    (InputError, (xor, {"seed": [1]}), {}),
+    (InputError, (xor, {"hidden": 3}), {}),  # no list
+    (InputError, (xor, {"hidden": []}), {}),
+    (InputError, (xor, {"hidden": [3, 3]}), {}),
+    (InputError, (xor, [{"hidden": 3}, {"lr": 1.0}]), {}),
+    (InputError, (xor, "hidden"), {}),  # no grid
+    (InputError, (xor, {"hidden": range(1000), "lr": range(1000)}), {}),
+    (InputError, (xor, {}), {"seeds": []}),
+    (InputError, (xor, {}), {"seeds": [1, 1]}),
+    (InputError, (xor, {}), {"seeds": [-1]}),
+    (InputError, (xor, {}), {"success": "great"}),
+    (InputError, (xor, {}), {"success": 0.0}),
+    (UnknownNameError, (xor, {}), {"goal": "acuracy"}),
+    (InputError, (xor, {}), {"goal": "held_out_loss"}),  # nothing is held out
+    (InputError, (xor, {}), {"success": lambda outputs: True}),
+    (InputError, (xor, {}), {"success": None, "stop": "success"}),
+]
+
+
 def test_what_is_no_sweep_is_refused_in_a_sentence() -> None:
-    refused(InputError).by(sv.sweep, 3, {})  # no function
-    refused(UnknownNameError).by(sv.sweep, raising, {"hiden": [3]})
-    refused(InputError).by(sv.sweep, lambda hidden: None, {"hidden": [3]})  # takes no seed
-    refused(InputError).by(sv.sweep, xor, {"seed": [1]})
-    refused(InputError).by(sv.sweep, xor, {"hidden": 3})  # no list
-    refused(InputError).by(sv.sweep, xor, {"hidden": []})
-    refused(InputError).by(sv.sweep, xor, {"hidden": [3, 3]})
-    refused(InputError).by(sv.sweep, xor, [{"hidden": 3}, {"lr": 1.0}])
-    refused(InputError).by(sv.sweep, xor, "hidden")  # no grid
-    refused(InputError).by(sv.sweep, xor, {"hidden": range(1000), "lr": range(1000)})
-    refused(InputError).by(sv.sweep, xor, {}, seeds=[])
-    refused(InputError).by(sv.sweep, xor, {}, seeds=[1, 1])
-    refused(InputError).by(sv.sweep, xor, {}, seeds=[-1])
-    refused(InputError).by(sv.sweep, xor, {}, success="great")
-    refused(InputError).by(sv.sweep, xor, {}, success=0.0)
-    refused(UnknownNameError).by(sv.sweep, xor, {}, goal="acuracy")
-    refused(InputError).by(sv.sweep, xor, {}, goal="held_out_loss")  # nothing is held out
-    refused(InputError).by(sv.sweep, xor, {}, success=lambda outputs: True)
-    refused(InputError).by(sv.sweep, xor, {}, success=None, stop="success")
+    for error, given, named in NO_SWEEPS:
+        refused(error).by(sv.sweep, *given, **named)
     refused(InputError).by(sv.sweep(xor, {}, executor="threads").advance, 1)
     runs = sv.sweep(xor, {}, seeds=[0])
     refused(OrderError).by(runs.outcome, 0)
@@ -397,8 +403,9 @@ def test_a_seed_that_is_only_passed_on_need_not_be_tried_in_every_session(use: A
     def make(seed: int = 0) -> sv.Session:
         made.append(seed)
         data = PLACES, [[0.0], [1.0], [1.0], [use(seed) if use else 0.0]]
-        net = sv.Network([2, 3, 1], "tanh", seed=seed)
-        return sv.Session(net, data, optimizer=sv.SGD(0.5), engine="cpu", seed=seed)
+        return session_on(
+            data, [2, 3, 1], "tanh", first=seed, optimizer=sv.SGD(0.5), engine="cpu", seed=seed
+        )
 
     seeds = [0, *range(100, 104), 12]  # the first and the last have the same data in most cases
     runs = advanced(sv.sweep(make, {}, seeds=seeds), 20)
@@ -450,8 +457,7 @@ def test_a_folder_knows_another_schedule_of_the_same_name(tmp_path: Path) -> Non
 def test_a_share_drawn_by_the_seed_is_no_passing_on() -> None:
     def make(seed: int = 0) -> sv.Session:
         data = sv.data.Arrays([[0.0], [1.0]], [[1.0], [0.0]], share=0.5, seed=seed)
-        net = sv.Network([1, 1], seed=seed)
-        return sv.Session(net, data, engine="cpu", seed=seed)
+        return session_on(data, [1, 1], first=seed, engine="cpu", seed=seed)
 
     assert not sv.sweep(make, {}, seeds=range(40))._tasks(20, 5)[0].together
 

@@ -17,6 +17,7 @@ from scalarviz.scene import sweep_panels
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES, rgb
 from scalarviz.scene.layout.division import Box
+from scalarviz.scene.layout.plates import LEAST
 from scalarviz.scene.loss_chart import ChartScales
 from scalarviz.scene.sweep_panels import (
     CUBES,
@@ -231,6 +232,13 @@ def test_cubes_have_the_colors_and_the_light_of_cubes(theme: str) -> None:
     assert not sprites[-1].any()
 
 
+def test_cubes_have_the_sizes_of_those_in_pictures_of_networks() -> None:
+    found = cubes_of(200, "dark")[sweep_panels.LEVELS :, :, :, 3] > 0
+    sides = found.any(axis=1).sum(axis=1) / found[-2].any(axis=0).sum()
+    wanted = np.cbrt(np.arange(sweep_panels.LEVELS + 1) / sweep_panels.LEVELS)
+    np.testing.assert_allclose(sides[:-1], np.maximum(wanted, LEAST), atol=0.01)
+
+
 def test_maps_show_the_output_of_each_network_over_the_plane(runs: Sweep) -> None:
     panel = panels_of(runs, networks="maps").panels[3]
     parts = panel.pictures.numbers
@@ -290,11 +298,14 @@ def test_letters_are_large_enough_and_grow_with_the_picture() -> None:
 
 
 def test_looks_that_a_sweep_does_not_have_are_refused(runs: Sweep) -> None:
-    refused(UnknownNameError).by(sv.picture, runs, networks="walls")
-    refused(InputError).by(sv.picture, runs, networks="swatches")
-    refused(UnknownNameError).by(sv.picture, runs, order="-los")
-    refused(UnknownNameError).by(sv.picture, runs, group="rate")
-    refused(InputError).by(sv.picture, runs, against=4)
+    for error, look in (
+        (UnknownNameError, {"networks": "walls"}),
+        (InputError, {"networks": "swatches"}),
+        (UnknownNameError, {"order": "-los"}),
+        (UnknownNameError, {"group": "rate"}),
+        (InputError, {"against": 4}),
+    ):
+        refused(error).by(sv.picture, runs, **look)
     refused(InputError).by(sv.picture, xor(), networks="maps")
 
 

@@ -58,3 +58,9 @@ def changed(old: float, new: float) -> list[str]:
     """Return an arrow with the change of a number, of four digits; nothing for a smaller one."""
     words = short(abs(new - old), CHANGE)
     return [f"{'↑' if new > old else '↓'} {words}"] if words.strip(".0") else []
+
+
+def near_border(number: float, border: float) -> str:
+    """Return a number with two digits, with a third where it would be rounded to the border."""
+    words = short(number)
+    return short(number, 3) if words == short(border) and number != border else words

@@ -289,9 +289,7 @@ class FormulaWriter:
 
     def negative(self, part: Term) -> Term:
         """Return -part."""
-        if self.folds:
-            return self.joined("*", constant(-1.0), part)
-        return negative(part)
+        return self.joined("*", constant(-1.0), part) if self.folds else negative(part)
 
     def folded(self, sign: str, a: Term, b: Term) -> Term | None:
         """Return two parts with a sign between them, shorter by arithmetic; None if they are not.

@@ -15,7 +15,6 @@ from scalarviz.core.formulas.formula import pick, table
 from scalarviz.core.formulas.losses import Loss, Weights
 from scalarviz.core.formulas.metric_functions import METRIC_ROWS
 from scalarviz.core.formulas.metric_functions import MetricRow as MetricRow
-from scalarviz.errors import InputError
 
 HELD_OUT = "held_out_"  # before the name of a metric of held-out samples
 LOSS = "loss"
@@ -34,10 +33,10 @@ def rows_of_metrics(metrics: object) -> dict[str, MetricRow]:
     "loss" has no row: it is that of held-out samples, which is always measured.
     """
     given: Any = [metrics] if isinstance(metrics, str) or callable(metrics) else metrics
-    if not isinstance(given, (list, tuple)):
-        raise InputError(
-            f"metrics are a list of names and functions, such as ['accuracy'], not {shorten(given)}"
-        )
+    require(
+        isinstance(given, (list, tuple)),
+        f"metrics are a list of names and functions, such as ['accuracy'], not {shorten(given)}",
+    )
     found: dict[str, MetricRow] = {}
     for each in given:
         if each == LOSS:
@@ -69,11 +68,11 @@ def own_metric(function: Callable[[FloatArray, FloatArray], float]) -> MetricRow
 def check_of_one_class(name: str, t: FloatArray) -> None:
     """Raise InputError for the accuracy of targets that have several classes at once, or none."""
     several = ((t == 0.0) | (t == 1.0)).all() and (t.sum(axis=1) != 1.0).any()
-    if name == "accuracy" and t.shape[1] > 1 and several:
-        raise InputError(
-            "accuracy is of targets of one class each, and some of these have several or none: "
-            "binary_accuracy counts each output, subset_accuracy samples that are all right"
-        )
+    require(
+        name != "accuracy" or t.shape[1] == 1 or not several,
+        "accuracy is of targets of one class each, and some of these have several or none: "
+        "binary_accuracy counts each output, subset_accuracy samples that are all right",
+    )
 
 
 def measured(row: MetricRow, p: FloatArray, t: FloatArray, w: Weights = None) -> float:

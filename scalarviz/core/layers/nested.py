@@ -415,17 +415,19 @@ def check_chain(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
     """Return the layers; raise an error if they do not fit, or if one is in two places."""
     check_parts(layers)
     for i, (layer, after) in enumerate(pairwise(layers)):
-        if layer.outputs != after.inputs:
-            raise ShapeError(
-                f"layer {i}, {layer}, gives {layer.outputs} numbers, but layer {i + 1}, {after}, "
-                f"takes {after.inputs}: make the two equal"
-            )
+        require(
+            layer.outputs == after.inputs,
+            f"layer {i}, {layer}, gives {layer.outputs} numbers, but layer {i + 1}, {after}, "
+            f"takes {after.inputs}: make the two equal",
+            ShapeError,
+        )
         made, taken = layer.output_shape, after.input_shape
-        if made and taken and made != taken:
-            raise ShapeError(
-                f"layer {i}, {layer}, gives a picture of {made}, but layer {i + 1}, {after}, takes "
-                f"one of {taken}: make the two equal, or put Reshape({made}, {taken}) between them"
-            )
+        require(
+            not unlike(made, taken),
+            f"layer {i}, {layer}, gives a picture of {made}, but layer {i + 1}, {after}, takes "
+            f"one of {taken}: make the two equal, or put Reshape({made}, {taken}) between them",
+            ShapeError,
+        )
     return layers
 
 
@@ -434,10 +436,9 @@ def check_parts(layers: tuple[Layer, ...]) -> None:
     whole = list(dict.fromkeys(layers))
     every = Counter([*whole, *[part for layer in whole for part in inner(layer)]])
     for layer, count in every.items():
-        if count > 1:
-            raise InputError(
-                f"{layer} is used twice, at least once in another layer: make a second one"
-            )
+        require(
+            count == 1, f"{layer} is used twice, at least once in another layer: make a second one"
+        )
 
 
 def inner(layer: Layer) -> Iterator[Layer]:

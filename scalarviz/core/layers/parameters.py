@@ -209,11 +209,12 @@ def check_free(layer: Layer) -> None:
         return
     for part in layer.layers:
         check_free(part)
-    if layer._bank is not None:
-        raise OwnershipError(
-            f"{layer} has its numbers already, from another network or from being used by "
-            "itself: make a new layer"
-        )
+    require(
+        layer._bank is None,
+        f"{layer} has its numbers already, from another network or from being used by itself: "
+        "make a new layer",
+        OwnershipError,
+    )
 
 
 def is_in_use(layer: Layer) -> bool:

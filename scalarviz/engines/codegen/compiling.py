@@ -110,8 +110,7 @@ def compile_for_kernels_only() -> None:
     finish = libraries._finalize_final_module
 
     def finish_kernel(library: Any) -> None:
-        functions = library._final_module.functions
-        if any(each.name.startswith(OF_KERNEL) for each in functions):
+        if any(each.name.startswith(OF_KERNEL) for each in library._final_module.functions):
             finish(library)
         else:
             library._finalize_dynamic_globals()

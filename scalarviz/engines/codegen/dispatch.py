@@ -30,13 +30,13 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.formulas.arithmetic import COMPARISONS, OPERATIONS
 from scalarviz.core.formulas.formula import Formula, table
 from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ROW_FORMULAS, typed
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES, clip, regularize
 from scalarviz.core.formulas.randomness import drop_word, normal, philox, scramble, uniform, unit
 from scalarviz.core.precision import lowered_scale, raised_scale
+from scalarviz.core.trace import EVERY_OPERATION
 
 __all__ = [
     "kernel", "by_address", "in_parallel", "inner", "exact", "inlined", "chosen", "Real",
@@ -44,9 +44,8 @@ __all__ = [
     "parametric_forward", "parametric_backward", "parametric_sum",
     "scalar_loss_forward", "scalar_loss_backward", "row_loss_forward", "row_loss_backward",
     "optimizer_update", "condition_gradients", "schedule_factor", "optimizer_constants",
-    "unary_forward", "unary_backward", "binary_forward", "binary_backward", "ternary_forward",
-    "ternary_backward", "philox", "scramble", "unit", "uniform", "normal", "drop_word",
-    "lowered_scale", "raised_scale",
+    "operation_forward", "operation_backward", "philox", "scramble", "unit", "uniform", "normal",
+    "drop_word", "lowered_scale", "raised_scale",
 ]  # fmt: skip
 
 BLOCK = 64
@@ -54,20 +53,15 @@ Real: Any = np.float64  # the working type in a file of kernels
 
 Table = Mapping[str, Any]
 
-# The operations of an expression by number of inputs; and the partial derivatives of those with
-# several inputs, each a row of its own: "divide by 1" is the one with respect to the second input.
-UNARY, BINARY, TERNARY = [
-    {k: row for k, row in {**OPERATIONS, **COMPARISONS}.items() if len(row.partials) == inputs}
-    for inputs in (1, 2, 3)
-]
-BINARY_PARTIALS, TERNARY_PARTIALS = [
-    table(
-        Formula(f"{row.name} by {i}", partial, ())
-        for row in rows.values()
-        for i, partial in enumerate(row.partials)
-    )
-    for rows in (BINARY, TERNARY)
-]
+
+def partial_row(formula: Formula, i: int) -> Formula:
+    """Return a partial derivative as a formula of the inputs and the result; "divide by 1", say."""
+    return Formula(f"{formula.name} by {i}", formula.partials[i], ())
+
+
+PARTIALS = table(
+    partial_row(row, i) for row in EVERY_OPERATION.values() for i in range(len(row.partials))
+)
 Index = Any  # an int, or one of numpy's
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
@@ -148,56 +142,20 @@ def parametric_sum(
     return total
 
 
-def unary_forward(formula: Index, x: FloatArray, out: FloatArray) -> None:
-    """out[i] = f(x[i]), where f is a row of `UNARY`; 1-D."""
-    row = nth(UNARY, formula)
-    for i in range(len(x)):
-        out[i] = row.value(x[i])
+def operation_forward(formula: Index, operands: tuple[FloatArray, ...], out: FloatArray) -> None:
+    """out[i] = f(x[i], ...), where f has as many of the operands as it takes; all 1-D."""
+    row = nth(EVERY_OPERATION, formula)
+    for i in range(len(out)):
+        out[i] = row.value(*(each[i] for each in operands))
 
 
-def unary_backward(
-    formula: Index, x: FloatArray, out: FloatArray, upstream: FloatArray, gradient: FloatArray
+def operation_backward(
+    formula: Index, operands: tuple[FloatArray, ...], upstream: FloatArray, gradient: FloatArray
 ) -> None:
-    """gradient[i] += upstream[i] f'(x[i]), where out = f(x); 1-D."""
-    row = nth(UNARY, formula)
-    for i in range(len(x)):
-        gradient[i] += upstream[i] * row.derivative(x[i], out[i])
-
-
-def binary_forward(formula: Index, x: FloatArray, y: FloatArray, out: FloatArray) -> None:
-    """out[i] = f(x[i], y[i]), where f is a row of `BINARY`; 1-D."""
-    row = nth(BINARY, formula)
-    for i in range(len(x)):
-        out[i] = row.value(x[i], y[i])
-
-
-def binary_backward(
-    formula: Index, x: FloatArray, y: FloatArray, out: FloatArray, upstream: FloatArray,
-    gradient: FloatArray,
-) -> None:  # fmt: skip
-    """Do the same as `unary_backward` for one derivative, a row of `BINARY_PARTIALS`; 1-D."""
-    row = nth(BINARY_PARTIALS, formula)
-    for i in range(len(x)):
-        gradient[i] += upstream[i] * row.value(x[i], y[i], out[i])
-
-
-def ternary_forward(
-    formula: Index, x: FloatArray, y: FloatArray, z: FloatArray, out: FloatArray
-) -> None:
-    """out[i] = f(x[i], y[i], z[i]), where f is a row of `TERNARY`; 1-D."""
-    row = nth(TERNARY, formula)
-    for i in range(len(x)):
-        out[i] = row.value(x[i], y[i], z[i])
-
-
-def ternary_backward(
-    formula: Index, x: FloatArray, y: FloatArray, z: FloatArray, out: FloatArray,
-    upstream: FloatArray, gradient: FloatArray,
-) -> None:  # fmt: skip
-    """Do the same as `unary_backward` for one derivative, a row of `TERNARY_PARTIALS`; 1-D."""
-    row = nth(TERNARY_PARTIALS, formula)
-    for i in range(len(x)):
-        gradient[i] += upstream[i] * row.value(x[i], y[i], z[i], out[i])
+    """gradient[i] += upstream[i] times a derivative of f(x[i], ...), a row of `PARTIALS`."""
+    row = nth(PARTIALS, formula)
+    for i in range(len(gradient)):
+        gradient[i] += upstream[i] * row.value(*(each[i] for each in operands))
 
 
 def row_forward(

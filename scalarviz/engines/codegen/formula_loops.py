@@ -103,8 +103,7 @@ def choose(
         own = textwrap.indent(renamed(body, {"run": row[column].__name__}), INDENT)
         bodies.setdefault(own, []).append(number)
     question = f"{INDENT}chosen_kind = {kind}\n" if len(bodies) > 1 else ""
-    text = question + branches(bodies, "chosen_kind")
-    syntax.body = ast.parse(textwrap.dedent(text)).body
+    syntax.body = ast.parse(textwrap.dedent(question + branches(bodies, "chosen_kind"))).body
     return kernels
 
 
@@ -158,8 +157,8 @@ class RowBody(ast.NodeTransformer):
     """Rewrites the body of a function of dispatch.py for one row.
 
     `row.value` becomes the name of that formula. `*slots[:, i]` becomes as many numbers as the row
-    has slots, and `*arguments` as many as its formula has parameters left; these are read before
-    the loop.
+    has slots, `*(each[i] for each in operands)` and `*arguments` as many as its formula has
+    parameters left; the latter are read before the loop.
     """
 
     def __init__(self, writer: KernelWriter, row: Any) -> None:
@@ -238,6 +237,12 @@ class RowBody(ast.NodeTransformer):
                 done += 1
                 yield self.visit(item)
                 continue
+            if isinstance(item.value, ast.GeneratorExp):  # over arrays, one for each parameter
+                (loop,) = item.value.generators
+                for i in range(len(parameters)):
+                    array_name = {ast.unparse(loop.target): f"{ast.unparse(loop.iter)}[{i}]"}
+                    yield expression(renamed(ast.unparse(item.value.elt), array_name))
+                continue
             array = item.value.args[1] if isinstance(item.value, ast.Call) else item.value
             text = ast.unparse(array)
             for i in range(self._length(text.partition("[")[0], len(parameters) - done)):
@@ -292,9 +297,8 @@ def write_tile(writer: KernelWriter, function: AnyFunction, kinds: Sequence[str]
         syntax = parse(function)
         parameters = [argument.arg for argument in syntax.args.args]
         kinds = [*kinds, *[WHOLE] * len(parameters)][: len(parameters)]
-        kind = dict(zip(parameters, kinds, strict=True))
         try:
-            tile = TileWriter(writer, function, syntax, kind)
+            tile = TileWriter(writer, function, syntax, dict(zip(parameters, kinds, strict=True)))
         except NotByTileError:
             return None
         syntax.name = writer.names[key] = writer.new_name(function, "_tile")

@@ -156,8 +156,7 @@ class Unit:
         count = len(syntax_of(self.function).args.args)
         parallel = "in_parallel" in form_of(self.function).marks
         head = HEAD.format(versions=versions(), dtype=dtype)
-        foot = FOOT.format(name=name, count=count, parallel=parallel)
-        return writer.source(head, foot)
+        return writer.source(head, FOOT.format(name=name, count=count, parallel=parallel))
 
 
 def joined(parts: Iterable[str]) -> str:
@@ -227,8 +226,7 @@ class UnitWriter:
             is_dispatched = getattr(called, "__module__", "") in style.dispatchers
             if isinstance(called, FunctionType) and is_dispatched and called not in NOT_COMPILED:
                 writer.names[called] = self.name(called)
-        source = write_dispatcher(writer, function, style.mark, self.row, self.used)
-        self.sources.append(source)
+        self.sources.append(write_dispatcher(writer, function, style.mark, self.row, self.used))
 
     def write_kernel(self, function: AnyFunction) -> None:
         """Write a function of an engine as it stands, after all that it uses."""

@@ -202,9 +202,8 @@ class CpuRun(Run):
         self._work = work
         self._loss_key = loss.key
         self._together = work.together(batches.size)
-        places = 1
-        if self._together:
-            places = min(number_of_chunks(batches.size), get_thread_count())  # type: ignore[no-untyped-call]  # numba's
+        threads: int = get_thread_count()  # type: ignore[no-untyped-call]  # numba's
+        places = min(number_of_chunks(batches.size), threads) if self._together else 1
         self._sizes = batches.size, places
         self._job: CpuJob | None = None
         self._choice: ThreadChoice | None = None
@@ -380,8 +379,7 @@ class CpuRun(Run):
         return numbers_in(self._room.spaces, self._samples, buffer.offset, buffer.size)
 
     def gradients(self, buffer: Buffer) -> FloatArray:
-        row = self._tables.flows[buffer]
-        flows = numbers_in(self._room.flows, self._samples, row, buffer.size)
+        flows = numbers_in(self._room.flows, self._samples, self._tables.flows[buffer], buffer.size)
         flows /= flows.dtype.type(self._work.loss_scale)
         return flows
 

@@ -41,8 +41,7 @@ def record_type(
 
     numba tests a signed index for being negative at every access.
     """
-    kinds = [*[(field, number) for field in fields], *others.items()]
-    return np.dtype(kinds, align=True)
+    return np.dtype([*[(field, number) for field in fields], *others.items()], align=True)
 
 
 def structure(kind: RecordType) -> Any:

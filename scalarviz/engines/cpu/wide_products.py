@@ -40,6 +40,7 @@ from scalarviz.engines.cpu.products import (
     first_of,
     four_rows,
     instruction,
+    is_less,
     lane_count,
     load_four,
     load_lanes,
@@ -403,12 +404,10 @@ def load_block(
 ) -> Any:
     """Return a block with z[at + k apart], ... in row k."""
     sums, array = signature.return_type, signature.args[0]
-    vector = target.get_value_type(sums.lanes).as_pointer()
     block = ir.Constant(target.get_value_type(sums), ir.Undefined)
     vectors = places(target, builder, array, z, at, apart, left, further, sums)
     for i, numbers in enumerate(vectors):
-        lanes = read(builder, builder.bitcast(numbers, vector))
-        block = builder.insert_value(block, lanes, i)
+        block = builder.insert_value(block, read(builder, numbers), i)
     return block
 
 
@@ -419,12 +418,10 @@ def add_products(
 ) -> Any:  # fmt: skip
     """Return a block plus w[first + k apart] x[at], x[at + 1], ... in row k."""
     sums, weights, *_, inputs, _, _ = signature.args
-    vector = target.get_value_type(sums.lanes).as_pointer()
     found = []
     for v in range(sums.vectors):
         shift = builder.mul(further, further.type(v))
-        numbers = place(target, builder, inputs, x, shift, at)
-        found.append(read(builder, builder.bitcast(numbers, vector)))
+        found.append(read(builder, vector_at(target, builder, inputs, x, shift, at)))
     for k, row in enumerate(rows_of(builder, sums, left)):
         # The offset of the row comes first: it does not change during the loop.
         offset = builder.mul(row, apart)
@@ -445,11 +442,9 @@ def store_block(
 ) -> None:  # fmt: skip
     """Store row k of a block to z[at + k apart], ..."""
     array, *_, sums = signature.args
-    vector = target.get_value_type(sums.lanes).as_pointer()
     vectors = places(target, builder, array, z, at, apart, left, further, sums)
     for i, numbers in enumerate(vectors):
-        lanes = builder.extract_value(block, i)
-        write(builder, lanes, builder.bitcast(numbers, vector))
+        write(builder, builder.extract_value(block, i), numbers)
 
 
 @instruction(types.void)
@@ -464,7 +459,7 @@ def add_block(
     load, store = masked(builder, lanes, vector)
     align = ir.IntType(32)(4)
     for k in range(sums.rows):
-        used = builder.select(is_before(builder, k, rows), columns, index(0))
+        used = builder.select(is_less(builder, k, rows), columns, index(0))
         width = copies(builder, used, lanes.count)
         for v in range(sums.vectors):
             lane = [*range(v * lanes.count, (v + 1) * lanes.count)]
@@ -472,9 +467,7 @@ def add_block(
                 "<", ir.Constant(ir.VectorType(index, lanes.count), lane), width
             )
             shift = builder.add(builder.mul(apart, index(k)), index(lane[0]))
-            numbers = builder.bitcast(
-                place(target, builder, array, z, at, shift), vector.as_pointer()
-            )
+            numbers = vector_at(target, builder, array, z, at, shift)
             old = builder.call(load, [numbers, align, mask, ir.Constant(vector, None)])
             new = builder.fadd(old, builder.extract_value(block, k * sums.vectors + v))
             builder.call(store, [new, numbers, align, mask])
@@ -487,17 +480,11 @@ def transpose_lanes(
 ) -> None:  # fmt: skip
     """z[at + t across + k] = x[first + k apart + t], for as many k and t as a vector has lanes."""
     source, _, _, _, goal, _, _ = signature.args
-    lanes = Lanes(source.dtype)
-    vector = target.get_value_type(lanes).as_pointer()
     found = []
-    for row in rows_of(builder, lanes, left):
+    for row in rows_of(builder, Lanes(source.dtype), left):
         offset = builder.mul(row, apart)
-        numbers = place(target, builder, source, x, first, offset)
-        found.append(read(builder, builder.bitcast(numbers, vector)))
-    for t, column in enumerate(transposed(builder, found)):
-        offset = builder.mul(across, across.type(t))
-        numbers = place(target, builder, goal, z, at, offset)
-        write(builder, column, builder.bitcast(numbers, vector))
+        found.append(read(builder, vector_at(target, builder, source, x, first, offset)))
+    write_columns(target, builder, found, goal, z, at, across)
 
 
 @instruction(types.void)
@@ -507,40 +494,35 @@ def load_columns(
 ) -> None:  # fmt: skip
     """z[at + c across + t] = data[order[first + t], column + c], for as many c and t as lanes."""
     source, indices, _, _, _, goal, _, _ = signature.args
-    lanes = Lanes(source.dtype)
-    vector = target.get_value_type(lanes).as_pointer()
     columns = builder.extract_value(target.make_array(source)(target, builder, data).shape, 1)
     found = []
-    for t in rows_of(builder, lanes, left):
+    for t in rows_of(builder, Lanes(source.dtype), left):
         row = builder.load(place(target, builder, indices, order, first, t))
         offset = builder.mul(row, columns)
-        numbers = place(target, builder, source, data, column, offset)
-        found.append(read(builder, builder.bitcast(numbers, vector)))
-    for c, numbers in enumerate(transposed(builder, found)):
-        offset = builder.mul(across, across.type(c))
-        goals = place(target, builder, goal, z, at, offset)
-        write(builder, numbers, builder.bitcast(goals, vector))
+        found.append(read(builder, vector_at(target, builder, source, data, column, offset)))
+    write_columns(target, builder, found, goal, z, at, across)
 
 
 # ---- helpers that emit instructions -------------------------------------------------------------
-
-
-def is_before(builder: Any, number: int, index: Any) -> Any:
-    """Whether a number is less than an index."""
-    return builder.icmp_unsigned("<", index.type(number), index)
 
 
 def rows_of(builder: Any, shape: Any, left: Any) -> Iterator[Any]:
     """Iterate over the rows of a block, or as many as lanes: 0, 1, ..., at most `left` - 1."""
     last = builder.sub(left, left.type(1))
     for k in range(shape.rows if isinstance(shape, Block) else shape.count):
-        yield builder.select(is_before(builder, k, last), left.type(k), last)
+        yield builder.select(is_less(builder, k, last), left.type(k), last)
 
 
 def place(target: Any, builder: Any, kind: Any, array: Any, base: Any, offset: Any) -> Any:
     """Return a pointer to the number base + offset of an array of a kind."""
     made = target.make_array(kind)(target, builder, array)
     return builder.gep(builder.gep(made.data, [base]), [offset])
+
+
+def vector_at(target: Any, builder: Any, kind: Any, array: Any, base: Any, offset: Any) -> Any:
+    """Return a pointer to the vector that begins there."""
+    number = place(target, builder, kind, array, base, offset)
+    return builder.bitcast(number, target.get_value_type(Lanes(kind.dtype)).as_pointer())
 
 
 def places(
@@ -551,7 +533,16 @@ def places(
     for row in rows_of(builder, block, left):
         for v in range(block.vectors):
             shift = builder.add(builder.mul(row, apart), builder.mul(further, further.type(v)))
-            yield place(target, builder, kind, array, at, shift)
+            yield vector_at(target, builder, kind, array, at, shift)
+
+
+def write_columns(
+    target: Any, builder: Any, rows: list[Any], kind: Any, array: Any, at: Any, across: Any
+) -> None:
+    """Store the columns of a square matrix of vectors to array[at], array[at + across], ..."""
+    for i, column in enumerate(transposed(builder, rows)):
+        offset = builder.mul(across, across.type(i))
+        write(builder, column, vector_at(target, builder, kind, array, at, offset))
 
 
 def masked(builder: Any, lanes: Lanes, vector: Any) -> tuple[Any, Any]:

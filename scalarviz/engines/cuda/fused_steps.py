@@ -272,8 +272,7 @@ class FusedSteps:
         """Queue whole steps, and return True; False if the other kernels are to take them."""
         if calls.bank.dtype != "float32" or not self.on:
             return False
-        clipped = bool(calls.memory.host_scalars[gpu_layout.CLIP_NORM] != np.inf)
-        key = unit_of(calls), clipped
+        key = unit_of(calls), bool(calls.memory.host_scalars[gpu_layout.CLIP_NORM] != np.inf)
         try:
             if key not in self._prepared:
                 self._prepared[key] = self._prepare(calls, *key)
@@ -305,8 +304,7 @@ class FusedSteps:
         kernel = card.kernel(FusedChoice(unit, slots, table.own), table)
         errors = cuda.device_array(2 * chunks, np.float64, stream=stream)
         counter = cuda.device_array(1, np.uint32, stream=stream)
-        numbers = cuda.to_device(table.numbers, stream=stream)
-        return kernel, table, [numbers, errors, counter]
+        return kernel, table, [cuda.to_device(table.numbers, stream=stream), errors, counter]
 
 
 def unit_of(calls: CudaCalls) -> CudaUnit:

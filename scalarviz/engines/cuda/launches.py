@@ -243,8 +243,7 @@ class CudaCalls:
             self._together, self._prepared = self._blocks_together(train, count), train
         if self._together:
             sizes = self._together, self.device.threads, self.shared
-            launch = Launch(train, (*self._arrays, self.memory.data, count), *sizes)
-            launch.on(self.device.stream)()
+            Launch(train, (*self._arrays, self.memory.data, count), *sizes).on(self.device.stream)()
         return self._together > 0
 
     def _blocks_together(self, kernel: Any, count: int) -> int:

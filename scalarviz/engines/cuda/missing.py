@@ -68,9 +68,8 @@ def missing_for_cuda() -> str:
 
 def load_driver() -> Any:
     """Return NVIDIA's driver as a library, or None."""
-    name = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
     try:
-        return ctypes.CDLL(name)
+        return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
     except OSError:
         return None
 
@@ -136,8 +135,7 @@ def missing_in_libraries(here: str) -> str:
 
 def error_of_a_kernel() -> str:
     """Run `probe.py` in a process of its own; return its error, or ""."""
-    script = str(Path(probe.__file__))
-    child = processes.start(["-P", script], stdout=subprocess.PIPE)
+    child = processes.start(["-P", str(Path(probe.__file__))], stdout=subprocess.PIPE)
     try:
         said = child.communicate(timeout=SECONDS)[0].decode(errors="replace").strip()
     except subprocess.TimeoutExpired:

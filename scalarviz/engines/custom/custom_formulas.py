@@ -220,12 +220,11 @@ def ends_of(domain: object) -> tuple[float, float]:
 
 def row_loss(value: Any, gradient: Any, name: str, about: Mapping[str, Any]) -> RowLossRow:
     """Return a loss of whole rows."""
-    if gradient is None:
-        raise InputError(
-            f"the gradient of the loss {name!r} on rows is not found by itself: pass it, as "
-            "def gradient(p, t, gradient): ..., which writes gradient[i] for each p[i]"
-        )
     how = "def gradient(p, t, gradient): ..., which writes gradient[i] for each p[i]"
+    require(
+        gradient is not None,
+        f"the gradient of the loss {name!r} on rows is not found by itself: pass it, as {how}",
+    )
     check_signature(gradient, ["p", "t", "gradient"], "the gradient of a loss on rows", how)
     made = RowLossRow(name, on_numbers(value), on_numbers(gradient), **about)
     check_source(made.value, made.gradient)
@@ -411,8 +410,10 @@ def layer(
 
 def starts_of(function: Any) -> tuple[tuple[str, float], ...]:
     """Return the parameters of a function, and what they are at first; raise InputError."""
-    if not isinstance(function, FunctionType):
-        raise InputError(f"a layer is a function, {HOW}, not {shorten(function)}")
+    require(
+        isinstance(function, FunctionType),
+        f"a layer is a function, {HOW}, not {shorten(function)}",
+    )
     found = [*inspect.signature(function).parameters.values()][1:]
     require(
         1 <= len(found) <= MOST,

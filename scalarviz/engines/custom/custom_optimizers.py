@@ -296,8 +296,7 @@ def in_tuple(row: OptimizerRow) -> OptimizerRow:
         if isinstance(node, ast.Return) and node.value is not None:
             node.value = ast.Tuple([node.value], ast.Load())
     text, known = f"{ast.unparse(syntax)}\n", variables(row.update)
-    made = function_of(text, syntax.name, row.update.__module__, known)
-    return replace(row, update=made)
+    return replace(row, update=function_of(text, syntax.name, row.update.__module__, known))
 
 
 # ---- the class ----------------------------------------------------------------------------------

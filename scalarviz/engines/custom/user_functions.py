@@ -383,8 +383,7 @@ class SourceWriter:
         self.arguments = arguments
         self.functions: dict[str, Function] = {}
         self.lines: dict[str, str] = {}  # names of expressions
-        constants = [repr(float(x)) for x in trace.constants]
-        self.names = [*arguments, *constants]
+        self.names = [*arguments, *[repr(float(x)) for x in trace.constants]]
         self.slopes = ["1.0" if i == by else "0.0" for i in range(len(self.names))]
         self.compared: set[str] = set()  # names that are true or false
         for formula, operands in zip(trace.formulas, trace.operands, strict=True):

@@ -30,7 +30,7 @@ from scalarviz.core.precision import Precision
 from scalarviz.core.program import OVERFLOW, Program
 from scalarviz.core.trace import EVERY_OPERATION, MOST_OPERANDS, Trace
 from scalarviz.core.trace import NONE as NO_NODE
-from scalarviz.engines.codegen.dispatch import BINARY_PARTIALS, TERNARY_PARTIALS
+from scalarviz.engines.codegen.dispatch import partial_row
 from scalarviz.engines.codegen.kernel_units import Dtype, Kernel, Unit, load
 from scalarviz.engines.cpu.job import CpuJob, address, link
 from scalarviz.engines.cpu.records import PLAN, Records, TileRecord
@@ -206,13 +206,6 @@ MOST_SAMPLES, LEAST_SAMPLES = 128, 8
 
 Code = tuple[tuple[int, ...], Unit | None]  # the fields of a STEP, and its kernel
 
-# By number of operands: the kernels of a formula, forward and backward.
-FORMULAS = (
-    (expression_kernels.unary, expression_kernels.unary_back),
-    (expression_kernels.binary, expression_kernels.binary_back),
-    (expression_kernels.ternary, expression_kernels.ternary_back),
-)
-
 
 class ExpressionTables:
     """The steps of a trace as arrays.
@@ -262,8 +255,7 @@ class ExpressionTables:
         shifts = [term for term in terms if term.number == NO_NODE]
         products = [term for term in terms if term.number != NO_NODE]
         for term in [*shifts, *products]:
-            row = self.row.get(term.number, 0)
-            self.terms.append((term.sign, self._scalar(term.factor), row))
+            self.terms.append((term.sign, self._scalar(term.factor), self.row.get(term.number, 0)))
         return begin, begin + len(shifts), len(self.terms)
 
     def _scalar(self, factor: int) -> int:
@@ -329,30 +321,22 @@ class ExpressionTables:
         """Iterate over the records that compute gradients of the operands of a run."""
         first = run[0]
         assert first.formula is not None
+        read = *first.operands, first.target
         for i, (operand, wanted) in enumerate(zip(first.operands, first.slopes, strict=True)):
             if wanted:
                 unit = slope_kernel(first.formula, i)
-                yield self._code(FORMULA, unit, first.operands, first.target, len(run), operand)
+                yield self._code(FORMULA, unit, read, first.target, len(run), operand)
 
 
 def forward_kernel(formula: Formula) -> Unit:
     """Return the kernel that computes a formula."""
-    kernel, _ = FORMULAS[len(formula.partials) - 1]
-    return Unit(f"expression_{formula.name}", kernel, formula)
+    return Unit(f"expression_{formula.name}", expression_kernels.formula_value, formula)
 
 
 def slope_kernel(formula: Formula, operand: int) -> Unit:
     """Return the kernel that computes the gradient of an operand of a formula."""
-    _, kernel = FORMULAS[len(formula.partials) - 1]
-    return Unit(f"expression_{formula.name}_back_{operand}", kernel, slope_row(formula, operand))
-
-
-def slope_row(formula: Formula, operand: int) -> Formula:
-    """Return the row that computes the derivative of a formula by an operand."""
-    if len(formula.partials) == 1:
-        return formula
-    partials = BINARY_PARTIALS if len(formula.partials) == 2 else TERNARY_PARTIALS
-    return partials[f"{formula.name} by {operand}"]
+    name, row = f"expression_{formula.name}_back_{operand}", partial_row(formula, operand)
+    return Unit(name, expression_kernels.formula_slope, row)
 
 
 # ---- steps: a place is the index of a number in a trace -----------------------------------------

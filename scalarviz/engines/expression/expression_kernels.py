@@ -24,15 +24,11 @@ import numpy as np
 
 from scalarviz.engines.codegen.dispatch import (
     Real,
-    binary_backward,
-    binary_forward,
     by_address,
     inlined,
     inner,
-    ternary_backward,
-    ternary_forward,
-    unary_backward,
-    unary_forward,
+    operation_backward,
+    operation_forward,
 )
 from scalarviz.engines.cpu.products import (
     FOUR,
@@ -150,63 +146,23 @@ def four_starts(rows: Table, k: Index, n: Index) -> tuple[Index, Index, Index, I
 
 
 @by_address
-def unary(
+def formula_value(
     x: Address, y: Address, z: Address, out: Address, g: Address, h: Address, n: Index
 ) -> None:
-    """out = f(x)."""
-    unary_forward(ZERO, array_at(x, n, Real), array_at(out, n, Real))
+    """out = f(x, ...); an operand that f does not take is not read."""
+    operands = array_at(x, n, Real), array_at(y, n, Real), array_at(z, n, Real)
+    operation_forward(ZERO, operands, array_at(out, n, Real))
 
 
 @by_address
-def unary_back(
+def formula_slope(
     x: Address, y: Address, z: Address, out: Address, g: Address, h: Address, n: Index
 ) -> None:
-    """h += g f'(x)."""
-    unary_backward(
-        ZERO, array_at(x, n, Real), array_at(out, n, Real), array_at(g, n, Real),
-        array_at(h, n, Real),
+    """h += g times a derivative of f; of fewer than three operands, the next one is the result."""
+    operands = (
+        array_at(x, n, Real), array_at(y, n, Real), array_at(z, n, Real), array_at(out, n, Real)
     )  # fmt: skip
-
-
-@by_address
-def binary(
-    x: Address, y: Address, z: Address, out: Address, g: Address, h: Address, n: Index
-) -> None:
-    """out = f(x, y)."""
-    binary_forward(ZERO, array_at(x, n, Real), array_at(y, n, Real), array_at(out, n, Real))
-
-
-@by_address
-def binary_back(
-    x: Address, y: Address, z: Address, out: Address, g: Address, h: Address, n: Index
-) -> None:
-    """h += g times a derivative of f(x, y)."""
-    binary_backward(
-        ZERO, array_at(x, n, Real), array_at(y, n, Real), array_at(out, n, Real),
-        array_at(g, n, Real), array_at(h, n, Real),
-    )  # fmt: skip
-
-
-@by_address
-def ternary(
-    x: Address, y: Address, z: Address, out: Address, g: Address, h: Address, n: Index
-) -> None:
-    """out = f(x, y, z)."""
-    ternary_forward(
-        ZERO, array_at(x, n, Real), array_at(y, n, Real), array_at(z, n, Real),
-        array_at(out, n, Real),
-    )  # fmt: skip
-
-
-@by_address
-def ternary_back(
-    x: Address, y: Address, z: Address, out: Address, g: Address, h: Address, n: Index
-) -> None:
-    """h += g times a derivative of f(x, y, z)."""
-    ternary_backward(
-        ZERO, array_at(x, n, Real), array_at(y, n, Real), array_at(z, n, Real),
-        array_at(out, n, Real), array_at(g, n, Real), array_at(h, n, Real),
-    )  # fmt: skip
+    operation_backward(ZERO, operands, array_at(g, n, Real), array_at(h, n, Real))
 
 
 # ---- a tile -------------------------------------------------------------------------------------

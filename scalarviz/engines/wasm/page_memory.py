@@ -198,8 +198,7 @@ class PageMemory:
         bank, batches, size = of.bank, of.batches, of.most
         tables = make_tables(of.program, bank.dtype, of.precision)
         order = Order(of.optimizer, len(of.bank))
-        todo = tables.passes
-        job = self._train = self._job(tables, self._plan(tables, order), todo)
+        job = self._train = self._job(tables, self._plan(tables, order), tables.passes)
         self._shared_room = self._room(tables, tables.places(size), size)
         job.set_room(self._shared_room)
         job.set_optimizer(of.optimizer, order, self._kernels(units_of_optimizer(of.optimizer)))

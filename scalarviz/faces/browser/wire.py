@@ -18,10 +18,10 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.scales import stop_above
+from scalarviz.scene.canvas.palette import largest
 from scalarviz.scene.layout.plates import Layout, Plate
 from scalarviz.scene.visuals.mip_levels import levels_of, spread_of
 from scalarviz.stage.background import Throttle
-from scalarviz.stage.channels import largest
 
 Header = dict[str, Any]
 Buffers = list[bytes]

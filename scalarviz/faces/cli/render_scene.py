@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from scalarviz.base.checks import size
+from scalarviz.base.checks import require, size
 from scalarviz.base.interrupt import INTERRUPTED, Stop
 from scalarviz.base.messages import say
 from scalarviz.base.progress import Progress
@@ -110,8 +110,10 @@ def wanted(
     chosen = {each: given.get(each, option.default) for each, option in RENDERING.items()}
     path = Path(chosen["out"] or f"{name}.png")
     kind = pick({each: each for each in KINDS}, path.suffix.lower(), "kind of file")
-    if kind == ".html" and count > 1:
-        raise InputError(f"a page shows one scene, not {count}: write a .png, .mp4 or .gif")
+    require(
+        kind != ".html" or count <= 1,
+        f"a page shows one scene, not {count}: write a .png, .mp4 or .gif",
+    )
     check_kind(chosen, path.name, kind)
     look = RenderOptions(
         size=pixels(chosen["pixels"]) or SIZES.get(kind, VIDEO),
@@ -177,12 +179,14 @@ def check_kind(chosen: Mapping[str, Any], name: str, kind: str) -> None:
         raise InputError(
             f"--{given[0]} is for videos, .mp4 or .gif, and {name} is none: leave it out"
         )
-    if "hold" in given and not chosen["operations"]:
-        raise InputError("--hold is the time of an operation: add --operations, or leave it out")
-    if "every" in given and chosen["operations"]:
-        raise InputError(
-            "--every counts steps, and --operations shows every operation of each: leave out one"
-        )
+    require(
+        "hold" not in given or chosen["operations"],
+        "--hold is the time of an operation: add --operations, or leave it out",
+    )
+    require(
+        not ("every" in given and chosen["operations"]),
+        "--every counts steps, and --operations shows every operation of each: leave out one",
+    )
 
 
 def pixels(size: str) -> tuple[int, int] | None:

@@ -19,7 +19,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from scalarviz.base.checks import shorten
+from scalarviz.base.checks import require, shorten
 from scalarviz.base.interrupt import INTERRUPTED, Stop
 from scalarviz.base.limits import check_losses
 from scalarviz.base.messages import is_informed, say
@@ -233,8 +233,10 @@ def open_side_by_side(links: Sequence[str], given: Mapping[str, Any]) -> int:
     shows: dict[str, Show] = {}
     for words in links:
         link = read_link(words)
-        if link.names_moment:
-            raise InputError(f"side by side all begin where they stand: leave out #{link.fragment}")
+        require(
+            not link.names_moment,
+            f"side by side all begin where they stand: leave out #{link.fragment}",
+        )
         shows[unused(Path(link.target).stem, shows)] = opened(link, given)[0]
     return watch_anywhere(shows, given, "-".join(shows), play=True)
 
@@ -289,10 +291,10 @@ def opened(link: Link, given: Mapping[str, Any]) -> tuple[Show, Recipe | None]:
         if os.path.basename(target) == target and "." not in target:
             raise UnknownNameError("scene", target, scenes())
         raise InputError(f"there is no file {shorten(target)}: name a scene, or a training's file")
-    if link.options:
-        raise InputError(
-            f"{shorten(target)} is a file, which has no options: leave out what follows its ?"
-        )
+    require(
+        not link.options,
+        f"{shorten(target)} is a file, which has no options: leave out what follows its ?",
+    )
     session = Session.load(target, limit=given["limit"])
     run = session.trainer.run
     if isinstance(run, RecordedRun) and not run.followed.record.is_done:
@@ -345,17 +347,14 @@ def go_to_moment(session: Session, link: Link, keep: Autosave) -> bool:
             return False
     if link.operation:
         count = len(session.operations)
-        if link.operation > count:
-            raise InputError(f"a step has {count} operations here, and not {link.operation:,}")
+        require(
+            link.operation <= count,
+            f"a step has {count} operations here, and not {link.operation:,}",
+        )
         session.advance(link.operation, "operation")
     if step is not None:
-        do_actions_here(session)
+        with session.doing():  # what the user of a file did at this moment
+            timeline = session.timeline
+            actions = timeline.branch.actions_at(timeline.clock.place)
+            timeline.go(timeline.clock._replace(actions=len(actions)))
     return True
-
-
-def do_actions_here(session: Session) -> None:
-    """Do what the user of a file did at this moment, before the next operation."""
-    with session.doing():
-        timeline = session.timeline
-        actions = timeline.branch.actions_at(timeline.clock.place)
-        timeline.go(timeline.clock._replace(actions=len(actions)))

@@ -23,10 +23,11 @@ from scalarviz.scene.pace import SUM, pauses, shared
 from scalarviz.stage.background import AT_ONCE
 from scalarviz.stage.by_parts import check_neurons, sizes_of
 from scalarviz.stage.show import Several
+from scalarviz.stage.thread import sample_to_explain
 from scalarviz.story.guide import has_learned
 from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.branches import Clock
-from scalarviz.training.session.session import Session
+from scalarviz.training.session.session import Session, Unit
 from scalarviz.training.session.shared_clock import Halted, SharedClock
 from scalarviz.training.session.threads import FILM
 from scalarviz.training.session.timeline import check_unit
@@ -72,6 +73,7 @@ class ClockControl:
     asked     whether it should play
     errand    whether it plays only to reach `until`, at full speed
     film      whether it plays a film, until the user does something
+    explained  the sample that was chosen last because its step is easy to follow
     measured  the speed while it plays, in steps a second, else 0
     """
 
@@ -104,6 +106,7 @@ class ClockControl:
         """Start over with a session, or with several, at the chosen speed, for `steps` steps."""
         self.clock = clock
         self.asked = self.errand = self.film = False
+        self.explained = 0
         self.until: int | None = clock.step_index + steps
         self._long: Clock | None = None  # clock within a step that took longer than AT_ONCE
         self._seen: deque[tuple[float, float]] = deque(maxlen=11)
@@ -368,13 +371,26 @@ class ClockControl:
         if direction < 0:
             return self.do(partial(clock.back, times, unit))
         if unit not in WHOLE or times * each <= MOST_STEPS:
-            return self.do(partial(clock.advance, times, unit), self.tell_stop)
+            return self.do(partial(self.advance, times, unit), self.tell_stop)
         with reporting_errors(self):
             self.until, self.errand = (clock.step_index // each + times) * each, True
             self._seen.clear()
             self._start(None)
             self.asked = True
         return None
+
+    def advance(self, times: int, unit: Unit) -> None:
+        """Advance; a step that is walked shows the sample that is easiest to follow.
+
+        A sample that a user has chosen stays.
+        """
+        session = self.clock
+        begins = unit == "operation" and session.clock.operation == 0
+        if begins and isinstance(session, Session) and session.focus in (0, self.explained):
+            found = sample_to_explain(session)
+            if found is not None:
+                session.focus = self.explained = found
+        session.advance(times, unit)
 
     def _go_by_neuron(self, by: int) -> None:
         """Show more neurons of the last operation, or fewer; go on where there are no others."""
@@ -448,7 +464,7 @@ class ClockControl:
         if self.panes[0].hand.busy or self.held:
             return
         if direction := self.walk.due():
-            go = self.clock.advance if direction > 0 else self.clock.back
+            go = self.advance if direction > 0 else self.clock.back
             self.do(partial(go, 1, "operation"))
         else:
             self.walk.end()

@@ -230,7 +230,7 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         + bool(set(face.undone_last()) - {controller}),
         offered=stage.offered,
         needs_hidden_layers=needs_hidden_layers(session),
-        look=replace(picture.look, camera=stage.camera),
+        look=replace(picture.look, camera=stage.eyes.name),
         channels=tuple(picture.channels),
         smooth=stage.common.curve_view.smooth,
         large_curve=stage.common.curve_view.large,

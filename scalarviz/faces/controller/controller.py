@@ -138,7 +138,9 @@ class Controller:
         """Handle what happens by itself: results, errors, end of a run, opening speed."""
         self.guide.attend()
         self.guessing.attend()
-        self._rename()
+        title = self.options.title(settings_now(self.session))
+        if title != self.show.title:  # changing what is learned changes it, in the past, too
+            self.show = self.stage.show = replace(self.show, title=title)
         time = self.time
         if time.unit != (unit := unit_for(self.session, time.unit)):  # another batch, or layers
             time.set_unit(unit)
@@ -169,12 +171,6 @@ class Controller:
         """Remove the large buttons, except those of an input of the user's own."""
         if self.stage.own is None:
             self.stage.offer({})
-
-    def _rename(self) -> None:
-        """Update the title: changing what is learned changes it, in the past, too."""
-        title = self.options.title(settings_now(self.session))
-        if title != self.show.title:
-            self.show = self.stage.show = replace(self.show, title=title)
 
     def cancel_exports(self) -> None:
         """End the processes that write files, and a search in the past."""

@@ -24,6 +24,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, final
 
 from scalarviz.base import processes
+from scalarviz.base.checks import require
 from scalarviz.base.interrupt import Stop
 from scalarviz.base.progress import Progress, duration
 from scalarviz.base.shell_commands import program
@@ -233,11 +234,11 @@ def link_here(
         )
     here = session.clock
     left = timeline.branch.actions_at(here.place)[here.actions :]
-    if any(action.kind != "engine" for action in left):
-        raise InputError(
-            "a link leads past the changes that were made at this very moment, which are not done "
-            "yet: go back or on by an operation first"
-        )
+    require(
+        not any(action.kind != "engine" for action in left),
+        "a link leads past the changes that were made at this very moment, which are not done "
+        "yet: go back or on by an operation first",
+    )
     return link_to(session, str(kept.path), None, pinned)
 
 
@@ -420,8 +421,10 @@ def export_of(
         pick({each: each for each in (*KINDS["video"], *HTML)}, kind, "kind of file")
         what = "video" if kind in KINDS["video"] else "step"
     pick({each: each for each in KINDS[what]}, kind, "kind of file")
-    if what == "video" and not last_step(sessions):
-        raise InputError("there is nothing to make a video of yet: let it play first")
+    require(
+        what != "video" or last_step(sessions),
+        "there is nothing to make a video of yet: let it play first",
+    )
     if what == "page":
         from scalarviz.pages.page import trains  # slow to import
 

@@ -25,9 +25,9 @@ from scalarviz.story.guide import (
     Tour,
     can_guess,
     has_learned,
-    is_near,
     number_asked,
     question_of,
+    reply_to_guess,
     way_of,
 )
 from scalarviz.story.names import name_of_row, sentence
@@ -387,16 +387,10 @@ class Guessing:
 
     def _tell(self, guess: Guess, numbers: tuple[float, float]) -> None:
         """Say what came, and whether the guess was right."""
-        came, (before, after) = way_of(*numbers), both(*numbers)
-        kind = self._question.kind if came or self._question.kind == "gradient" else "stays"
-        fact = text(f"guess.came.{kind}", before=before, after=after)
-        words = text("guess.wrong", guess=guess.label.lower(), came=fact)
-        if guess.way == came:
-            words = text("guess.half", guess=guess.label, typed=guess.typed, came=fact)
-        self.asked += 1
-        if guess.way == came and (guess.typed.strip("-.") == "" or is_near(guess.typed, *numbers)):
-            self.right += 1
-            words = text("guess.right", came=fact)
+        asked = self._question.kind, guess.way or 0, guess.label, guess.typed
+        is_right, words = reply_to_guess(*asked, *numbers)
+        came, after = way_of(*numbers), both(*numbers)[1]
+        self.right, self.asked = self.right + is_right, self.asked + 1
         words += f" {text('guess.tally', right=self.right, asked=self.asked)}."
         self._at = self.controller.session.timeline.here
         self.controller.stage.guess = replace(guess, came=came, result=after, title=words)

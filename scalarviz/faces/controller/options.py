@@ -16,6 +16,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, final
 
+from scalarviz.base.checks import require
 from scalarviz.base.texts import row_text, text
 from scalarviz.core.formulas.activations import ACTIVATIONS, activation_row
 from scalarviz.core.formulas.formula import pick
@@ -247,10 +248,10 @@ class Options:
     def set_picture(self, session: Session, settings: Settings, path: str) -> None:
         """Train on another picture, with the same transform."""
         data = settings.data
-        if not data.picture_setting:
-            raise InputError(
-                "this network does not learn a picture: drop one on `scalarviz watch texture`"
-            )
+        require(
+            data.picture_setting,
+            "this network does not learn a picture: drop one on `scalarviz watch texture`",
+        )
         learned = data.changed(data.picture_setting, path)
         self._take_data(session, learned, self.values(settings) | {data.picture_setting: path})
 

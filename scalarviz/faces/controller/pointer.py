@@ -10,16 +10,18 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.texts import text
+from scalarviz.core.program import NONE
 from scalarviz.faces.controller.changes import put_in, tell_branch
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.face import Face
 from scalarviz.faces.controller.precompile import computes
 from scalarviz.scene.loss_chart import Chart
-from scalarviz.stage.curves import TerrainReader, nearest_step
+from scalarviz.stage.curves import TerrainReader
 from scalarviz.stage.handles import Grip, Handle
 from scalarviz.story.equations import change_between
 from scalarviz.story.guide import moved_answer
 from scalarviz.story.names import name_of_row, sentence
+from scalarviz.story.past_places import nearest_step
 from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.reading import facts_of
 
@@ -81,6 +83,8 @@ class Pointer:
         far = max(abs(x - self._start[0]), abs(y - self._start[1]))
         self._moved = self._moved or far >= STILL
         if self._grip is not None and (self._moved or self._grip.at_once):
+            if self._grip.neuron is not None:
+                self.controller.stage.hold(NONE, self._grip.neuron)
             put_in(self.controller, self._grip.inputs_at(x, y))
         elif self._moved and self._handle is not None:
             drag(self.controller, self._handle, self._start[1] - y)
@@ -97,6 +101,7 @@ class Pointer:
         self._button = None
         if self.curve.release():
             return
+        self.controller.stage.let_go()
         if self._grip is not None and (self._moved or self._grip.at_once):
             return
         if not self._moved and button == LEFT:
@@ -235,9 +240,12 @@ class CurvePointer:
         if did in ("ball", "spot"):
             self._terrain.held = False
         spot = chart.spot_at(*self._start) if did == "spot" and chart is not None else None
-        step = None if spot is None else nearest_step(self._terrain.shown, spot)
-        if step is not None:
-            self.face.time.seek(step)
+        seen = self._terrain.shown
+        if spot is not None and seen.plane is not None:
+            steps, path = seen.steps.tolist(), seen.path.tolist()
+            step = nearest_step(seen.plane.span, steps, path, spot)
+            if step is not None:
+                self.face.time.seek(int(step))
         if did == "compare" and self.face.stage.common.curve_view.compared is None:
             self._seek(self._start[0])
         return bool(did)
@@ -290,6 +298,7 @@ def drag(controller: Controller, handle: Handle, up: float) -> None:
     if handle.guesses:
         return controller.guessing.drag(up)
     controller.stage.common.scales.stops.hold(True)
+    controller.stage.hold(handle.row)
     return controller.edit(handle.row, handle.value_at(up), dragged=True)
 
 

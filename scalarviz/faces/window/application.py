@@ -132,6 +132,16 @@ def spaced(
     return layout
 
 
+WidgetT = TypeVar("WidgetT", bound=QWidget)
+
+
+def having(widget: WidgetT, **properties: object) -> WidgetT:
+    """Set properties of a widget, by their names in Qt, and return it."""
+    for name, value in properties.items():
+        assert widget.setProperty(name, value), f"a {type(widget).__name__} has no {name}"
+    return widget
+
+
 def icon(widget: QWidget, which: QStyle.StandardPixmap, color: str) -> QIcon:
     """Return a standard icon in another color."""
     drawn = widget.style().standardIcon(which).pixmap(QSize(16, 16), widget.devicePixelRatioF())

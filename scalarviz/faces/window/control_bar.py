@@ -66,7 +66,7 @@ from scalarviz.faces.controller.control import (
 from scalarviz.faces.controller.face import Face
 from scalarviz.faces.controller.keys import controls_for, keys_of, written_key
 from scalarviz.faces.controller.options import OptionChoice
-from scalarviz.faces.window.application import icon, spaced
+from scalarviz.faces.window.application import having, icon, spaced
 from scalarviz.stage.commands import FIRST_CONTROLS, Command, first_groups
 from scalarviz.training.session.actions import nothing
 
@@ -86,6 +86,7 @@ EDGES = 32  # pixels beside the names of a list that is open
 KNOB = 6.0  # radius of the knob
 DRAG = 4  # pixels before a press becomes a drag
 LEFT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+TAB = Qt.FocusPolicy.TabFocus
 SMALLEST = 0.05  # least magnitude for scaling a drag
 LARGEST = 2**31 - 1  # of a whole number
 
@@ -96,8 +97,7 @@ class Track(QSlider):
 
     def __init__(self, row: Command, act: Act) -> None:
         super().__init__(Qt.Orientation.Horizontal)
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setMinimumHeight(24)
+        having(self, focusPolicy=TAB, minimumHeight=24)
         if row.kind == "slider":
             self.setFixedWidth(TRACK)
         self.marks: Sequence[int] = ()
@@ -165,7 +165,7 @@ class Names(QComboBox):
 
     def __init__(self, row: Command, act: Act) -> None:
         super().__init__(sizeAdjustPolicy=QComboBox.SizeAdjustPolicy.AdjustToContents)
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setFocusPolicy(TAB)
         if row.room > LONG:  # names of any length
             self.setFixedWidth(14 + round(6.5 * row.room))
         self.textActivated.connect(act)
@@ -192,7 +192,7 @@ class Button(QPushButton):
 
     def __init__(self, row: Command, act: Act) -> None:
         super().__init__()
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setFocusPolicy(TAB)
         self.clicked.connect(lambda: act(1))  # without Qt's `checked`
         self._icon = ""
         if row.primary:
@@ -255,7 +255,7 @@ class Tick(QCheckBox):
 
     def __init__(self, row: Command, act: Act) -> None:
         super().__init__()
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setFocusPolicy(TAB)
         self.clicked.connect(lambda on: act(on))
 
     def show_control(self, shown: Shown) -> None:
@@ -300,7 +300,7 @@ class NumberField(QLineEdit):
         self._from: tuple[float, float] | None = None  # x and number at the start of a drag
         self._dragging = False
         self.setCursor(Qt.CursorShape.SizeHorCursor)
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a press may start a drag
+        self.setFocusPolicy(TAB)  # a press may start a drag
         self.returnPressed.connect(lambda: act(self.text()))
 
     def show_control(self, shown: Shown) -> None:
@@ -360,7 +360,7 @@ class EntryField(QLineEdit):
     def __init__(self, row: Command, act: Act) -> None:
         super().__init__(placeholderText=row.words("example"))
         self.setFixedWidth(14 + round(6.5 * row.room))
-        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus | Qt.FocusPolicy.TabFocus)
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus | TAB)
         self._names = QStringListModel()
         completer = QCompleter(
             self._names,
@@ -444,11 +444,14 @@ class ControlPanel(QScrollArea):
 
     def __init__(self, face: Face, lines: Sequence[Line]) -> None:
         super().__init__(widgetResizable=True)
-        self.setFrameShape(QFrame.Shape.StyledPanel)
-        self.setAccessibleName(text("controls.more.about"))
-        self.setAutoFillBackground(True)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        having(
+            self,
+            frameShape=QFrame.Shape.StyledPanel,
+            accessibleName=text("controls.more.about"),
+            autoFillBackground=True,
+            focusPolicy=Qt.FocusPolicy.NoFocus,
+            horizontalScrollBarPolicy=Qt.ScrollBarPolicy.ScrollBarAlwaysOff,
+        )
         self.face = face
         self.turned: Callable[[bool], object] = nothing
         self.takes: Callable[[int], object] = nothing
@@ -465,9 +468,7 @@ class ControlPanel(QScrollArea):
         for group_of in first_groups():
             layout.addWidget(title(group_of["title"]))
             layout.addLayout(grid_of(lines, group_of["name"]))
-        self.rest = QPushButton()
-        self.rest.setCheckable(True)
-        self.rest.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.rest = having(QPushButton(), checkable=True, focusPolicy=TAB)
         self.rest.clicked.connect(self.show_rest)
         self.show_rest(False)
         self._title = title(text("controls.options_of_scene"))
@@ -557,8 +558,7 @@ class ControlPanel(QScrollArea):
                 field = WIDGETS[control.row.kind](control.row, partial(self._choose, control))
                 self._fields[control.name] = field
                 field.setFixedWidth(WIDE)
-                field.setAccessibleName(choice.name)
-                field.setToolTip(choice.help)
+                having(field, accessibleName=choice.name, toolTip=choice.help)
                 label.setBuddy(field)
                 field.installEventFilter(self)
                 note = QuietLabel(text("controls.restarts") if choice.restarts else "")
@@ -647,20 +647,17 @@ class ControlBar(QFrame):
     def __init__(self, face: Face) -> None:
         super().__init__()
         self.face = face
-        self.setAccessibleName(text("controls.bar"))
-        self.setAutoFillBackground(True)
+        having(self, accessibleName=text("controls.bar"), autoFillBackground=True)
         self.setFixedHeight(HEIGHT)
         self._shown: dict[str, Shown] = {}
         self.controls = [each for each in controls_for(face.state) if each.row.place]
         self.made = {each.name: self._make(each) for each in self.controls}
         self.panel = ControlPanel(face, self._lines())
-        self.more = QPushButton(text("controls.more"))
-        self.more.setCheckable(True)
-        self.more.setStyleSheet(STYLE)
+        about = text("controls.more.about")
+        looks = {"styleSheet": STYLE, "toolTip": about, "accessibleName": about}
+        more = QPushButton(text("controls.more"))
+        self.more = having(more, checkable=True, focusPolicy=TAB, **looks)
         self.more.setFixedSize(34, 28)
-        self.more.setFocusPolicy(self.made["play"].focusPolicy())
-        self.more.setToolTip(text("controls.more.about"))
-        self.more.setAccessibleName(text("controls.more.about"))
         self.more.clicked.connect(self.panel.turn)
         self.panel.turned = self.more.setChecked
         self.bar = layout = spaced(QHBoxLayout(self), (16, 0, 12, 0), spacing=6)

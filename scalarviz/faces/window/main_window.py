@@ -67,7 +67,7 @@ from scalarviz.faces.controller.export import (
 from scalarviz.faces.controller.face import Face, Opening
 from scalarviz.faces.controller.keys import controls_for, keys_of, written_key
 from scalarviz.faces.controller.train import Autosave
-from scalarviz.faces.window.application import LoopWindow, dress, spaced
+from scalarviz.faces.window.application import LoopWindow, dress, having, spaced
 from scalarviz.faces.window.control_bar import STYLE, WIDTH, ControlBar, edit
 from scalarviz.faces.window.picture_widget import View
 from scalarviz.scene.layout.division import Division
@@ -219,7 +219,7 @@ class MainWindow(LoopWindow):
             self.controls.bar.insertWidget(0, play)
         else:
             band, side = parts.band, min(PLAY * parts.scale, parts.band.height - 2.0)
-            left = min(PLAY_LEFT * parts.scale, 0.25 * (parts.curve_left - side))
+            left = min(PLAY_LEFT * parts.scale, 0.75 * (parts.curve_left - side))
             play.setParent(body)
             play.setFixedSize(round(side), round(side))
             play.move(round(left), round(band.y + 0.5 * (band.height - side)))
@@ -292,7 +292,8 @@ class MainWindow(LoopWindow):
         """Update everything that has changed, leaving most of the time for training."""
         if self.stop.asked:
             self._timer.start(FRAME)  # until it is closed: a dialog may be opening
-            close_dialogs()
+            while (dialog := QApplication.activeModalWidget()) is not None and dialog.close():
+                pass  # modal dialogs would keep the window from closing
             self.close()
             return
         began = perf_counter()
@@ -421,12 +422,6 @@ class MainWindow(LoopWindow):
         self.face.quit()
         self.view.close()
         event.accept()
-
-
-def close_dialogs() -> None:
-    """Close modal dialogs, which would keep the window from closing."""
-    while (dialog := QApplication.activeModalWidget()) is not None and dialog.close():
-        pass
 
 
 # Menus: those at the end of the title, and those in the panel of the window.
@@ -567,8 +562,7 @@ class ExportsDialog(QDialog):
         self.face = face
         self.leave = leave
         self._failures = 0
-        self.setWindowTitle("scalarviz")
-        self.setWindowModality(Qt.WindowModality.WindowModal)
+        having(self, windowTitle="scalarviz", windowModality=Qt.WindowModality.WindowModal)
         layout = spaced(QVBoxLayout(self), (20, 18, 20, 16), spacing=14)
         self.said = QLabel(textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self.said.setMinimumWidth(380)

@@ -26,6 +26,7 @@ from scalarviz.faces.window.application import (
     application,
     dress,
     ending_without_display,
+    having,
     spaced,
     theme_of,
 )
@@ -109,12 +110,9 @@ class SweepWindow(LoopWindow):
         values, now = [*words], getattr(self.stage.look, field)
         box.addItems([*words.values()])
         box.setCurrentIndex(values.index(now) if now in values else 0)
-        box.setAccessibleName(about)
-        box.setToolTip(about)
-        box.setMinimumHeight(TALL)
-        box.setMaximumWidth(WIDEST)
         box.activated.connect(partial(self._choose, field, values))
-        return box
+        looks = {"accessibleName": about, "toolTip": about}
+        return having(box, minimumHeight=TALL, maximumWidth=WIDEST, **looks)
 
     def _choose(self, field: str, values: list[Any], place: int) -> None:
         self.stage.look = replace(self.stage.look, **{field: values[place]})

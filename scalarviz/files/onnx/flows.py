@@ -173,11 +173,7 @@ class Flow:
         is_other = ranks <= {1, PICTURE} or (PICTURE in ranks and seen != shape)
         if self.seen == self.shape or not is_other:
             return self
-        layer: Layer
-        if len(self.shape) == 1:
-            layer = Flatten(self.seen)
-        else:
-            layer = Reshape(seen, shape)
+        layer = Flatten(self.seen) if len(self.shape) == 1 else Reshape(seen, shape)
         return Flow(self.shape, self.shape, (*self.steps, LayerStep(layer, self.view)))
 
     @property

@@ -389,8 +389,7 @@ def settings_of(made: LayerStep) -> str:
 
 def renamed(made: LayerStep, place: LayerStep) -> LayerStep:
     """Return a layer with the node names of `place`, and its own parameter names."""
-    own = {each.role: each.name for each in made.parameters}
-    names = {**place.names, **own}
+    names = {**place.names, **{each.role: each.name for each in made.parameters}}
     if made.inner:
         parts = zip(made.inner, place.inner, strict=True)
         names["layers"] = [renamed(part, there).names for part, there in parts]

@@ -276,9 +276,7 @@ def reduced(kind: Callable[..., Pool], at: NodeContext) -> Flow:
         "largest number",
     )
     found = global_pool(kind, at)
-    if at.get("keepdims", 1):
-        return found
-    return found.seen_as((prod(found.shape),), at.node)
+    return found if at.get("keepdims", 1) else found.seen_as((prod(found.shape),), at.node)
 
 
 def reduce_sum(at: NodeContext, each: float = 1.0) -> Flow:
@@ -795,8 +793,7 @@ def rms_norm(at: NodeContext) -> Flow:
     layer = RMSNorm(flow.shape[0], number if eps.dtype == np.float64 else shortest(number))
     weight = at.parameter("weight", 1, flow.shape)
     nodes = {role: at.names[role] for role in ("node", *PARTS_OF_RMS_NORM)}
-    names = nodes | constant_names(at, eps=2, axes=3)
-    return flow.then(layer, names, weight, shape=flow.shape)
+    return flow.then(layer, nodes | constant_names(at, eps=2, axes=3), weight, shape=flow.shape)
 
 
 def prelu(at: NodeContext) -> Flow:

@@ -342,8 +342,7 @@ class Traced:
         kind = MODULES.get(called.replace("_", ""))
         if kind is not None and kind not in ("Linear", "PReLU"):
             more = {key: each for key, each in node.kwargs.items() if key not in LEFT_OUT}
-            made = getattr(self.torch.nn, kind)(*rest, **more)
-            self.module(node, made, node.name)
+            self.module(node, getattr(self.torch.nn, kind)(*rest, **more), node.name)
             return
         word = CALLS.get(called.strip("_"), called)
         if word == "Concat":
@@ -352,8 +351,7 @@ class Traced:
         elif word in ("Reshape", "Expand"):
             sizes = rest[0] if rest and isinstance(rest[0], (tuple, list)) else rest
             batch = [1 if word == "Expand" else n if isinstance(n, int) else 0 for n in sizes[:1]]
-            whole = [*batch, *sizes[1:]]
-            given = self.constant(f"{node.name}.sizes", whole)
+            given = self.constant(f"{node.name}.sizes", [*batch, *sizes[1:]])
             self.add(word, node, [first.name, given], node.name)
         elif word == "Slice" and name_of(first) == "chunk":
             self.add("Identity", node, [f"{first.name}.{rest[0]}"], node.name)
@@ -554,8 +552,7 @@ class Writer:
         self.taken: set[str] = set()
 
     def module(self) -> Any:
-        names = (self.net.names or {}).get("layers", [])
-        self.chain(self.net.layers, names, "")
+        self.chain(self.net.layers, (self.net.names or {}).get("layers", []), "")
         self.graph.output(self.value)
         return self.torch.fx.GraphModule(self.modules, self.graph, "Network")
 
@@ -588,8 +585,7 @@ class Writer:
         elif isinstance(layer, Reshape) and layer.input_shape:
             self.see(layer.shape)
         elif isinstance(layer, Spread):
-            whole = self.value, -1, *layer.output_shape
-            self.value = self.graph.call_method("expand", whole)
+            self.value = self.graph.call_method("expand", (self.value, -1, *layer.output_shape))
         elif not isinstance(layer, Activation):
             self.call(name, self.made(layer, name))
         if layer.output_shape or not isinstance(layer, ANY_SHAPE):

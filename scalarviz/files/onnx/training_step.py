@@ -405,9 +405,7 @@ class StepOperation:
     def gathered(self, x: str, each: int) -> str:
         """Return sums over samples, and over `each` consecutive numbers."""
         found = self.graph.sums(x, 0)
-        if each == 1:
-            return found
-        return self.graph.sums(self.graph.shaped(found, -1, each), 1)
+        return found if each == 1 else self.graph.sums(self.graph.shaped(found, -1, each), 1)
 
 
 Forward = Callable[[StepOperation], str]

@@ -21,7 +21,15 @@ from scalarviz.base.package_files import text_beside
 from scalarviz.base.shell_commands import pip_command
 from scalarviz.base.texts import text, texts
 from scalarviz.errors import EngineError, InputError
-from scalarviz.pages.bundle import POLICY, bundle, html, packed_bytes, stated_policy, texts_of
+from scalarviz.pages.bundle import (
+    POLICY,
+    bundle,
+    html,
+    markup_of,
+    packed_bytes,
+    stated_policy,
+    texts_of,
+)
 from scalarviz.pages.lessons.answers import FORMAT
 from scalarviz.pages.lessons.lesson import END, End, Lesson, LessonPicture, Part, Text, inline_of
 from scalarviz.pages.lessons.questions import Question
@@ -107,7 +115,7 @@ def filled(
         "format": FORMAT,
     }
     packed = {f"picture{i}": packed_bytes(page.encode()) for i, page in enumerate(pages.values())}
-    markup = text_beside(PAGES, "lesson.html")
+    markup = markup_of("lesson.html")
     words = {"title": lesson.title, "version": __version__}
     style = colors_of_page() + text_beside(PAGES, "lesson.css")
     named = f'<a href="glossary.html" target="_blank">{text("lesson.glossary")}</a>'

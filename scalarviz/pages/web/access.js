@@ -1,8 +1,8 @@
 // What keys and screen readers need beside the buttons: tables of weights, a ring, spoken captions.
 
 import { byId, isNews, made, setShown, setWords } from "./dom.js";
-import { madeButton, takesAlone } from "./events.js";
-import { isSameThing, nextTarget, spokenOf, wayOf } from "./pointing.js";
+import { madeButton, takesAlone, wayOf } from "./events.js";
+import { isSameThing, nextTarget, spokenOf } from "./pointing.js";
 import { text } from "./texts.js";
 import { neuron_name, sentence, weight_name } from "./story/names.js";
 import { numberAt } from "./arrays.js";

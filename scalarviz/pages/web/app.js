@@ -16,7 +16,7 @@ import {
   setShown,
   unitLength,
 } from "./dom.js";
-import { CaptionBox, captionFor } from "./caption_box.js";
+import { CaptionBox, captionFor, showSide } from "./caption_box.js";
 import { cardOf, pinnedFor, rowsBeside, withBeside } from "./cards.js";
 import { CardBox, MovedLine } from "./card_box.js";
 import { Chip, Growing } from "./messages.js";
@@ -54,10 +54,12 @@ export class App {
     this.byNeuron = new ByNeuron();
     /** How many neurons each moment has, where one goes by neurons; 1: it is one whole. */
     this.counts = spec.scene.moments.map(({ neurons }) => neurons?.[1] ?? 1);
-    const { earlier } = spec.page; // losses, as of a state, before step 0
+    const { earlier } = spec.page; // losses, as of a state, from before the page
     this.losses = new LossRecord(earlier?.from);
-    if (earlier)
-      this.losses.take({ losses: { ...earlier, values: unpacked(earlier.values) }, last: 0 });
+    if (earlier) {
+      const losses = { ...earlier, values: unpacked(earlier.values) };
+      this.losses.take({ losses, last: Infinity });
+    }
     this.growing = new Growing();
     this.state = null;
     this.foot = 0; // of the picture: logical pixels for a caption
@@ -67,6 +69,7 @@ export class App {
     this.look = { ...spec.page.look.now };
     if (remembered("numbers") === true) this.look.numbers = true;
     this.pointed = null; // the piece of the caption under the mouse
+    this.held = null; // what a hand drags, and what was before
     this.pinned = null;
     this.beside = []; // rows that are pinned beside a weight
     this.opened = false;
@@ -104,20 +107,19 @@ export class App {
     if (!this.hasNeurons) byId("unit").querySelector("[value=neuron]").remove();
     this.strip = new StripBar(byId("strip"), spec.facts.cells, (done) => this.run("go", done));
     this.lines = new BranchLines();
-    this.curve = new Curve(byId("curve"), spec.engine.step, this.lines, {
+    this.curve = new Curve(byId("curve"), spec, this.lines, {
       seek: (step) => this.run("seek", step),
       choose: (key, step) => this.run("branches", key, step),
       enlarge: () => this.run("large curve"),
     });
-    this.curve.begin(spec.page, this.losses);
-    this.curve.redraw = () => this.request();
+    const redraw = () => this.request();
+    this.curve.redraw = redraw;
     this.past = new Past(byId("past"), spec.facts, this.curve, {
       ask: (args) => this.player.ask("past", args),
       seek: (step) => this.run("seek", step),
       roll: (args) => this.act() && this.player.askLatest("roll", args),
     });
-    this.past.redraw = () => this.request();
-    const redraw = () => this.request();
+    this.past.redraw = redraw;
     this.moved = new MovedLine(spec.facts, (args) => this.player.ask("moved", args), redraw);
     this.branchList = new BranchList();
     const ask = (inputs) => this.player.askLatest("own input", { inputs });
@@ -269,31 +271,32 @@ export class App {
     const caption = captionFor(this, state, neuron);
     const moves = this.picture.draw(state, {
       caption, part, neuron, seconds, hover: this.touched(state.moment), pinned: this.pinned, pointed: this.pointed, box: this.box(),
-      beside: this.beside, look: this.look, maps: this.mapsOf(state), guess: this.guess.question,
+      beside: this.beside, look: this.look, maps: this.mapsOf(state), guess: this.guess.question, marks: this.marks.isOpen, held: this.held,
       result: this.exhibit !== null, doors: this.exhibit?.result.doors(byId("cubes")) ?? [],
     }); // prettier-ignore
     setShown(byId("whole"), !this.tour && isMoved(this.picture.eyes));
     this.caption.show(caption, this.opened);
+    if (this.exhibit) this.showSide();
     if (this.picture.taken && this.caption.place(this.picture)) this.request();
     this.strip.show(state.operation || (state.moment >= 0 ? state.moment + 1 : 0));
     const { walked, values, flows: gradients } = this.picture.frame ?? {};
     const seen = walked ? { ...state, values, gradients } : state;
     const isWhole = seen === state || this.picture.frame.answers; // all outputs are there
-    if (state.probe?.length) this.exhibit?.show(isWhole ? seen : { ...seen, values: {} });
+    const told = isWhole ? seen : { ...seen, values: {} };
+    const before = this.held?.first ? { first: this.held.first, isHeld: true } : {};
+    if (state.probe?.length) this.exhibit?.show({ ...told, ...before });
     const pointedNeuron = (this.hover ?? this.pinned)?.neuron;
     this.maps?.follow(state, pointedNeuron, () => this.request());
-    this.curve.draw(this.losses, this.state);
+    this.curve.draw(this.losses, this.state, state, caption.losses, this.counts.length);
     this.past.draw(this.state, this.picture.palette);
     this.controls.show(this.state, {
-      place: state,
       playing: this.player.playing,
       unit: this.unit,
       speed: this.player.speed,
       speeds: this.player.speeds,
-      operations: this.spec.engine.moments.length,
     });
     showOptions(this.spec.engine, this.state, this.look.color);
-    this.marks.show(this.picture.frame, this.picture.arrows);
+    this.marks.show(this.picture);
     this.showCard(seen);
     this.own.show(state);
     setShown(byId("about"), !state.tile); // it says that a cube is a weight
@@ -305,6 +308,12 @@ export class App {
     if (!this.drawn) performance.mark("first picture");
     document.body.classList.toggle("drawn", (this.drawn = true));
     if (moving || moves || (this.tour && !this.calm)) this.request();
+  }
+
+  /** Show what comes of another weight, or of a step, below the result. */
+  showSide() {
+    const { things } = this.spec.page.exhibit;
+    showSide(byId("exhibit"), this.picture, things ? text(`things.${things}`) : "");
   }
 
   /** Return the maps of neurons with the place of the sample that is shown; null without. */

@@ -4,7 +4,9 @@
 import { bytesIn } from "./zipped.js";
 import { Plate } from "./layout.js";
 
-const PACKED_KINDS = {
+export const ARRAY_KINDS = {
+  bool: Uint8Array,
+  uint64: BigUint64Array,
   float32: Float32Array,
   float64: Float64Array,
   int8: Int8Array,
@@ -17,17 +19,22 @@ const PACKED_KINDS = {
 
 /** The typed array of {dtype, shape, data}; its shape stands in `shape`. */
 export function unpacked(given) {
-  const found = new PACKED_KINDS[given.dtype](bytesIn(given.data).buffer);
+  const found = new ARRAY_KINDS[given.dtype](bytesIn(given.data).buffer);
   found.shape = given.shape;
   return found;
 }
 
+/** A value of JSON in which `make` replaces objects, however deep: those that it returns something of. */
+export function replacedIn(value, make) {
+  if (value === null || typeof value !== "object") return value;
+  if (Array.isArray(value)) return value.map((each) => replacedIn(each, make));
+  const parts = () => Object.entries(value).map(([key, each]) => [key, replacedIn(each, make)]);
+  return make(value) ?? Object.fromEntries(parts());
+}
+
 /** A value in which each packed array, however deep, is a typed array. */
 export function unpackedAll(value) {
-  if (value === null || typeof value !== "object") return value;
-  if (Array.isArray(value)) return value.map(unpackedAll);
-  if ("dtype" in value && "data" in value) return unpacked(value);
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, unpackedAll(each)]));
+  return replacedIn(value, (each) => ("dtype" in each && "data" in each ? unpacked(each) : null));
 }
 
 // Arrays of binary buffers, numbers of many weights from codes, and exact numbers of some.
@@ -41,15 +48,12 @@ const NO_NUMBER = 128; // the code -128 as a byte: a number that is not finite
 
 /** Return a value of JSON with the arrays and numbers that stand for its parts. */
 export function joinedWith(given, buffers) {
-  if (given === null || typeof given !== "object") return given;
-  if (Array.isArray(given)) return given.map((each) => joinedWith(each, buffers));
-  if ("$n" in given) return NOT_FINITE[given.$n];
-  if (!("$" in given)) {
-    const parts = Object.entries(given).map(([key, each]) => [key, joinedWith(each, buffers)]);
-    return Object.fromEntries(parts);
-  }
-  const array = new LINK_KINDS[given.t](buffers[given.$]);
-  return given.top === undefined ? array : { ...given, codes: array };
+  return replacedIn(given, (each) => {
+    if ("$n" in each) return NOT_FINITE[each.$n];
+    if (!("$" in each)) return null;
+    const array = new LINK_KINDS[each.t](buffers[each.$]);
+    return each.top === undefined ? array : { ...each, codes: array };
+  });
 }
 
 /** Return a number of a weight, to be written; undefined while only that of its color is known. */

@@ -19,7 +19,7 @@ export function groundRows({ layout, scene, sizes, sizeScaleAt }) {
   const found = [];
   for (const fan of layout.fans) {
     const seat = layout.plate_of(fan.weights)?.[0].seat;
-    if (!seat) continue;
+    if (!seat || fan.form === "upright") continue;
     const [first, last] = [row3(fan.columns, 0), row3(fan.columns, fan.columns.length / 3 - 1)];
     const wide = along3(along3(fan.begin, 0.5, minus3(last, first)), 1.1 * seat, [1, 0, 0]);
     const middle = along3(along3(first, 0.5, minus3(last, first)), seat, [0, -1, 0]);
@@ -43,7 +43,7 @@ export function sphereRows(frame, lit, palette) {
   const found = [];
   const quiet = colorOf(palette.quiet);
   for (const line of frame.layout.neurons) {
-    if (line.isImages || line.square) continue;
+    if (line.isImages || line.square || line.scores) continue;
     const fills = paintedLine(line, frame, palette);
     const name = line.buffers.find((each) => frame.scene.tints[each] && frame.values[each]);
     const [tint, amounts] = name ? [frame.scene.tints[name], frame.values[name]] : ["", []];

@@ -3,8 +3,25 @@
 import { fitted, unitLength } from "./dom.js";
 import { typeset } from "./story/decimals.js";
 
-export class Canvas2D {
+/** What is drawn on: `measure` and `line` are its own. */
+export class Sheet {
+  /** The text, or as much of it as fits into a width, with dots at the end. @this {any} */
+  fit(words, width, look) {
+    if (this.measure(words, look) <= width) return words;
+    let kept = words.slice(0, -1);
+    while (kept && this.measure(`${kept}...`, look) > width) kept = kept.slice(0, -1);
+    return `${kept.trimEnd()}...`;
+  }
+
+  /** Draw straight lines, from each start to the end at its place. @this {any} */
+  segments(starts, ends, color, look) {
+    starts.forEach((start, i) => this.line([start, ends[i]], color, look));
+  }
+}
+
+export class Canvas2D extends Sheet {
   constructor(canvas) {
+    super();
     const { context, width, height } = fitted(canvas);
     context.lineJoin = context.lineCap = "round";
     this.context = context;
@@ -17,13 +34,6 @@ export class Canvas2D {
   measure(words, { size = 13 } = {}) {
     this.context.font = `${size}px ${this.family}`;
     return this.context.measureText(typeset(words)).width;
-  }
-
-  fit(words, width, look) {
-    if (this.measure(words, look) <= width) return words;
-    let kept = words.slice(0, -1);
-    while (kept && this.measure(`${kept}...`, look) > width) kept = kept.slice(0, -1);
-    return `${kept.trimEnd()}...`;
   }
 
   text(x, y, words, look) {
@@ -54,10 +64,6 @@ export class Canvas2D {
       isOn = isShown;
     }
     context.stroke();
-  }
-
-  segments(starts, ends, color, look) {
-    starts.forEach((start, i) => this.line([start, ends[i]], color, look));
   }
 
   box(x, y, width, height, fill, { outline = null, line = 1 } = {}) {

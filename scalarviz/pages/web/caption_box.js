@@ -2,14 +2,16 @@
 // the picture.
 
 import { isNews, isTouched, made, setShown } from "./dom.js";
-import { typeset } from "./story/decimals.js";
+import { short, typeset } from "./story/decimals.js";
 import { madeButton } from "./events.js";
 import { text } from "./texts.js";
 import { captionOf, progressOf, restWords } from "./captions.js";
 import { neuronsOf } from "./frame_data.js";
 import { tourSentence, verdictIn } from "./guide.js";
-import { Caption } from "./story/caption.js";
+import { Caption, is_explained } from "./story/caption.js";
+import { blame_in } from "./story/focus.js";
 import { custom_answer } from "./story/guide.js";
+import * as side from "./story/panel_words.js";
 import { sentence } from "./story/names.js";
 
 /** Writes captions; `point`, `pin` and `open` are called with what a part of a line is about. */
@@ -22,7 +24,7 @@ export class CaptionBox {
 
   /** Write a caption; `whole` shows the lines with all terms. */
   show(caption, whole) {
-    const isTold = !whole && (caption.summed || caption.bent || caption.chain?.length); // its numbers stand in the picture
+    const isTold = !whole && is_explained(caption); // its numbers stand in the picture
     const told = isTold ? [[{ words: "…", opens: true }]] : (caption.lines ?? []);
     const lines = whole && caption.whole?.length ? caption.whole : told;
     setShown(this.element, Boolean(caption.title) && !caption.rests);
@@ -102,6 +104,10 @@ export function captionFor(app, state, number) {
     const found = captionOf(spec, state, about);
     return neurons ? neurons.told(found) : found;
   }
+  if (app.held?.row >= 0) {
+    const asked = text(`held.asked.${spec.page.exhibit?.things ?? "samples"}`);
+    return new Caption(asked, text("held.more"));
+  }
   if (isPlaying) {
     return new Caption(progressOf(state, app.losses, verdictIn(app, state)));
   }
@@ -120,4 +126,70 @@ export function captionFor(app, state, number) {
   const hint = text(looks ? "page.looks" : isTouched() ? "page.rest.touch" : rest);
   if (Number.isNaN(state.loss)) return new Caption(spec.page.about, hint);
   return Object.assign(new Caption(restWords(state), hint), { rests: true }); // as the curve says
+}
+
+// What comes of another weight, or of a step, below OUT: as scene/side_panel.py draws it.
+
+/** Show what another weight would make of the outputs, or what a step has made of them. */
+export function showSide(exhibit, { frame, palette }, things) {
+  const { told } = frame ?? {};
+  const trial = frame && blame_in(frame) && told.trial;
+  const shown = trial || (told?.outcome?.outputs.length ? told.outcome : null);
+  exhibit.classList.toggle("tried", Boolean(shown));
+  if (!shown || !isNews(exhibit.dataset, shown)) return;
+  const { is_color: isColor } = frame.layout.neurons.at(-1);
+  const colorOf = (place) => (isColor && place >= 0 ? palette.channels[place] : "");
+  const parts = trial ? trialParts(shown, colorOf) : outcomeParts(shown, colorOf, things);
+  exhibit.querySelector(".trial")?.remove();
+  exhibit.append(made("div", "trial", ...parts));
+}
+
+/** A number before and after. */
+function changeOf(before, after, color) {
+  const now = made("b", "", after);
+  now.style.color = color;
+  return made("span", "", made("b", "was", before), " → ", now);
+}
+
+function trialParts(trial, colorOf) {
+  const rows = side.trial_rows(trial).map(({ name, before, after, words, place }) => {
+    const change = changeOf(before, after, colorOf(place));
+    return made("p", "", made("span", "", name), change, made("span", "", words));
+  });
+  return [made("b", "", side.trial_title(trial)), ...rows, made("b", "", side.trial_end(trial))];
+}
+
+function outcomeParts(outcome, colorOf, things) {
+  const rows = outcome.outputs.map((each, i) => {
+    const color = colorOf(each.neuron[1]);
+    const found = side.scale_of(each, outcome.goals[i]);
+    const scale = scaleIn(found, color);
+    const name = made("b", "", outcome.outputs.length > 1 ? each.name : "");
+    name.style.color = color;
+    const change = changeOf(...side.pair_words(each.before, each.after), color);
+    const goal = made(
+      "span",
+      "goal",
+      `${text("telling.goal")} ${typeset(short(outcome.goals[i]))}`,
+    );
+    goal.style.textAlign = found.goal > 0.5 ? "right" : "left";
+    return made("p", "out", name, scale, change, goal);
+  });
+  const reason = made("span", "", side.outcome_reason(outcome, things));
+  const title = made("b", "", side.outcome_title(outcome));
+  return [title, reason, ...rows, made("b", "", side.outcome_end(outcome))];
+}
+
+/** A short scale: where an output was, where it is, and where its goal lies. */
+function scaleIn({ before, after, goal }, color) {
+  const beyond = goal < 0 ? "\u2039" : goal > 1 ? "\u203a" : "";
+  const aim = Math.min(1, Math.max(0, goal));
+  const marks = { was: before, now: after, [beyond ? "beyond" : "aim"]: aim };
+  const found = Object.entries(marks).map(([name, part]) => {
+    const mark = made("i", name, name === "beyond" ? beyond : "");
+    mark.style.left = `${100 * part}%`;
+    if (name === "now") mark.style.background = color || "var(--ink)";
+    return mark;
+  });
+  return made("span", "scale", ...found);
 }

@@ -5,8 +5,9 @@ import { madeButton } from "./events.js";
 import { numberTyped } from "./numbers.js";
 import { typeset } from "./story/decimals.js";
 import { said } from "./story/formats.js";
-import { plural, text } from "./texts.js";
+import { text } from "./texts.js";
 import { owns, uses_of } from "./story/names.js";
+import { words_of_samples } from "./story/past_words.js";
 
 const FREEZING = [["page.frozen", "page.unfreeze"], ["page.frozen.layer", "page.unfreeze.layer"]]; // prettier-ignore
 const MOST_ROWS = 12; // of a table; it says how many more there are
@@ -197,9 +198,10 @@ function historyOf({ steps, values }) {
 
 const LATER = 300; // milliseconds until Python is asked again
 
-function wordsOfSamples({ samples, shares, steps }) {
-  const told = shares.map((each, k) => `${samples[k]} (${Math.round(100 * each)}%)`);
-  return plural("card.moved_most", steps, { samples: told.join(", ") });
+/** Return which samples moved a weight most, of how much each did. */
+function wordsOf({ amounts = [], steps }) {
+  const total = amounts.reduce((sum, [, amount]) => sum + amount, 0);
+  return words_of_samples(amounts, total, steps);
 }
 
 /** Asks for the samples of the pinned weight, at rest; `ask` asks, `redraw` is called when it is answered. */
@@ -236,7 +238,7 @@ export class MovedLine {
     if (asked !== this.asked || !found) return;
     if (found.words === null)
       setTimeout(() => asked === this.asked && this.find(asked, row), LATER);
-    this.words = found.words ?? (found.samples ? wordsOfSamples(found) : "");
+    this.words = found.words ?? wordsOf(found);
     this.redraw();
   }
 }

@@ -2,7 +2,8 @@
 // same interface.
 
 import { TrainingClient, TrainingError } from "./player.js";
-import { evenSteps, momentsUpTo, overTime } from "./over_time.js";
+import { overTime } from "./over_time.js";
+import { even_steps, last_known } from "./story/past_places.js";
 import { unpacked } from "./arrays.js";
 
 const AGAIN = 3; // times that a worker is begun again before it has answered
@@ -319,12 +320,12 @@ export class RecordingClient extends TrainingClient {
   /** Return all weights over time, at the places that were recorded. */
   past(args) {
     const moments = this.places.filter(isRest);
-    const steps = evenSteps(this.first, this.end, args.moments);
+    const steps = even_steps(this.first, this.end, args.moments);
     if (args.order === "landscape") {
       this.onrefused("page.recorded.refused");
       return null;
     }
-    const found = momentsUpTo(steps, [{ moments, end: Infinity }]);
+    const found = last_known(steps, moments);
     return { ...overTime(found, moments[0].value, args), more: false };
   }
 

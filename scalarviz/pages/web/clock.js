@@ -38,7 +38,10 @@ export class Clock {
     this.jumps = 0; // grows with each jump, after which scales are chosen anew
     this.opened = engine.value.slice(); // the weights of the page
     this.openedState = engine.state.slice();
-    this.isNew = !engine.step && !engine.count; // whether these had no steps behind them
+    const { start } = engine.spec;
+    this.started = start ? engine.value.constructor.from(start.value) : this.opened;
+    this.startedState = start ? engine.state.constructor.from(start.state) : this.openedState;
+    this.isNew = Boolean(start) || (!engine.step && !engine.count); // whether these are of step 0
     this.begunSeed = undefined; // see `begun`
     this.keep();
   }
@@ -62,11 +65,6 @@ export class Clock {
     return this.branch.journal;
   }
 
-  /** The losses of the branch. */
-  get losses() {
-    return this.branches;
-  }
-
   /** The branch and the moment. */
   get here() {
     return { branch: this.branch, place: this.place() };
@@ -74,7 +72,7 @@ export class Clock {
 
   // ---- moving -----------------------------------------------------------------------------------
 
-  /** Advance by units: operation, phase, sample, step or epoch. */
+  /** Advance by units: operation, step or epoch. */
   advance(count = 1, unit = "step") {
     this.forward(this.after(count, unit));
   }
@@ -107,32 +105,10 @@ export class Clock {
       const all = Math.max(this.first * this.operations, there);
       return this.arrival(Math.floor(all / this.operations), all % this.operations);
     }
-    if (unit === "phase") {
-      let place = this.place();
-      for (let i = 0; i < Math.abs(count); i++)
-        place = isBack ? this.beforePhase(place) : this.afterPhase(place);
-      return place;
-    }
     const steps = unit === "epoch" ? this.engine.stepsAnEpoch : 1;
     const begun = isBack && operation > 0 ? step + 1 : step;
     const units = isBack ? Math.ceil(begun / steps) : Math.floor(begun / steps);
     return this.arrival((units + count) * steps, 0);
-  }
-
-  afterPhase({ step, operation }) {
-    const phaseOf = (k) => this.engine.spec.moments[k].phase;
-    for (let k = operation; k < this.operations; k++) {
-      if (phaseOf(k) !== phaseOf(operation)) return this.arrival(step, k);
-    }
-    return this.arrival(step + 1, 0);
-  }
-
-  beforePhase({ step, operation }) {
-    if (operation === 0) return this.arrival(step - 1, this.operations - 1);
-    const phaseOf = (k) => this.engine.spec.moments[k].phase;
-    let first = operation - 1;
-    while (first > 0 && phaseOf(first - 1) === phaseOf(first)) first -= 1;
-    return this.arrival(step, first);
   }
 
   /** The moment of arrival at a place: before the changes there. */
@@ -216,7 +192,7 @@ export class Clock {
     if (!done?.stopped) {
       this.noteBefore();
       done = engine.train(1);
-      this.losses.write(first, losses);
+      this.branches.write(first, losses);
       losses = done.losses;
     }
     this.record(this.step - losses.length, losses);
@@ -282,8 +258,8 @@ export class Clock {
 
   /** Write the losses of steps; those that are known do not change. */
   record(step, losses) {
-    const known = Math.max(0, this.losses.end - step);
-    this.losses.write(step, losses);
+    const known = Math.max(0, this.branches.end - step);
+    this.branches.write(step, losses);
     this.loss = losses.at(-1) ?? this.loss;
     if (known < losses.length) this.stale = Math.min(this.stale, step + known);
   }
@@ -329,7 +305,7 @@ export class Clock {
       const count = engine.value.length;
       const drawn = () =>
         engine.value.constructor.from(initialNumbers(engine.spec.initial, seed, count).value);
-      this.begunWeights = seed === null ? this.opened : drawn();
+      this.begunWeights = seed === null ? this.started : drawn();
       this.begunSeed = seed;
     }
     return this.begunWeights;

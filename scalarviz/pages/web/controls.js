@@ -7,7 +7,6 @@ import { plural, text } from "./texts.js";
 import { fillOptions, madeButton } from "./events.js";
 import { SINCE_START } from "./frame_data.js";
 import { call_of, label } from "./story/caption.js";
-import { typeset } from "./story/decimals.js";
 import { name_of } from "./story/legend.js";
 
 const RATE_PARTS = 20; // places of the slider of the rate for a factor of ten
@@ -62,20 +61,13 @@ export class Controls {
     }
   }
 
-  /** Show a state: `place`, the state in the picture, whose step is named, `playing`, `unit`, `speed`
-   * (a place in `speeds`), and `operations` of a step.
-   */
-  show(state, { place, playing, unit, speed, speeds, operations }) {
+  /** Show a state: `playing`, `unit` and `speed`, a place in `speeds`. */
+  show(state, { playing, unit, speed, speeds }) {
     document.body.classList.toggle("playing", playing);
     const play = byId("play");
     const words = playing ? play.dataset.pause : play.dataset.play;
     play.setAttribute("aria-label", words);
     if (byId("unit").value !== unit) byId("unit").value = unit;
-    const step = text("chart.step", { step: place.step });
-    const part = text("page.place", { step, operation: place.operation, count: operations });
-    setWords(byId("place"), place.operation ? part : step);
-    const known = Number.isFinite(state.loss) ? generalNumber(state.loss, 3) : "";
-    setWords(byId("loss"), `${text("chart.title")} ${typeset(known)}`);
     byId("speed").max = speeds.length - 1;
     byId("speed").value = speed;
     byId("speed").setAttribute("aria-valuetext", speedWords(speeds[speed]));
@@ -143,10 +135,10 @@ export class StripBar {
   }
 }
 
-/** The words over a part of a step; those behind the colon have less room. */
+/** The words over a part of a step, and fewer where there is little room. */
 function headOf(part) {
-  const [name, asked] = text(`strip.part.${part}`).split(":");
-  return made("h2", "", name, made("span", "", `:${asked}`));
+  const few = made("span", "few", text(`strip.few.${part}`));
+  return made("h2", "", made("span", "", text(`strip.part.${part}`)), few);
 }
 
 // The options behind "…": optimizer, batch size, what cubes show, and weights of another seed.

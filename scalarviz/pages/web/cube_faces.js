@@ -10,14 +10,14 @@ const PAIRS = [[1, 2], [0, 2], [0, 1]]; // prettier-ignore
 
 /** The cubes that may have a number, the `first` ones and then the nearest, and what hides them. */
 export class CubeFaces {
-  constructor(see, frame, first, scale) {
+  constructor(see, frame, first, scale, least) {
     this.seen = facesSeen(see, frame, first, scale);
     this.spheres = spheres_in_sight(see, frame.layout);
     this.balls = this.spheres.map((each) => around_ball(each.slice(0, 3), scale));
     this.numbers = [];
     const rank = ({ row }) => first.get(row) ?? 2;
     this.cubes = this.seen
-      .filter(({ row }) => frame.look.numbers || first.has(row))
+      .filter(({ row, rooms, order }) => first.has(row) || rooms[order[0]][3] >= least)
       .sort((a, b) => rank(a) - rank(b) || a.far - b.far)
       .slice(0, ON_CUBES.get("most"));
   }
@@ -77,7 +77,8 @@ function facesSeen(see, frame, first, scale) {
       const face = faceOf(see, plate, eye, axes, middle, half);
       const old = frame.before && frame.part >= MOVED ? frame.before[row] : null;
       const value = frame.numberAt(row) ?? null;
-      if (face) found.push({ row, order, value, before: old, ...face });
+      const share = frame.colors[row] / frame.scaleAt(row);
+      if (face) found.push({ row, order, value, share, before: old, ...face });
     }
   }
   return found;
@@ -106,7 +107,9 @@ function faceOf(see, plate, eye, axes, middle, half) {
       Math.max(Math.abs(edges[a][k]), Math.abs(edges[b][k]), 1e-9),
     );
     const high = area / across;
-    return [high, (ON_CUBES.get("share") * more * area) / down, more * high];
+    const wide = area / down;
+    const own = plate.in_row ? wide : 0;
+    return [high, ON_CUBES.get("share") * more * wide, more * high, own];
   });
   const at = { fronts, edges, reach, rooms, middle: [x[6], y[6]], x: x[6] };
   return { ...at, far: depth[6], near: depth[7] };

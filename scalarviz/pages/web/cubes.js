@@ -5,6 +5,7 @@ import { GlCopies, GlProgram, GlTexture, copyNames } from "./gl.js";
 import { colorTable } from "./palette.js";
 import { EVERYWHERE } from "./lights.js";
 import { cross3, dot3, row3 } from "./projection.js";
+import { near_of } from "./story/nearness.js";
 import { MOST } from "./story/plates.js";
 
 const BOX_CORNERS = [0, 1, 2, 3, 4, 5, 6, 7].map((i) => [i >> 2, (i >> 1) & 1, i & 1]);
@@ -48,7 +49,8 @@ export class Cubes {
   /** Set the colors of numbers and of the ground. */
   setPalette(palette) {
     this.palette = palette;
-    this.colors.set(this.scene.shader.colors, 1, colorTable(palette, this.scene.shader));
+    const { colors } = this.scene.shader;
+    this.colors.set(colors, 1, colorTable(palette, colors).subarray(0, 4 * colors));
     this.meant = []; // means are colors
   }
 
@@ -211,13 +213,10 @@ function inverseScale(scale) {
 
 // Plates with tiny cubes: how many cells a pixel covers, and means of blocks of cubes.
 
-const MEANS = { spreads: 0.8, sample: 16384, flattest: 0.25, room: 0.8 };
-// prettier-ignore
-const CLIP_SIDES = [[0, 0, 1], [1, 0, 1], [-1, 0, 1], [0, 1, 1], [0, -1, 1]];
+const MEANS = { spreads: 0.8, sample: 16384 };
 
-/** Cells that a pixel covers on a plate: along its longer side least and most, and its finer side. */
+/** The level of detail of a plate, see scene/visuals/nearness.py. */
 export function nearnessOf(plate, see, width, height, { oblique }) {
-  const half = [0.5 * width, 0.5 * height];
   const m = see.matrix;
   const clip = (/** @type {number[]} */ [a, b, c]) =>
     [0, 4, 12].map((i) => m[i] * a + m[i + 1] * b + m[i + 2] * c + m[i + 3]);
@@ -226,48 +225,8 @@ export function nearnessOf(plate, see, width, height, { oblique }) {
   const { columns, rows } = plate;
   // prettier-ignore
   const ends = [[0, 0], [columns, 0], [columns, rows], [0, rows]];
-  let plane = ends.map(([c, r]) => clip(plate.point(c, r)));
-  const right = plane[1].map((each, k) => (each - plane[0][k]) / columns);
-  const down = plane[3].map((each, k) => (each - plane[0][k]) / rows);
-  if (CLIP_SIDES.some((side) => box.every((point) => dot3(point, side) < 0)))
-    return nearness(Infinity, 0, Infinity);
-  if (box.some((point) => CLIP_SIDES.some((side) => dot3(point, side) < 0))) {
-    for (const side of CLIP_SIDES)
-      plane = cutPolygon(plane, (point) => dot3(point, side) - 1e-6 * side[2]);
-  }
-  let [least, most, fine] = [Infinity, 0, Infinity];
-  for (const [x, y, w] of plane) {
-    // Pixels per cell, and by their inverse cells per pixel.
-    const moves = [right, down].map((each) =>
-      [0, 1].map((k) => ((each[k] * w - (k ? y : x) * each[2]) / w ** 2) * half[k]),
-    );
-    const area = Math.abs(moves[0][0] * moves[1][1] - moves[1][0] * moves[0][1]);
-    if (!(area > 1e-12)) return nearness(0, Infinity, 0); // seen edge-on
-    const lengths = [0, 1].map((k) => Math.hypot(moves[0][k], moves[1][k]) / area);
-    const [longer, shorter] = [Math.max(...lengths), Math.min(...lengths)];
-    least = Math.min(least, longer, oblique * shorter);
-    most = Math.max(most, longer);
-    fine = Math.min(fine, Math.max(shorter, MEANS.flattest * longer));
-  }
-  if (!plane.length) return nearness(0, Infinity, 0); // cubes are in view, their middle plane is not
-  return nearness(MEANS.room * least, most / MEANS.room, MEANS.room * fine);
-}
-
-function nearness(least, most, fine) {
-  return { least, most, fine };
-}
-
-/** The part of a convex polygon where `inside` is not negative. */
-function cutPolygon(polygon, inside) {
-  const found = [];
-  polygon.forEach((here, i) => {
-    const there = polygon[(i + 1) % polygon.length];
-    const [a, b] = [inside(here), inside(there)];
-    if (a >= 0) found.push(here);
-    if (a < 0 !== b < 0)
-      found.push(here.map((each, k) => each + (a / (a - b)) * (there[k] - each)));
-  });
-  return found;
+  const plane = ends.map(([c, r]) => clip(plate.point(c, r)));
+  return near_of(columns, rows, box, plane, [0.5 * width, 0.5 * height], oblique);
 }
 
 /** Write the means of a plate, from level `finest` on, as colors and coverage into its table. */
@@ -277,7 +236,8 @@ export function fillMeans(table, plate, colors, sizes, scales, palette, finest) 
   let means = blockMeans(plate, colors, sizes, scales, rows, columns, 1 << finest);
   const spread = spreadOf(colors, plate.first, plate.stop) * scales[0];
   const stronger = Math.max(1, MEANS.spreads / Math.max(spread, 1e-6));
-  const shades = shadesOf(palette);
+  if (!KNOWN_SHADES.has(palette)) KNOWN_SHADES.set(palette, colorTable(palette, SHADES));
+  const shades = KNOWN_SHADES.get(palette);
   for (let level = finest; level <= plate.levels; level++) {
     const left = level < 2 ? 0 : 2 * allColumns - (allColumns >> (level - 2));
     const strength = 0.5 * 2 ** level * stronger ** Math.min(0.5 * level, 1);
@@ -288,9 +248,12 @@ export function fillMeans(table, plate, colors, sizes, scales, palette, finest) 
   }
 }
 
+const SHADES = 1025; // odd, so that 0 has an entry
+const KNOWN_SHADES = new WeakMap(); // their colors, by palette
+
 /** Write the colors and the coverage of a level. */
-function writeMeans(table, means, rows, columns, left, strength, { count, bytes }) {
-  const span = (count - 1) / 2;
+function writeMeans(table, means, rows, columns, left, strength, bytes) {
+  const span = (SHADES - 1) / 2;
   const into = table.bytes;
   for (let i = 0; i < rows; i++) {
     let to = 4 * ((table.top + i) * table.width + left);
@@ -299,28 +262,13 @@ function writeMeans(table, means, rows, columns, left, strength, { count, bytes 
       const cover = means[from + 1];
       const number = (means[from] / (cover > 1e-6 ? cover : 1e-6)) * strength;
       const place = number < -1 ? -1 : number > 1 ? 1 : number;
-      const entry = 3 * (place === place ? Math.floor((place + 1) * span + 0.5) : count); // NaN is the last
+      const entry = 4 * (place === place ? Math.floor((place + 1) * span + 0.5) : SHADES); // NaN is the last
       into[to] = bytes[entry];
       into[to + 1] = bytes[entry + 1];
       into[to + 2] = bytes[entry + 2];
       into[to + 3] = Math.floor(cover * 255 + 0.5);
     }
   }
-}
-
-const SHADES = new WeakMap();
-
-/** The bytes of colors of the numbers from -1 to 1, and last that of NaN. */
-function shadesOf(palette) {
-  if (!SHADES.has(palette)) {
-    const count = 1025; // odd, so that 0 has an entry
-    const all = Array.from({ length: count }, (_, i) => palette.map(-1 + (2 * i) / (count - 1)));
-    const bytes = Uint8Array.from(
-      [...all, palette.map(NaN)].flat().map((each) => Math.floor(255 * each + 0.5)),
-    );
-    SHADES.set(palette, { count, bytes });
-  }
-  return SHADES.get(palette);
 }
 
 /** Mean of the numbers times coverage, and coverage, for each block of side x side cells. */

@@ -25,10 +25,6 @@ export function curve_pixels(scales, steps, values, look) {
   return pixels(scales, steps, values, look);
 }
 
-export function mean_of({ smoothed_steps, smoothed }) {
-  return [smoothed_steps, smoothed];
-}
-
 export function draw_thin(canvas, points, color, scale) {
   canvas.line(points, color, { width: scale });
 }
@@ -38,6 +34,7 @@ export function count_up_to(steps, step) {
 }
 
 export function value_at(steps, values, step) {
+  if (steps.length < 2) return values[0] ?? NaN;
   const next = Math.min(Math.max(count_up_to(steps, step), 1), steps.length - 1);
   const part = (step - steps[next - 1]) / (steps[next] - steps[next - 1]);
   return values[next - 1] + Math.min(1, Math.max(0, part)) * (values[next] - values[next - 1]);

@@ -83,16 +83,13 @@ export function putImage(canvas, width, height, colorOf) {
   context.putImageData(image, 0, 0);
 }
 
-/** Give a canvas a size in pixels, unless it has that. */
-export function setSize(canvas, width, height) {
-  if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
-}
-
 /** Resize a canvas to its place in the page; return its context, scaled to logical pixels. */
 export function fitted(canvas) {
   const ratio = window.devicePixelRatio || 1;
   const { clientWidth: width, clientHeight: height } = canvas;
-  setSize(canvas, Math.round(width * ratio), Math.round(height * ratio));
+  const pixels = { width: Math.round(width * ratio), height: Math.round(height * ratio) };
+  if (canvas.width !== pixels.width || canvas.height !== pixels.height)
+    Object.assign(canvas, pixels);
   const context = canvas.getContext("2d");
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, height);

@@ -1,11 +1,7 @@
 // The kernels of the cpu engine in this page: a network, its data, and its training.
 
-const KIND = {
-  float32: Float32Array,
-  float64: Float64Array,
-  uint64: BigUint64Array,
-  bool: Uint8Array,
-};
+import { ARRAY_KINDS } from "./arrays.js";
+
 const MEMORY = "__linear_memory";
 const TABLE = "__indirect_function_table";
 const POINTER = "__stack_pointer";
@@ -51,7 +47,7 @@ export class Engine {
     this.numbers.setUint32(at + 4, first + size, true);
     this.arrays = {};
     for (const [name, [start, length, kind]] of Object.entries(spec.arrays)) {
-      this.arrays[name] = new KIND[kind](memory.buffer, start, length);
+      this.arrays[name] = new ARRAY_KINDS[kind](memory.buffer, start, length);
     }
     this.value = this.arrays.value;
     this.grad = this.arrays.grad;
@@ -354,7 +350,8 @@ export class Engine {
   survey(inputs) {
     const { sizes, buffers, tile } = this.spec;
     const count = inputs.length / sizes.inputs;
-    const found = new Float32Array(count * buffers.reduce((sum, { size }) => sum + size, 0));
+    const all = count * buffers.reduce((sum, { size }) => sum + size, 0);
+    const found = new this.value.constructor(all);
     const most = Math.min(SURVEYED, tile[0]);
     for (let first = 0; first < count; first += most) {
       const some = Math.min(count - first, most);
@@ -371,15 +368,10 @@ export class Engine {
 
   /** The values of all buffers for one sample, by the present weights: {buffer: values}. */
   look(inputs) {
-    this.answer(inputs, 1);
-    const found = {};
-    const { stride } = tilesOf(1, this.spec.tile);
-    for (const { name, row, size } of this.spec.buffers) {
-      const values = new this.value.constructor(size);
-      for (let i = 0; i < size; i++) values[i] = this.arrays.seen[(row + i) * stride];
-      found[name] = values;
-    }
-    return found;
+    const found = this.survey(inputs);
+    let at = 0;
+    const own = ({ name, size }) => [name, found.slice(at, (at += size))];
+    return Object.fromEntries(this.spec.buffers.map(own));
   }
 
   answer(inputs, count) {
@@ -414,7 +406,7 @@ export class Engine {
   numbersOf({ step, saved }) {
     const { value, grad } = this.spec.arrays;
     const read = ([at, length, kind]) =>
-      new KIND[kind](saved.buffer, saved.byteOffset + HEAD + at - value[0], length);
+      new ARRAY_KINDS[kind](saved.buffer, saved.byteOffset + HEAD + at - value[0], length);
     return { step, value: read(value), grad: read(grad) };
   }
 

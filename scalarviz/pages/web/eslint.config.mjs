@@ -1,5 +1,7 @@
 import js from "@eslint/js";
 
+const STYLE = "no-duplicate-imports no-shadow no-unused-vars no-useless-assignment object-shorthand prefer-const".split(" "); // prettier-ignore
+
 export default [
   { ignores: ["build/", "docs/", ".venv/"] },
   js.configs.recommended,
@@ -18,13 +20,6 @@ export default [
   {
     // Made of Python by ../translator.py: ruff has checked its style. What is left here are faults.
     files: ["scalarviz/pages/web/story/*.js"],
-    rules: {
-      "no-duplicate-imports": "off",
-      "no-shadow": "off",
-      "no-unused-vars": "off",
-      "no-useless-assignment": "off",
-      "object-shorthand": "off",
-      "prefer-const": "off",
-    },
+    rules: Object.fromEntries(STYLE.map((name) => [name, "off"])),
   },
 ];

@@ -1,6 +1,7 @@
 // What users press and move: buttons, options, a pen, the mouse and fingers on the picture, keys.
 
 import { isFramed, isNews, made } from "./dom.js";
+import { DIRECTIONS } from "./story/picking.js";
 
 /** @returns {any} a new button that calls a function */
 export function madeButton(name, words, press) {
@@ -14,6 +15,11 @@ export function fillOptions(field, chosen, pairs) {
   if (!isNews(field, [chosen, pairs])) return;
   const option = ([value, words]) => new Option(words, value, false, value === chosen);
   field.replaceChildren(...pairs.map(option));
+}
+
+/** The way of an arrow key, [x, y]; undefined for other keys. */
+export function wayOf(key) {
+  return DIRECTIONS.get(/^Arrow(\w+)$/.exec(key)?.[1].toLowerCase());
 }
 
 /** Whether a key is pressed without others, and thus taken from the page. */
@@ -35,6 +41,14 @@ export function followPen(element, take) {
     press(event);
   });
   element.addEventListener("pointermove", (event) => event.buttons & 1 && press(event));
+}
+
+/** Pass on the ways of the arrow keys, [x, y], that are pressed on an element. */
+export function followArrows(element, go) {
+  element.addEventListener("keydown", (event) => {
+    const way = wayOf(event.key);
+    if (way && takesAlone(event)) go(way);
+  });
 }
 
 // Mouse and fingers on the picture: dragging orbits, two fingers zoom and move, a tap picks.

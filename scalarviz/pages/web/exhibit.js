@@ -40,10 +40,13 @@ class Swatches {
   constructor(element, data, use) {
     this.data = data;
     this.result = new Result(element, () => made("i"), data.things, { doors: 3 });
-    this.result.begun.prepend(made("span", "", text("exhibits.same")));
+    this.same = made("span");
+    this.result.begun.prepend(this.same);
     const names = ["input", "output", "target"].map((name) => text(`exhibits.swatches.${name}`));
     const head = made("div", "names", ...names.map((name) => made("span", "", name)));
-    this.rows = data.inputs.map(() => made("div", "", made("i"), made("i"), made("i")));
+    this.rows = data.inputs.map(() =>
+      made("div", "", made("i"), made("i", "", made("i", "was")), made("i")),
+    );
     element.append(made("div", "swatches", head, ...this.rows));
     data.inputs.forEach((input, i) => {
       fill(this.rows[i].children[0], input);
@@ -94,7 +97,16 @@ class Swatches {
       isColor(each) ? codeOf(each) : "transparent",
     );
     result.first.style.background = `linear-gradient(90deg, ${both[0]} 50%, ${both[1]} 0)`;
-    this.outputs(state.probe).forEach((output, i) => fill(this.rows[i].children[1], output));
+    setWords(this.same, text(state.isHeld ? "headline.before" : "exhibits.same"));
+    const was =
+      state.isHeld && String(first.subarray(0, state.probe.length)) !== String(state.probe);
+    const former = was ? this.outputs(first) : [];
+    this.outputs(state.probe).forEach((output, i) => {
+      const now = this.rows[i].children[1];
+      fill(now, output);
+      fill(now.firstChild, former[i]); // small: before
+      setShown(now.firstChild, Boolean(was));
+    });
     const isShown = (input) => state.inputs?.every((x, k) => Math.abs(x - input[k]) < 0.5 / 255);
     this.rows.forEach((row, i) => (row.className = isShown(this.data.inputs[i]) ? "now" : ""));
     result.head(this.verdict(state), first && this.verdict({ probe: first }));

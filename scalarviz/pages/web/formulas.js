@@ -1,7 +1,8 @@
 // Formulas as trees from Python's tables, a number, a name, or [operation, ...trees]; losses, and
 // the answers of a network as they read them.
 
-import { read_answers } from "./story/cards.js";
+import { replacedIn } from "./arrays.js";
+import { read_answers } from "./story/trial.js";
 import { log_sum_exp } from "./story/forward_captions.js";
 import { largest_place } from "./story/traced_weight.js";
 
@@ -61,10 +62,8 @@ export function erfc(x) {
 
 /** Return data with functions in place of the functions of tables. */
 export function ready(data) {
-  if (Array.isArray(data)) return data.map(ready);
-  if (data === null || typeof data !== "object") return data;
-  if ("result" in data) return (...numbers) => calledFormula(data, numbers);
-  return Object.fromEntries(Object.entries(data).map(([name, each]) => [name, ready(each)]));
+  const called = (formula) => (formula.result === undefined ? null : (...numbers) => calledFormula(formula, numbers)); // prettier-ignore
+  return replacedIn(data, called);
 }
 
 /** Return the error of a sample by its outputs and targets. */

@@ -51,36 +51,50 @@ export function frameOf(scene, layout, state, options, scales, now) {
   const before = isStep && size === color && color === "value" ? state.before : null;
   const sizes = size === color ? colors : own(size);
   const [drawn, moving] = magnified(before, sizes, state.value, scales.of(size));
-  const isAsking = guess !== null && guess.after === undefined;
+  const isAsking = guess !== null && guess.result === null;
   const caption = isAsking ? null : (options.caption ?? null);
   const told = moment && !guess && caption && is_explained(caption) ? caption : null;
+  const pushes = isAsking ? null : pushesOf(scene, state, moment, part, layout, neurons); // they tell the answer
+  const begun = (look.ghosts && size === "value" && state.begun) || null; // if cubes have outlines of it
+  const cubes = {
+    ...{ colors, sizes: drawn, color, size, before, pushes, moved: moving, per_layer: false },
+    color_scales: layout.plates.map(({ first }) => scales.of(color, first)),
+    size_scales: layout.plates.map(({ first }) => scales.of(size, first)),
+    common: scales.of(color),
+    grown: scales.stops.just_grown(now),
+    clipped: scales.beyond(color, colors),
+    frozen: state.frozen ?? scene.frozen,
+    longest_push: pushes?.reduce((top, x) => Math.max(top, Math.abs(x) || 0), 0) || null,
+  };
+  const place = `${state.step} ${state.operation}`;
+  const isFirst = (scene.first ??= place) === place; // nothing was done yet
+  const isAlone = !(moment || guess || hover || pinned || options.held);
   return {
     scene,
     layout,
     moment,
     part,
-    colors,
-    sizes: drawn,
-    cubes: { moved: moving }, // what a step moves most, and how much larger that is drawn
+    ...cubes,
+    cubes, // as CubeValues of scene/frame_data.py
     weights: color === "value" ? colors : state.value,
     hasResult: options.result ?? false, // beside the picture
     doors: options.doors ?? [], // where it is entered
     look, // what a user has decided of the view
-    color,
-    scale: scales.of(color),
+    scale: cubes.common,
     activationScale: scales.of("value"),
     scaleAt: (row) => scales.of(color, row),
     sizeScaleAt: (row) => scales.of(size, row),
-    grown: scales.stops.just_grown(now),
-    clipped: scales.beyond(color, colors),
     tile: state.tile ?? 0, // weights of which a cube shows the mean
     numberAt: (row) => (state.exact ? numberAt(state, row, BANKS[color]) : colors[row]),
-    before,
-    pushes: isAsking ? null : pushesOf(scene, state, moment, part, layout, neurons), // they tell the answer
-    frozen: state.frozen ?? scene.frozen,
+    begun,
+    begun_rows: begun
+      ? layout.plates.filter((each) => each.in_row).flatMap((each) => [...each.cells().indices])
+      : [],
     words: { caption },
     told, // its number is explained in the picture
     is_upright: Boolean(told?.summed) && moment.kind === "forward",
+    marks: options.marks ?? false, // whether the key to the marks is open
+    names_row: isAlone && ((options.marks ?? false) || (isFirst && !state.playing)),
     hover: hover ? { row: hover.row ?? NONE } : null,
     pinned: pinned ? { row: pinned.row ?? NONE } : null,
     beside: options.beside ?? [],
@@ -89,6 +103,7 @@ export function frameOf(scene, layout, state, options, scales, now) {
     pointed: pointed ?? null,
     maps: options.maps ?? null,
     walked: neurons?.neuron ?? null,
+    held: (!moment && options.held) || null, // what a hand drags, and what was before
     guess,
     ...buffersOf(scene, state, moment, part, neurons),
   };
@@ -142,7 +157,7 @@ function buffersOf(scene, state, moment, part, neurons) {
     target: outputs && (state.target ?? null),
     answers: outputs && readAnswers(outputs, scene.logits),
     saturated: cut(saturatedOf(scene, whole), moment?.values),
-    leftOut: state.left_out ?? {},
+    left_out: state.left_out ?? {},
   };
 }
 

@@ -20,14 +20,6 @@ export class GlProgram {
     this.places = new Map();
   }
 
-  /** What is wrong with the program, "" for nothing; waits until it is compiled. */
-  fault() {
-    const { gl, program } = this;
-    if (gl.getProgramParameter(program, gl.LINK_STATUS) || gl.isContextLost()) return "";
-    const logs = gl.getAttachedShaders(program).map((each) => gl.getShaderInfoLog(each));
-    return [gl.getProgramInfoLog(program), ...logs].filter(Boolean).join("\n") || "failed";
-  }
-
   /** Use it, with uniforms: numbers, arrays of 2 to 4, matrices of 16, row by row, and units of textures. */
   use(uniforms, units = {}) {
     const { gl } = this;
@@ -104,13 +96,12 @@ const FREE_UNIT = 7; // where textures are bound to be filled, beside those that
 // Inner format, format and type by kind of texture.
 const TEXELS_OF = {
   floats: ["R32F", "RED", "FLOAT"],
-  fours: ["RGBA32F", "RGBA", "FLOAT"],
   letters: ["R8", "RED", "UNSIGNED_BYTE"],
   bytes: ["RGBA8", "RGBA", "UNSIGNED_BYTE"],
   colors: ["RGBA8", "RGBA", "UNSIGNED_BYTE"],
 };
 
-/** A texture of "floats", "fours" of floats, "letters", "bytes", or "colors", which are mixed between texels. */
+/** A texture of "floats", "letters", "bytes", or "colors", which are mixed between texels. */
 export class GlTexture {
   constructor(gl, kind) {
     this.gl = gl;

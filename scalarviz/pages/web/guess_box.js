@@ -5,7 +5,7 @@ import { asWritten, numberTyped } from "./numbers.js";
 import { typeset } from "./story/decimals.js";
 import { both, said } from "./story/formats.js";
 import { numberAt } from "./arrays.js";
-import { can_guess, is_near, question_of, way_of } from "./story/guide.js";
+import { can_guess, question_of, reply_to_guess, way_of } from "./story/guide.js";
 import { name_of_row, sentence } from "./story/names.js";
 import { text } from "./texts.js";
 
@@ -17,8 +17,8 @@ export class GuessBox {
     this.app = app;
     this.isOn = false;
     this.right = this.asked = 0; // answers
-    /** What is asked: {kind, row, way, place, words}, with `truth` and the number `after` once it is
-     * answered; `place` is "" while the training moves. Null if nothing is.
+    /** What is asked: {kind, row, way, place, words}, and once it is answered how it `came` and the
+     * `result`; `place` is "" while the training moves. Null if nothing is.
      * @type {any}
      */
     this.question = null;
@@ -44,7 +44,7 @@ export class GuessBox {
 
   /** Whether a question waits for its answer. */
   get isAsking() {
-    return Boolean(this.question?.place) && this.question.after === undefined;
+    return Boolean(this.question?.place) && this.question.result === null;
   }
 
   /** Begin, or end. */
@@ -83,7 +83,7 @@ export class GuessBox {
     const { kind, row, at: moment } = question_of(facts, { step, frozen }, this.asked, pinned);
     const name = sentence(name_of_row(facts, row));
     const words = text(`guess.asks.${kind}`, { name });
-    const question = (this.question = { kind, row, words, way: null, place: "" });
+    const question = (this.question = { kind, row, words, way: null, place: "", result: null });
     this.field.value = "";
     const count = (moment - operation + moments.length) % moments.length;
     const isAhead = (each) => (each - step) * moments.length + moment >= operation;
@@ -130,17 +130,10 @@ export class GuessBox {
   /** Say what came, and count it. */
   answer(question, typed, before, after) {
     const { kind, way } = question;
-    const truth = way_of(before, after);
-    const isWay = way === truth;
-    const isRight = isWay && (!typed || is_near(asWritten(typed), before, after));
-    const [old, fresh] = both(before, after);
-    const key = kind === "value" && !truth ? "stays" : kind;
-    const came = text(`guess.came.${key}`, { before: old, after: fresh });
     const label = this.labelOf(way);
-    const guess = isWay ? label : label.toLowerCase();
-    const reply = isRight ? "guess.right" : isWay ? "guess.half" : "guess.wrong";
-    const words = text(reply, { came, guess, typed });
-    Object.assign(question, { truth, words, label: typed || label, after: typeset(fresh) });
+    const [isRight, words] = reply_to_guess(kind, way, label, asWritten(typed), before, after);
+    const result = typeset(both(before, after)[1]);
+    Object.assign(question, { came: way_of(before, after), words, label: typed || label, result });
     const [right, asked] = [this.right + Number(isRight), this.asked + 1];
     Object.assign(this, { right, asked });
     if (isFramed()) window.parent.postMessage({ scalarviz: "guess", right, asked }, "*");
@@ -156,8 +149,8 @@ export class GuessBox {
 
   /** Return what is dragged near the cube that is asked about, while it is, or null. */
   hold(x, y) {
-    const place = this.app.picture.placeOf(this.question);
-    if (!place || !(Math.hypot(x - place.x, y - place.y) < this.app.picture.held)) return null;
+    const [left, top, away] = this.app.picture.mark ?? [NaN, NaN, 0];
+    if (!(Math.hypot(x - left, y - top) < away)) return null;
     return { guess: (up) => up && this.choose(Math.sign(up)) };
   }
 

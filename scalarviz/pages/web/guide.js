@@ -24,8 +24,8 @@ export async function showTour(app) {
 }
 
 /** Return how many operations of the tour are done in the last state. */
-function doneIn({ tour, state, spec }) {
-  return (state.step - tour.first) * spec.engine.moments.length + state.operation;
+function doneIn(app) {
+  return app.doneIn(app.state) - app.tour.first * app.counts.length;
 }
 
 /** Do what is due at a time in seconds; without motion `leadOn` does it. */

@@ -36,6 +36,7 @@ export function draggingIn(app) {
   function drag(handle, up) {
     if (handle.guess) return handle.guess(up);
     app.act();
+    holdFirst(app, handle);
     if (handle.inputs) app.own.drag(handle, up);
     else {
       app.point({ row: handle.row }); // wherever the pointer is
@@ -45,6 +46,7 @@ export function draggingIn(app) {
   }
 
   async function drop(handle, up) {
+    letGo(app);
     if (handle.inputs || handle.guess) return;
     const value = handle.value_at(up);
     await player.ask("edit", { row: handle.row, value }); // after those that wait
@@ -53,6 +55,33 @@ export function draggingIn(app) {
   }
 
   return { hold, drag, drop };
+}
+
+// What was before a hand drags something, as Stage.hold.
+
+const STAYS = 1500; // milliseconds that what a hand has changed stays marked
+
+/** Note what the page shows before a drag at rest, once. */
+function holdFirst(app, handle) {
+  const { state, player } = app;
+  if (handle.holds || player.playing || state.operation) return;
+  handle.holds = true;
+  clearTimeout(app.heldLater);
+  const answer = Array.from(state.values?.[app.spec.facts.outputs] ?? []);
+  const first = state.probe && Float64Array.from([...state.probe, ...answer]);
+  const neuron = handle.inputs ? [app.spec.facts.inputs, handle.input] : null;
+  const weights = Float64Array.from(state.value);
+  const values = Object.fromEntries(
+    Object.entries(state.values).map(([name, each]) => [name, Float64Array.from(each)]),
+  );
+  app.held = { row: handle.inputs ? -1 : handle.row, neuron, weights, values, first };
+}
+
+/** Let what was before stay for a while, when the hand lets go. */
+function letGo(app) {
+  if (!app.held) return;
+  clearTimeout(app.heldLater);
+  app.heldLater = setTimeout(() => app.change({ held: null }), STAYS);
 }
 
 /** Take a value that was typed for a weight, and say so as after a drag. */

@@ -1,13 +1,12 @@
 // A picture, and beside it what a network has learned of it.
 
 import { made, putImage, setShown, setWords } from "./dom.js";
-import { followPen, madeButton, takesAlone } from "./events.js";
+import { followArrows, followPen, madeButton } from "./events.js";
 import { readAnswers } from "./formulas.js";
 import { Result, offBy } from "./result.js";
 import { sameNumbers } from "./plane_exhibit.js";
 import { shortened, text } from "./texts.js";
 import { unpacked } from "./arrays.js";
-import { wayOf } from "./pointing.js";
 
 const PORTION = 4096; // points that are evaluated at once: a command waits for few
 const STILL = 250; // milliseconds without a change until the fine picture begins
@@ -36,7 +35,10 @@ export class Pictures {
       followPen(canvas, (place) => this.ask(place));
     });
     this.result.first.style.aspectRatio = `${wide} / ${high}`;
-    faces[0].addEventListener("keydown", (event) => this.press(event));
+    followArrows(faces[0], ([right, down]) => {
+      const [x, y] = this.state?.own ? this.state.inputs : [0.5, 0.5];
+      this.ask([x + KEY_MOVE * right, y + KEY_MOVE * down]);
+    });
     this.describe(text("exhibits.output"));
     this.own = null; // a picture of the user's own, as `target`
     this.makeChooser(element);
@@ -45,13 +47,6 @@ export class Pictures {
   }
 
   // A point of the user's own.
-
-  press(event) {
-    const way = wayOf(event.key);
-    if (!way || !takesAlone(event)) return;
-    const [x, y] = this.state?.own ? this.state.inputs : [0.5, 0.5];
-    this.ask([x + KEY_MOVE * way[0], y + KEY_MOVE * way[1]]);
-  }
 
   ask(place) {
     const inside = place.map((x) => Math.min(1, Math.max(0, x)));
@@ -151,7 +146,7 @@ export class Pictures {
     put(this.canvases[0], found, this.data.fine, 1);
     const wanted = sharesOf(this.own ?? this.target);
     const noise = text("exhibits.pictures.noise", { psnr: noiseOf(found, wanted) });
-    setWords(this.result.yet, offBy(found, wanted));
+    setWords(this.result.yet, offBy(found, wanted).words);
     this.describe(text("exhibits.pictures.said", { noise, count: found.length / 3 }));
   }
 
@@ -180,7 +175,7 @@ export class Pictures {
 
   /** How far the pixels are off, those of the goal or of a picture of the user's own. */
   verdict({ probe }) {
-    if (this.own) return ""; // until all its pixels are evaluated
+    if (this.own) return { words: "" }; // until all its pixels are evaluated
     return offBy(readAnswers(probe, this.data.reads, 3), this.goals);
   }
 }

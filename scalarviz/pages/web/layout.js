@@ -7,6 +7,7 @@ import {
   Neurons as PlainNeurons,
   Plate as PlainPlate,
   MOST,
+  SCORED,
 } from "./story/plates.js";
 import { NONE } from "./story/facts.js";
 import { along3, row3 } from "./projection.js";
@@ -137,13 +138,14 @@ export class Layout extends PlainLayout {
   /** Points that a picture of the whole should include, as a flat array. */
   points() {
     const parts = this.plates.map((plate) => plate.corners());
-    for (const { points, radius, tied, way } of this.neurons) {
+    for (const { points, radius, tied, way, scores } of this.neurons) {
       const balls = [[points, 1.2 * radius], ...(tied ? [[tied, 0.6]] : [])];
       for (const [middles, far] of balls)
         for (const k of [0, 1, 2])
           for (const by of [-far, far])
             parts.push(Float64Array.from(middles, (x, i) => (i % 3 === k ? x + by : x)));
       if (way) parts.push(way);
+      if (scores) parts.push(Float64Array.from(points, (x, i) => (i % 3 ? x : x + SCORED)));
     }
     parts.push(...this.labels, ...this.signs.map(({ room }) => room));
     parts.push(...this.written.map(({ ends }) => ends));

@@ -8,11 +8,6 @@ import { typeset } from "./story/decimals.js";
 import { LEAST } from "./story/plates.js";
 import { generalNumber } from "./numbers.js";
 
-/** What the legend is about, as CubeValues of scene/frame_data.py has it. */
-function legendOf({ color, size = color, grown, clipped, scale }) {
-  return { color, size, grown, clipped, common: scale, per_layer: false, color_scales: [] };
-}
-
 /** What is new of the scale, or what cubes show in place of values, as the mean of a tile. */
 function newsOf(frame) {
   const { tile: count, hover, clipped, colors, numberAt, color, grown } = frame;
@@ -21,20 +16,7 @@ function newsOf(frame) {
   if (value !== undefined)
     return text("legend.tile.hover", { value: said(value), mean: said(colors[row]) });
   if (count && !clipped && !grown) return text("legend.tile", { color: name_of(color), count });
-  return news_of(legendOf(frame));
-}
-
-/** The marks that not every picture has. */
-function extraMarks({ saturated, values, leftOut, pushes, before, frozen }) {
-  const some = (each) => Array.from(each ?? []).some((x) => x > 0);
-  const known = {
-    striped: Object.keys(saturated).some((name) => name in values && some(saturated[name])),
-    crossed: Object.values(leftOut).some(some),
-    arrow: pushes !== null,
-    before: before !== null,
-    frozen: some(frozen),
-  };
-  return Object.keys(known).filter((name) => known[name]);
+  return news_of(frame.cubes);
 }
 
 /** The legend, a button, and the key that it opens; `toggle` is what it does. */
@@ -57,21 +39,24 @@ export class MarksKey {
     for (const id of ["legend", "explain"]) byId(id).setAttribute("aria-expanded", isOpen);
   }
 
-  /** Show the marks of a frame; `arrows` are explained in place of what is new. */
-  show(frame, arrows) {
+  /** Show the marks of a picture; arrows are explained in place of what is new. */
+  show({ frame, arrows, palette }) {
     setShown(this.button, Boolean(frame));
     if (!frame) return;
     const times = frame.cubes.moved[1];
     const moved = times > 1 ? text("legend.moved", { factor: String(times) }) : newsOf(frame);
-    setWords(byId("legend-news"), arrows ? text("legend.pushes") : moved);
-    const numbers = five_of(legendOf(frame));
+    const news = frame.begun ? text("legend.ghosts") : moved;
+    setWords(byId("legend-news"), arrows ? text("legend.pushes") : news);
+    const numbers = five_of(frame.cubes);
     this.cubes.forEach((cube, i) => {
       const share = numbers[i] / numbers[4];
       cube.style.setProperty("--side", String(Math.max(LEAST, Math.cbrt(Math.abs(share)))));
-      setWords(cube.lastElementChild, share ? typeset(generalNumber(numbers[i], 6)) : "");
+      const number = /** @type {HTMLElement} */ (cube.lastElementChild);
+      number.style.color = palette.on_face(share);
+      setWords(number, share ? typeset(generalNumber(numbers[i], 6)) : "");
     });
     if (!this.isOpen) return;
-    const marks = mark_rows(legendOf(frame), extraMarks(frame));
+    const marks = mark_rows(frame.cubes, frame);
     if (!isNews(this.list, marks)) return;
     this.list.replaceChildren(
       ...marks.flatMap(([name, meaning]) => [made("dt", "", name), made("dd", "", meaning)]),

@@ -2,6 +2,7 @@
 
 import { LessonAnswers, sendAnswers } from "./lesson_answers.js";
 import { byId, dataOfPage, failWith, made, setShown, setWords } from "./dom.js";
+import { madeButton } from "./events.js";
 import { agrees, answer_words, quoted, reply_to } from "./story/judging.js";
 import { text } from "./texts.js";
 import { unzippedText } from "./zipped.js";
@@ -69,13 +70,12 @@ class LessonPage {
       place.compareDocumentPosition(each.place) & Node.DOCUMENT_POSITION_FOLLOWING;
     const picture = this.pictures.find(after) ?? this.pictures.at(-1);
     if (!picture) return;
-    const button = made("button", "see", text("lesson.see"));
-    button.addEventListener("click", () => {
+    const show = () => {
       picture.place.classList.add("called"); // it may stand behind the next question
       setShown(picture.place, true);
       picture.show(see);
-    });
-    place.append(button);
+    };
+    place.append(madeButton("see", text("lesson.see"), show));
   }
 
   fillTable() {
@@ -195,8 +195,7 @@ export class Asked {
     this.changed = changed;
     this.said = made("p", "said");
     this.said.setAttribute("role", "status");
-    this.shows = made("button", "", text("predict.show"));
-    this.shows.addEventListener("click", () => this.settle({ shown: true }));
+    this.shows = madeButton("", text("predict.show"), () => this.settle({ shown: true }));
     const row = made("div", "row", ...this.fields(), this.shows);
     place.lastElementChild.before(row, this.said);
     this.show();
@@ -206,11 +205,7 @@ export class Asked {
   fields() {
     const { choices, line, names } = this.question;
     if (choices.length) {
-      return choices.map((choice) => {
-        const button = made("button", "choice", choice);
-        button.addEventListener("click", () => this.guess(choice));
-        return button;
-      });
+      return choices.map((choice) => madeButton("choice", choice, () => this.guess(choice)));
     }
     this.field = made("input");
     Object.assign(this.field, {

@@ -3,14 +3,15 @@
 
 import { tokenIn } from "./link_channels.js";
 import { text } from "./texts.js";
+import { bytesIn } from "./zipped.js";
 
 const LINKED = "#answers="; // before a record in an address
 
 /** Return the record in an address, or "". */
 function wordsIn(hash) {
   if (!hash.startsWith(LINKED)) return "";
-  const letters = atob(hash.slice(LINKED.length).replaceAll("-", "+").replaceAll("_", "/"));
-  return new TextDecoder().decode(Uint8Array.from(letters, (each) => each.charCodeAt(0)));
+  const words = hash.slice(LINKED.length).replaceAll("-", "+").replaceAll("_", "/");
+  return new TextDecoder().decode(bytesIn(words));
 }
 
 /** Whether what is kept or linked is of this form: an older page, or another one, may have made it. */

@@ -13,33 +13,24 @@ const LIGHTS = { small: 2000, dimSmall: 0.7 };
  * attention  how far all else has fallen back, 0 to 1
  */
 export function lightsOf(layout, scene, moment, focus = null, attention = 1) {
-  const shown = lightsOfMoment(layout, scene, moment);
-  const level = focus ? 1 - attention * (1 - scene.shader.dim) : 1;
-  const outside = shown.plates.map((each) => Math.min(each, level));
-  const plates = focus ? shown.plates.map(() => 1) : shown.plates;
+  const { dim } = scene.shader;
+  const level = focus ? 1 - attention * (1 - dim) : 1;
+  const isPlain = !moment || !LIT.has(moment.kind);
+  const isLit = ({ buffers }) => isPlain || buffers.some((name) => moment.lit.includes(name));
+  const neurons = layout.neurons.map((line) => (isLit(line) ? 1 : dim));
+  const isWhole = isPlain || moment.kind === "step"; // which moves all cubes
+  const rest = layout.size > LIGHTS.small ? LIGHTS.dimSmall : dim;
+  const own = layout.plates.map((each) => (isWhole || isBright(scene, moment, each) ? 1 : rest));
+  const outside = own.map((each) => Math.min(each, level));
+  const plates = focus ? own.map(() => 1) : own;
   const brightOf = (line, place) => {
-    if (line.place === 0 || line.place === shown.neurons.length - 1) return 1; // both ends
-    const bright = shown.neurons[line.place];
+    if (line.place === 0 || line.place === neurons.length - 1) return 1; // both ends
+    const bright = neurons[line.place];
     if (!focus) return bright;
     return focus.neurons[line.place][place] ? 1 : Math.min(bright, level);
   };
   const is_dim = (row, plate) => ((focus?.rows.has(row) ?? true) ? plates[plate] < 1 : true);
-  return { ...shown, plates, outside, level, focus, brightOf, is_dim };
-}
-
-function lightsOfMoment(layout, scene, moment) {
-  const shown = {
-    plates: layout.plates.map(() => 1),
-    neurons: layout.neurons.map(() => 1),
-  };
-  if (!moment || !LIT.has(moment.kind)) return shown;
-  const { dim } = scene.shader;
-  const isLit = (name) => moment.lit.includes(name);
-  shown.neurons = layout.neurons.map(({ buffers }) => (buffers.some(isLit) ? 1 : dim));
-  const rest = layout.size > LIGHTS.small ? LIGHTS.dimSmall : dim;
-  if (moment.kind !== "step")
-    shown.plates = layout.plates.map((plate) => (isBright(scene, moment, plate) ? 1 : rest));
-  return shown;
+  return { plates, neurons, outside, level, focus, brightOf, is_dim };
 }
 
 /** Whether the cubes of a plate are bright in a moment; numbers go back through no bias. */
@@ -62,12 +53,9 @@ export function places_of({ neurons }, [name, place]) {
 
 /** Which neurons of each line are at these places or in an image there. */
 export function masks_at({ neurons }, places) {
-  return neurons.map((line) => areAt(line, places));
-}
-
-/** Which neurons of a line are at one of these places or in an image there. */
-export function areAt(line, places) {
-  const reach = SAME_PLACE + 0.5 * line.side * Math.max(0, ...line.shape.slice(1));
-  const is = (point) => places.some((at) => at.every((x, k) => Math.abs(x - point[k]) <= reach));
-  return Array.from({ length: line.count }, (_, i) => is(row3(line.points, i)));
+  return neurons.map(({ side, shape, points, count }) => {
+    const reach = SAME_PLACE + 0.5 * side * Math.max(0, ...shape.slice(1));
+    const is = (point) => places.some((at) => at.every((x, k) => Math.abs(x - point[k]) <= reach));
+    return Array.from({ length: count }, (_, i) => is(row3(points, i)));
+  });
 }

@@ -2,7 +2,10 @@
 
 import { colorOf, mixedColor } from "./palette.js";
 import { numbers_on_cubes } from "./story/cube_numbers.js";
-import { pointed_rows, told_rows } from "./story/focus.js";
+import { Box } from "./story/camera.js";
+import { draw_first_row, is_called } from "./story/first_row.js";
+import { blame_in, chosen_neurons, chosen_rows, pointed_rows, told_rows } from "./story/focus.js";
+import { head_on, lit_by_blame } from "./story/blame.js";
 import { cubeOf } from "./layout.js";
 import { along3, row3 } from "./projection.js";
 import { is_free } from "./story/annotations.js";
@@ -12,18 +15,25 @@ import {
   MOST,
   MOST_DIRECT,
   NEARER,
+  OpenRow,
   PICKED,
   SeenFan,
   TUBE,
   curve,
+  digits_of,
   direct_strokes,
   draw_bias,
   draw_gates,
+  draw_heads,
+  draw_open,
+  draw_upright,
   lit_parts,
   strokes_of,
   thread_strokes,
 } from "./story/ways.js";
 import { WAYS_BACK } from "./story/pace.js";
+import { threadOf } from "./threads.js";
+import { draw_cubes } from "./small_cubes.js";
 
 const TIP = 12; // pixels of an arrow head
 
@@ -68,14 +78,15 @@ function seenFan(fan, layout, see, scale) {
   const [left] = seen(along3(corner, -1, fan.begin));
   const [, top] = seen(along3(corner, -2.3, fan.foot));
   const cell = seen(along3(corner, 1, [1, 0, 0]))[0] - seen(corner)[0];
-  const slot = columns > 1 ? Math.abs(feet[0][1][0] - feet[0][0][0]) : cell;
+  const apart = (k) => Math.abs(feet[0][1][k] - feet[0][0][k]);
+  const slot = columns > 1 ? Math.max(apart(0), apart(1)) : cell;
   const ends = [rings(fan.starts, before, see), rings(fan.ends, after, see)];
-  const kind = [after.square, before.is_color, fan.nested, fan.is_wired, fan.is_tiled];
+  const kind = [after.square, before.is_color, fan.form, fan.is_wired, fan.is_tiled];
   return new SeenFan(...ends, feet, left, top - 6 * scale, slot, cell, scale, ...kind);
 }
 
 /** Middle and radius of neurons or images as they are seen. */
-export function rings(points, line, see) {
+function rings(points, line, see) {
   const half = line.isImages ? 0.33 * line.side * Math.max(...line.shape.slice(1)) : line.radius;
   const { x, y, unit } = see.see(points);
   return Array.from(x, (each, i) => [each, y[i], half * unit[i]]);
@@ -124,13 +135,34 @@ function strongest(terms) {
   return all.sort((a, b) => Math.abs(a[2]) - Math.abs(b[2])).slice(-PICKED);
 }
 
+/** Whether the first layer has call-outs, see `drawFirstRow`. */
+function isCalled({ frame, see, scale }, seen) {
+  return (
+    frame.names_row &&
+    !frame.layout.fans[0].is_direct &&
+    is_called(seen, scale, see.camera, frame.marks)
+  );
+}
+
+/** Draw what the parts of the first row are, while that is said; return the boxes of words. */
+export function drawFirstRow(view, fans) {
+  const { frame, paper, palette } = view;
+  const seen = fans.filter((each, i) => each && !frame.layout.fans[i].is_direct);
+  const place = frame.layout.fans.findIndex((each) => !each.is_direct);
+  if (!fans[place] || !isCalled(view, fans[place])) return [];
+  const [first] = carried(frame.layout.fans[place], frame).halves;
+  const tops = seen[0].feet[0].map(([, y], i) => y - 2.1 * first[i] * seen[0].cell);
+  const box = new Box(0, 0, paper.width, paper.height);
+  return draw_first_row(paper, palette, seen, tops, box);
+}
+
 /** Draw the lines of all trays; return what draws those above squares. */
 export function drawLines(view, fans) {
   const { paper, see, frame, lit, palette } = view;
   const above = [];
   const paint = new LinePaint(paper, palette);
   const [told, pointed] = [told_rows(frame), pointed_rows(frame)];
-  const written = [...numbers_on_cubes(paper, see, frame).values()];
+  const written = told.size ? [...numbers_on_cubes(paper, see, frame).values()] : [];
   frame.layout.fans.forEach((fan, number) => {
     const seen = fans[number];
     if (!seen) return;
@@ -138,7 +170,8 @@ export function drawLines(view, fans) {
     const far = see.one(row3(fan.ends, 0)).depth;
     const depthOf = (unit, column) => [see.one(cubeOf(fan, column, unit)).depth, far];
     const { values, terms, halves, summed } = numbers;
-    if (!fan.is_direct) draw_bias(paper, palette, seen);
+    const named = number !== 0 || !(isCalled(view, seen) || blame_in(frame));
+    if (!fan.is_direct) draw_bias(paper, palette, seen, named);
     const strokes = fan.is_direct
       ? direct_strokes(seen, strongest(terms))
       : strokes_of(seen, values, terms, halves, summed);
@@ -146,7 +179,11 @@ export function drawLines(view, fans) {
       const { kind, unit, column } = stroke;
       const row = unit < 0 || column < 0 ? -1 : fan.row_of(unit, column);
       const isIn = kind === "in" || kind === "arm";
-      const part = !lit.focus || lit.focus.rows.has(row) ? 1 : lit.level;
+      const leads = (i) => lit.focus.rows.has(fan.row_of(i, column)); // a wire to a whole column
+      const isWire = lit.focus && kind === "in" && row < 0;
+      const units = isWire ? Array.from({ length: fan.units }, (_, i) => i) : [];
+      const isLit = !lit.focus || lit.focus.rows.has(row) || units.some(leads);
+      const part = isLit ? 1 : lit.level;
       const color = hueOf(stroke, seen, palette);
       if (pointed.has(row)) Object.assign(stroke, { width: LIT * stroke.width, strength: 0.95 });
       else stroke.strength *= part;
@@ -172,6 +209,55 @@ export function drawLines(view, fans) {
   return () => above.forEach((each) => paint.add(...each));
 }
 
+/** Draw the bars of upright rows; of other long ones what they are, and one with its numbers. */
+export function drawLongRows(view, fans) {
+  const { paper, frame, palette } = view;
+  const { layout, weights } = frame;
+  const [minus, , plus] = palette.ends;
+  for (const [number, fan] of layout.fans.entries()) {
+    const seen = fans[number];
+    if (!seen || !["long", "upright"].includes(fan.form)) continue;
+    const { values, terms, summed } = carried(fan, frame);
+    const isUpright = fan.form === "upright";
+    if (isUpright) draw_upright(paper, palette, seen, summed ? terms[0] : [], [minus, plus]);
+    else draw_heads(paper, palette, seen);
+    const unit = summed && !isUpright ? openUnit(number, frame) : null;
+    if (unit === null) continue;
+    const rows = terms[unit].map((_, column) => fan.row_of(unit, column));
+    const own = rows.map((row) => weights[row]);
+    const shareOf = (row) => weights[row] / (frame.sizeScaleAt(row) || 1) || 0;
+    const shares = rows.map((row) => Math.min(1, Math.max(-1, shareOf(row))));
+    const comes = [...values, ...Array(own.length - values.length).fill(1)];
+    const result = terms[unit].reduce((sum, each) => sum + each, 0);
+    const row = new OpenRow(
+      unit,
+      comes,
+      own,
+      shares,
+      result,
+      layout.neurons[fan.after].bends.length > 2,
+      digits_of(comes, own, result),
+    );
+    const drawCubes = (cubes) => draw_cubes(paper, cubes, palette);
+    draw_open(paper, palette, seen, row, [minus, plus], drawCubes);
+  }
+}
+
+/** The unit whose row has its numbers: that of the mouse, or of the way with most; null without. */
+function openUnit(number, frame) {
+  const { layout } = frame;
+  const fan = layout.fans[number];
+  const into = chosen_neurons(frame).map((each) => layout.fan_into(each));
+  const units = [
+    ...chosen_rows(frame).map((row) => fan.unit_of(row)),
+    ...into.filter((found) => found?.[0] === fan).map(([, unit]) => unit),
+    ...threadOf(frame)
+      .filter((step) => step.number === number)
+      .map(({ unit }) => unit),
+  ];
+  return units.find((unit) => unit !== null) ?? null;
+}
+
 /** The color of a line: of a channel, of the sign of what it carries, or quiet. */
 function hueOf({ kind, column, value }, fan, palette) {
   if (fan.tubes && (kind === "in" || kind === "arm")) return palette.channelColors[column % 3];
@@ -180,10 +266,17 @@ function hueOf({ kind, column, value }, fan, palette) {
 }
 
 /** Draw light on the lines through the cubes that the caption of gradients is about. */
-function explain(paint, { fan, seen, halves, depthOf, written }, told, { moment, part, ...frame }) {
+function explain(paint, { fan, seen, halves, depthOf, written }, told, frame) {
+  const { moment, part } = frame;
   if (!moment || !told.size || fan.is_direct) return;
   const { palette } = paint;
-  const linked = (frame.told?.chain ?? []).slice(1).map((each) => each.row);
+  const blame = blame_in(frame);
+  for (const [path, width] of blame ? lit_by_blame(fan, seen, halves, blame, part) : []) {
+    const violet = colorOf(palette.accent);
+    paint.light(path, violet, width, BEHIND);
+    paint.head(head_on(path), violet, 1, BEHIND, written);
+  }
+  const linked = blame ? [] : (frame.told?.linked ?? []);
   const rows = new Set([...told, ...linked.filter((each) => each >= 0)]);
   for (const row of [...rows].sort((a, b) => a - b)) {
     const unit = fan.unit_of(row);
@@ -192,7 +285,7 @@ function explain(paint, { fan, seen, halves, depthOf, written }, told, { moment,
     const half = halves[unit][column];
     const isBack = WAYS_BACK.has(moment.kind) || !told.has(row);
     const lit = lit_parts(seen, unit, column, half, isBack, told.has(row) ? part : 1, told.size);
-    lit.forEach(([path, width, back], k) => {
+    lit.slice(0, blame ? 1 : 2).forEach(([path, width, back], k) => {
       const color = colorOf(back ? palette.accent : palette.lit);
       const depth = k ? depthOf(unit, column) : BEHIND;
       paint.light(path, color, width, depth);
@@ -203,7 +296,7 @@ function explain(paint, { fan, seen, halves, depthOf, written }, told, { moment,
 }
 
 /** Paths, each over its dark casing, and heads on them. */
-export class LinePaint {
+class LinePaint {
   constructor(paper, palette) {
     this.paper = paper;
     this.palette = palette;
@@ -258,6 +351,13 @@ export class LinePaint {
     const depths = points.map((_, i) => begin + (i / last) * (end - begin));
     this.paper.path(points, depths, color, width);
   }
+}
+
+/** Draw lines with their depths, each in the hue of what it carries. */
+export function draw_signed(paper, palette, strokes) {
+  const paint = new LinePaint(paper, palette);
+  for (const [stroke, depth] of strokes)
+    paint.add(stroke, stroke.value >= 0 ? palette.positive : palette.negative, depth, false);
 }
 
 /** Draw what the channels of a color carry, from start to end, as wide as the known amounts. */

@@ -4,16 +4,18 @@ const SOONEST = 500; // milliseconds until a lost socket is opened again, then t
 const LATEST = 10000;
 const ALIGNED = 8; // bytes at which buffers begin
 
+/** What a channel calls. */
+class Channel {
+  onopen = () => {};
+  /** @type {(header: any, buffers: ArrayBuffer[]) => void} */
+  onmessage = () => {};
+  onclose = () => {};
+}
+
 /** Messages to and from the window around a frame. */
-export class FrameChannel {
-  constructor() {
-    this.onopen = () => {};
-    /** @type {(header: any, buffers: ArrayBuffer[]) => void} */
-    this.onmessage = () => {};
-    this.onclose = () => {};
-    /** @type {(name: string) => void} the window around is "dark" or "light" now */
-    this.ontheme = () => {};
-  }
+export class FrameChannel extends Channel {
+  /** @type {(name: string) => void} the window around is "dark" or "light" now */
+  ontheme = () => {};
 
   open() {
     addEventListener("message", ({ source, data }) => {
@@ -39,15 +41,12 @@ export class FrameChannel {
  * address  of the socket
  * token    that stands in the address of the page, or ""
  */
-export class SocketChannel {
+export class SocketChannel extends Channel {
   constructor(address, token) {
+    super();
     this.address = address;
     this.token = token;
     Object.assign(this, { pause: SOONEST, isOpen: false, ended: false });
-    this.onopen = () => {};
-    /** @type {(header: any, buffers: ArrayBuffer[]) => void} */
-    this.onmessage = () => {};
-    this.onclose = () => {};
   }
 
   open() {

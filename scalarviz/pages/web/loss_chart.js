@@ -1,19 +1,20 @@
 // The chart of the loss, which is also the place to go to another step; it is drawn by
 // scene/loss_chart.py.
 
-import { byId, setShown, styled } from "./dom.js";
+import { byId, setShown, setWords, styled } from "./dom.js";
 import { Canvas2D } from "./canvas2d.js";
 import { count_up_to } from "./curve_points.js";
 import { Box } from "./story/camera.js";
+import { typeset } from "./story/decimals.js";
 import {
   AXIS,
+  BELOW,
   Chart,
   Curve as CurveData,
-  SHARES,
-  color_of,
-  draw_curves,
-  draw_shares,
-  share_drawn,
+  NARROW,
+  draw_chart,
+  smoothed_of,
+  words_beside,
   words_of,
 } from "./story/loss_chart.js";
 import { text } from "./texts.js";
@@ -22,10 +23,8 @@ import { fillOptions } from "./events.js";
 
 const HEADING = 20; // logical pixels of the row above the curve, a press on which makes it large
 const RISE = 8; // from the curve up to the words in that row
-const MEANS = 200; // points of the mean, each over a part of the steps
-const MEAN_OF = 40;
-const READ = 50; // losses that each of them is the mean of, at most
-const POINTS = 400; // of the line of a branch
+const POINTS = 700; // of the curve
+const FEW_POINTS = 250; // of the line of a branch
 const FINGER = 18; // pixels of a finger from a line that is meant
 const COLORS = ["accent", "faint", "ghost", "ground", "ink", "loss", "metric", "panel", "quiet"];
 
@@ -41,17 +40,18 @@ export function themeOfPage() {
  * `enlarge` for a press on the heading.
  */
 export class Curve {
-  constructor(element, first, lines, { seek, choose, enlarge }) {
+  constructor(element, { engine, page }, lines, { seek, choose, enlarge }) {
+    const first = engine.step;
     this.element = element;
     this.lines = lines;
     this.seek = seek;
     this.first = this.last = first;
-    this.before = -first; // steps left of step 0
-    this.beside = 0; // more pixels left of the plot
-    this.measures = new Measures();
+    this.before = -(page.earlier?.from ?? first); // steps left of step 0
+    this.measures = new Measures(page.measured);
     element.setAttribute("aria-valuemin", first);
     this.canvas = element.querySelector("canvas");
     const box = new Box(0, 0, 1, 1);
+    this.isLarge = false;
     this.chart = new Chart(box, box, box, box, first, first, first); // as it was drawn last
     this.redraw = () => {};
     element.addEventListener("pointerdown", (event) => {
@@ -66,16 +66,7 @@ export class Curve {
       else if (element.hasPointerCapture(event.pointerId)) this.go(event);
     });
     element.addEventListener("pointerleave", () => this.point(null));
-  }
-
-  /** Begin with the metrics of a page, and with the losses beside them from before the page. */
-  begin({ measured, earlier }, losses) {
-    if (earlier) this.before = -earlier.from;
-    this.measures = new Measures(measured);
     this.take({});
-    if (!this.measures.hasPast) return;
-    this.before = 0;
-    fillPast(losses, measured, this.first);
   }
 
   /** Take up what a state has measured. */
@@ -124,8 +115,12 @@ export class Curve {
     this.redraw();
   }
 
-  /** Draw the losses, each where its step ends, and the present step. */
-  draw(losses, { step, loss, operation }) {
+  /** Draw the losses, each where its step ends, and the present step.
+   *
+   * `place` is the state in the picture, `told` are the losses before and after an explained step,
+   * `count` the operations of a step.
+   */
+  draw(losses, { step, loss, operation }, place, told, count) {
     const canvas = new Canvas2D(this.canvas);
     const { width, height, scale } = canvas;
     const theme = themeOfPage();
@@ -133,64 +128,51 @@ export class Curve {
     this.last = Math.max(losses.end, step + (operation ? 1 : 0));
     this.element.setAttribute("aria-valuemax", this.last);
     this.element.setAttribute("aria-valuenow", step);
-    const said = [text("chart.step", { step }), ...this.measures.wordsAt(step)];
+    const said = [placeWords({ step }), ...this.measures.wordsAt(step)];
     this.element.setAttribute("aria-valuetext", said.join(", "));
-    const curve = Object.assign(new CurveData(), pointsOf(losses, -this.before, width), {
-      ...meanOf(losses),
+    const points = pointsOf(losses, -this.before, POINTS);
+    const curve = Object.assign(new CurveData(), points, {
+      smoothed: smoothed_of(points.losses),
       at: step,
       loss: loss ?? NaN,
       others: this.lines.drawn,
       metrics: this.measures.series,
       before: this.before,
       end: Math.max(this.last, 1 - this.before),
+      start: losses.at(losses.first),
+      told,
       meant: meant ? meant.number : null,
       name: meant ? text("chart.branch", meant) : "",
     });
-    const shares = share_drawn(curve, height, scale);
-    const left = (AXIS + this.beside) * scale;
-    const right = width - 6 - (shares ? SHARES * scale : 0);
+    const narrow = innerWidth < NARROW && !this.isLarge; // as in page.css
+    const [left, below] = narrow ? [4, BELOW] : [AXIS * scale, 8 * scale];
     const top = HEADING * scale;
-    const plot = new Box(left, top, right - left, height - top - 8 * scale);
-    if (shares) draw_shares(canvas, plot, color_of(shares, theme), scale);
+    const plot = new Box(left, top, width - 6 - left, height - top - below);
     const [box, title] = [new Box(0, 0, width, height), new Box(0, 0, width, top)];
-    const chart = new Chart(box, title, box, plot, ...curve.span, curve.whole);
-    this.chart = draw_curves(canvas, chart, curve, theme, scale, 0, RISE);
+    const parts = [box, title, box, plot];
+    this.chart = draw_chart(canvas, parts, curve, theme, scale, 0, RISE, narrow);
+    const words = words_beside(curve);
+    if (place.operation)
+      words[2] = text("page.place", { ...place, step: placeWords(place), count });
+    else if (!told) words[2] = placeWords(place);
+    ["loss", "better", "place"].forEach((name, i) => setWords(byId(name), typeset(words[i])));
   }
 }
 
-/** Return the losses from a step on in at most so many parts: of each the smallest and the largest. */
+function placeWords({ step }) {
+  return text("chart.step", { step });
+}
+
+/** Return the means of the losses from a step on over at most so many equal parts. */
 function pointsOf(record, from, parts) {
-  const each = Math.max(1, (record.end - from) / Math.max(1, parts));
+  const each = Math.max(1, Math.ceil((record.end - from) / parts));
   const found = { steps: [], losses: [] };
   for (let start = from; start < record.end; start += each) {
-    const first = Math.floor(start);
-    const end = Math.min(record.end, Math.max(first + 1, Math.floor(start + each)));
-    const [low, high] = record.range(first, end);
-    for (const loss of low < high ? [high, low] : high > -Infinity ? [high] : []) {
-      found.steps.push(end);
-      found.losses.push(loss);
-    }
-  }
-  return found;
-}
-
-/** Return the mean at some steps, geometric on a scale that is; none of few. */
-function meanOf(record) {
-  const { first, start, end } = record;
-  const isLinear = record.range(first, end)[0] < 0;
-  const around = Math.floor((end - start) / (2 * MEAN_OF));
-  const found = { smoothed_steps: [], smoothed: [] };
-  for (let i = 0; around && i <= MEANS; i++) {
-    const middle = start + Math.round((i / MEANS) * (end - start - 1));
-    const [from, last] = [Math.max(start, middle - around), Math.min(end - 1, middle + around)];
-    let [sum, count] = [0, 0];
-    for (let step = from; step <= last; step += Math.ceil((last - from) / READ) || 1) {
-      const loss = isLinear ? record.at(step) : Math.log(record.at(step));
-      if (Number.isFinite(loss)) [sum, count] = [sum + loss, count + 1];
-    }
-    if (!count) continue;
-    found.smoothed_steps.push(middle + 1);
-    found.smoothed.push(isLinear ? sum / count : Math.exp(sum / count));
+    const end = Math.min(start + each, record.end);
+    const loss = record.mean(start, end);
+    if (!Number.isFinite(loss)) continue;
+    found.steps.push((start + end + 1) / 2); // the first loss stands at step 1, where it ends
+    found.losses.push(loss);
   }
   return found;
 }
@@ -203,7 +185,6 @@ export class Measures {
     this.series = (given?.series ?? []).map(({ name, share, steps, values }) => ({
       name, share, steps: [...unpacked(steps)], values: [...unpacked(values)],
     })); // prettier-ignore
-    this.hasPast = Boolean(given?.apart);
   }
 
   /** Take up what a state has measured: values after a step, in place of those that were there.
@@ -228,13 +209,6 @@ export class Measures {
   }
 }
 
-/** Fill losses from before the page into a record: those of some steps, and the last one. */
-export function fillPast(record, given, end) {
-  unpacked(given.losses).forEach((loss, i) =>
-    record.write(Math.min((i + 1) * given.apart, end) - 1, [loss]),
-  );
-}
-
 // The losses of branches that are not shown, as thin lines behind that of the one that is.
 
 /** The lines of all branches but one; `shown` is that one, `list` what the worker tells of all. */
@@ -250,7 +224,7 @@ export class BranchLines {
   take({ branch = null, branches = [] }, losses) {
     const last = this.list.find(({ key }) => key === this.shown);
     if (branch !== this.shown && last) // a line begins where it left the other
-      this.lines.set(last.key, pointsOf(losses, Math.max(0, last.start - 1), POINTS)); // prettier-ignore
+      this.lines.set(last.key, pointsOf(losses, Math.max(0, last.start - 1), FEW_POINTS)); // prettier-ignore
     Object.assign(this, { shown: branch, list: branches });
     for (const key of this.lines.keys()) {
       if (key === branch || !branches.some((each) => each.key === key)) this.lines.delete(key);

@@ -1,5 +1,8 @@
-// The losses of steps: those of the last ones exactly, of all the smallest and largest of blocks.
+// The losses of steps: those of the last ones exactly, of all the means of blocks.
 
+import * as py from "./python.js";
+
+const READ = 50; // losses that a mean is made of, at most
 const EXACT = 2 ** 20; // steps at most whose losses are kept as they are
 const FIRST_ROOM = 64; // of them for which there is room at first
 const BLOCK = 256; // steps of a block at first
@@ -11,13 +14,13 @@ export class LossRecord {
     this.first = this.start = this.end = first;
     this.room = new Float64Array(FIRST_ROOM); // the loss of a step stands at its number after the first one, modulo the length
     this.size = BLOCK;
-    this.low = []; // the smallest loss that is shown of each block of `size` steps; Infinity: none
-    this.high = []; // the largest one, which may be 0; -Infinity: none
+    this.sums = []; // of the known losses of each block of `size` steps
+    this.counts = []; // and how many these are
   }
 
   /** Bytes of the losses. */
   get bytes() {
-    return this.room.byteLength + 16 * this.low.length;
+    return this.room.byteLength + 16 * this.sums.length;
   }
 
   /** The loss of a step; NaN if it is not known exactly. */
@@ -37,11 +40,16 @@ export class LossRecord {
   push(loss) {
     if (this.end - this.start === this.room.length) this.makeRoom();
     this.room[(this.end - this.first) % this.room.length] = loss;
-    const block = this.blockOf(this.end);
-    if (loss === 0)
-      this.widen(block, Infinity, 0); // which a linear scale alone shows
-    else if (Number.isFinite(loss)) this.widen(block, loss, loss);
+    this.count(this.end, loss, 1);
     this.end += 1;
+  }
+
+  /** Count a loss in the block of a step, some times; -1 takes it out. */
+  count(step, loss, times) {
+    const block = this.blockOf(step);
+    if (!Number.isFinite(loss)) return;
+    this.sums[block] += times * loss;
+    this.counts[block] += times;
   }
 
   makeRoom() {
@@ -59,38 +67,40 @@ export class LossRecord {
   blockOf(step) {
     let block = Math.floor((step - this.first) / this.size);
     while (block >= MOST_BLOCKS) {
-      const pairs = Array.from({ length: Math.ceil(this.low.length / 2) }, (_, i) => 2 * i);
-      this.low = pairs.map((i) => Math.min(...this.low.slice(i, i + 2)));
-      this.high = pairs.map((i) => Math.max(...this.high.slice(i, i + 2)));
+      for (const all of [this.sums, this.counts]) {
+        const pairs = all.flatMap((each, i) => (i % 2 ? [] : [each + (all[i + 1] ?? 0)]));
+        all.splice(0, all.length, ...pairs);
+      }
       this.size *= 2;
       block = Math.floor((step - this.first) / this.size);
     }
-    while (this.low.length <= block) {
-      this.low.push(Infinity);
-      this.high.push(-Infinity);
+    while (this.sums.length <= block) {
+      this.sums.push(0);
+      this.counts.push(0);
     }
     return block;
   }
 
-  widen(block, low, high) {
-    if (low < this.low[block]) this.low[block] = low;
-    if (high > this.high[block]) this.high[block] = high;
+  /** Return the end of the block of a step. */
+  after(step) {
+    return this.first + (this.blockOf(step) + 1) * this.size;
   }
 
-  /** Note the smallest and largest loss of the steps up to an end, of which no more is known. */
-  cover([end, low, high]) {
-    if (end <= this.end) return;
-    const last = this.blockOf(end - 1);
-    for (let k = this.blockOf(this.end); k <= last; k++) this.widen(k, low, high);
-    this.start = this.end = end;
+  /** Note the mean loss of the steps up to an end, of which no more is known. */
+  cover([end, mean]) {
+    while (this.end < end) {
+      const next = Math.min(end, this.after(this.end));
+      this.count(this.end, mean, next - this.end);
+      this.start = this.end = next;
+    }
   }
 
-  /** Return [end, smallest, largest] of the blocks with some steps, as `cover` takes them. */
+  /** Return [end, mean] of the blocks with some steps, as `cover` takes them. */
   blocks(from, end) {
     const found = [];
     for (let step = from; step < end; step = found.at(-1)[0]) {
-      const k = this.blockOf(step);
-      found.push([Math.min(end, this.first + (k + 1) * this.size), this.low[k], this.high[k]]);
+      const next = Math.min(end, this.after(step));
+      found.push([next, this.meanOfBlocks(step, next)]);
     }
     return found;
   }
@@ -99,16 +109,11 @@ export class LossRecord {
   cut(step) {
     if (step >= this.end) return;
     const end = Math.max(step, this.first);
-    const begun = this.blocks(end, end + 1)[0];
-    const block = this.blockOf(end);
-    const from = this.first + block * this.size;
-    this.low.length = this.high.length = block;
+    for (let each = Math.max(end, this.start); each < this.end; each++)
+      this.count(each, this.at(each), -1);
+    this.sums.length = this.counts.length = Math.ceil((end - this.first) / this.size);
     this.end = end;
     this.start = Math.min(this.start, end);
-    if (from >= end) return;
-    const [low, high] =
-      from < this.start ? begun.slice(1) : this.scan(from, end, [Infinity, -Infinity]);
-    this.widen(this.blockOf(from), low, high);
   }
 
   /** Add the losses of another record up to an end. */
@@ -133,30 +138,20 @@ export class LossRecord {
     this.cut(last);
   }
 
-  /** Return the smallest and the largest loss of some steps; [Infinity, -Infinity] for none. */
-  range(from, end) {
-    const found = [Infinity, -Infinity];
-    const last = Math.min(end, this.end);
-    for (let step = Math.max(from, this.first); step < last;) {
-      const k = this.blockOf(step);
-      const start = this.first + k * this.size;
-      const next = Math.min(start + this.size, this.end);
-      const isWhole = (step === start && next <= end) || step < this.start;
-      if (isWhole)
-        [found[0], found[1]] = [Math.min(found[0], this.low[k]), Math.max(found[1], this.high[k])];
-      else this.scan(step, Math.min(next, end), found);
-      step = next;
+  /** Return the mean of some losses, as far as they are known; else that of their blocks. */
+  mean(from, end) {
+    const apart = Math.ceil((end - from) / READ);
+    let [sum, count] = [0, 0];
+    for (let step = from; step < end; step += apart) {
+      const loss = this.at(step);
+      if (Number.isFinite(loss)) [sum, count] = [sum + loss, count + 1];
     }
-    return found;
+    return count ? sum / count : this.meanOfBlocks(from, end);
   }
 
-  scan(from, end, found) {
-    for (let step = from; step < end; step++) {
-      const value = this.at(step);
-      if (!Number.isFinite(value)) continue;
-      if (value < found[0] && value) found[0] = value;
-      if (value > found[1]) found[1] = value;
-    }
-    return found;
+  meanOfBlocks(from, end) {
+    const ends = [this.blockOf(from), this.blockOf(end - 1) + 1];
+    const [sum, count] = [this.sums, this.counts].map((all) => py.total(all.slice(...ends)));
+    return sum / count;
   }
 }

@@ -3,15 +3,13 @@
 
 import { colorOf } from "./palette.js";
 import { short } from "./story/decimals.js";
-import { inputsOn } from "./plane_exhibit.js";
+import { inputsOn, sameNumbers } from "./plane_exhibit.js";
+import { text } from "./texts.js";
 
 const MAPS = {
-  numbered: 12, // letters of channel numbers, and least pixels between two images for them
   written: 34, // pixels for a number on a pixel of an image
   mostWritten: 600,
   crossed: 5, // pixels for crossing out a dropped number
-  faint: 0.05, // of the strongest map of a line: weaker ones are not made to look like it
-  highest: 2048, // rows of one texture
 };
 
 /** Draw an image for each channel: the outputs, or the sums while there are no outputs. */
@@ -19,11 +17,8 @@ export function drawMaps(view, line) {
   const { see, frame, palette, lit, paper } = view;
   const seen = see.see(line.corners());
   const [channels] = line.shape;
-  const good = [];
-  for (let i = 0; i < channels; i++) {
-    if ([0, 1, 2].every((k) => Number.isFinite(seen.x[3 * i + k] + seen.y[3 * i + k])))
-      good.push(i);
-  }
+  const isGood = (i) => [0, 1, 2].every((k) => Number.isFinite(seen.x[3 * i + k]));
+  const good = [...Array(channels).keys()].filter(isGood);
   if (!good.length) return;
   const name = [line.values, line.sums].find((each) => each in frame.values) ?? "";
   const isLit = lit.focus?.neurons[line.place].some(Boolean);
@@ -36,11 +31,13 @@ export function drawMaps(view, line) {
     const shown = colors.map((each, i) =>
       left?.[i] > 0 ? palette.groundColor : palette.faded(each, bright),
     );
-    pasteMaps(paper, corners, mapImage(line, shown), good, depths);
+    const [, high, wide] = line.shape;
+    const byteOf = (i, cell, k) => Math.round(255 * shown[i * high * wide + cell][k]);
+    const image = tiled(channels, wide, high, byteOf);
+    good.forEach((i, k) => paper.image(corners[k], image, partIn(image, i, 0), depths[k]));
   }
   const rim = palette.faded(colorOf(palette.quiet), 0.7 * bright);
   corners.forEach((corner, i) => frameMap(paper, corner, rim, depths[i]));
-  numberMaps(view, seen, channels);
   writeOnMaps(view, line, name, left);
 }
 
@@ -49,17 +46,11 @@ function paintedMaps(name, line, frame, palette) {
   if (name in frame.scene.tints) return paintedNeurons(name, frame, palette);
   const values = frame.values[name];
   const each = values.length / line.shape[0];
-  const tops = Array.from({ length: line.shape[0] }, (_, channel) => {
-    let top = 0;
-    for (let i = channel * each; i < (channel + 1) * each; i++) {
-      if (Number.isFinite(values[i])) top = Math.max(top, Math.abs(values[i]));
-    }
-    return top;
-  });
-  const faint = MAPS.faint * Math.max(...tops);
-  return Array.from(values, (value, i) =>
-    palette.heatAt((value || 0) / (Math.max(tops[Math.floor(i / each)], faint) || 1)),
+  const maps = Array.from({ length: line.shape[0] }, (_, i) =>
+    values.slice(i * each, (i + 1) * each),
   );
+  const parts = partsOf(maps, 1, 1, frame.scene.maps.faint);
+  return parts.flatMap((own) => Array.from(own, (part) => palette.heatAt(part || 0)));
 }
 
 /** The depths of the left and the right side of an image. */
@@ -68,57 +59,11 @@ function mapDepths(seen, i) {
   return [seen.depth[3 * i] + half, seen.depth[3 * i + 1] + half];
 }
 
-/** All images of a line as one, below each other and then beside each other. */
-function mapImage(line, colors) {
-  const [channels, height, width] = line.shape;
-  const most = Math.max(1, Math.floor(MAPS.highest / height));
-  const [high, wide] = [Math.min(channels, most), Math.ceil(channels / most)];
-  const image = { width: wide * width, height: high * height, most, high, wide };
-  image.bytes = new Uint8Array(4 * image.width * image.height).fill(255);
-  for (let i = 0; i < channels * height * width; i++) {
-    const channel = Math.floor(i / (height * width));
-    const inside = i - channel * height * width;
-    const y = (channel % most) * height + Math.floor(inside / width);
-    const x = Math.floor(channel / most) * width + (inside % width);
-    for (let k = 0; k < 3; k++)
-      image.bytes[4 * (y * image.width + x) + k] = Math.round(255 * colors[i][k]);
-  }
-  return image;
-}
-
-function pasteMaps(paper, corners, image, good, depths) {
-  good.forEach((channel, i) => {
-    const column = Math.floor(channel / image.most) / image.wide;
-    const row = (channel % image.most) / image.high;
-    const part = [column, row, column + 1 / image.wide, row + 1 / image.high];
-    paper.image(corners[i], image, part, depths[i]);
-  });
-}
-
 /** Draw a thin frame around an image. */
 function frameMap(paper, corners, color, /** @type {number[]} */ [left, end]) {
-  const [x, y, rightX, rightY, downX, downY] = corners;
-  // prettier-ignore
-  const [a, b, d] = [[x, y], [rightX, rightY], [downX, downY]];
-  const c = [rightX + downX - x, rightY + downY - y];
-  // prettier-ignore
-  const sides = [[a, b, left, end], [b, c, end, end], [c, d, end, left], [d, a, left, left]];
-  for (const [start, stop, ...depths] of sides) paper.segment(start, stop, color, { depths });
-}
-
-/** Write the number of each channel below its image, if there is room. */
-function numberMaps({ paper, palette }, seen, channels) {
-  if (channels < 2) return;
-  const sides = [seen.x, seen.y].map(([first, right, down]) => {
-    const ends = [first, right, down, right + down - first];
-    return Math.max(...ends) - Math.min(...ends);
-  });
-  const size = MAPS.numbered * paper.scale;
-  if (!(seen.y[3] - seen.y[0] - Math.max(...sides) >= size)) return;
-  for (let i = 0; i < channels; i++) {
-    const [x, y] = [seen.x[3 * i + 2], seen.y[3 * i + 2]];
-    paper.text(x, y + size, String(i), { size, color: palette.quiet, depth: seen.depth[3 * i] });
-  }
+  const [x, y, right, top, down, low] = corners;
+  const ends = [[x, y], [right, top], [right + down - x, top + low - y], [down, low], [x, y]]; // prettier-ignore
+  paper.path(ends, [left, end, end, left, left], color, 1);
 }
 
 /** Cross out dropped neurons, and write the numbers if a pixel is large enough. */
@@ -176,7 +121,7 @@ export class NeuronMaps {
     const of = isPlane ? [state.value] : [state.value, this.axis, ...(state.inputs ?? [])];
     const start = performance.now();
     const waits = this.isAsking || (state.playing && start < this.next);
-    if (waits || !known.side || !state.inputs || isSame(of, this.of)) return;
+    if (waits || !known.side || !state.inputs || sameNumbers(of, this.of)) return;
     this.isAsking = true;
     const found = await this.survey(inputsOn(this.where(state), known.side));
     this.isAsking = false;
@@ -216,54 +161,68 @@ export class NeuronMaps {
   }
 }
 
-function isSame(one, other) {
-  return one.length === other.length && one.every((each, i) => each === other[i]);
-}
-
 /** What neurons add to red, green and blue, three weights each, by their buffer. */
 function paintsOf({ name, size, first }, value) {
   const own = (i) => [0, 1, 2].map((k) => value[first + k * size + i]);
   return { [name]: Array.from({ length: size }, (_, i) => own(i)) };
 }
 
-/** The maps of a buffer as shares of the strongest colors, a little beyond nearly all numbers. */
-function partsOf({ values, isPlane }, name, known) {
-  const tops = values[name].map((own) => {
-    const sizes = Float32Array.from(own, (x) => (Number.isNaN(x) ? 0 : Math.abs(x))).sort();
-    const place = (isPlane ? known.percentile : 1) * (sizes.length - 1);
+/** Maps as shares of the strongest colors, `beyond` times what a share of the numbers is below. */
+function partsOf(maps, share, beyond, faint) {
+  const tops = maps.map((own) => {
+    const sizes = Float32Array.from(own, (x) => (Number.isFinite(x) ? Math.abs(x) : 0)).sort();
+    const place = share * (sizes.length - 1);
     const [low, high] = [sizes[Math.floor(place)], sizes[Math.ceil(place)]];
-    return known.beyond * (low + (place % 1) * (high - low));
+    return beyond * (low + (place % 1) * (high - low));
   });
-  const faint = known.faint * Math.max(0, ...tops);
-  return values[name].map((own, i) => {
-    const top = Math.max(tops[i], faint) || 1;
+  const least = faint * Math.max(0, ...tops);
+  return maps.map((own, i) => {
+    const top = Math.max(tops[i], least) || 1;
     return Float32Array.from(own, (each) => each / top);
   });
 }
 
-/** The maps of a buffer as one image, beside and below each other. */
-export function imageOf(maps, name, { heat, ground }, known) {
+/** The maps of a buffer as shares of the strongest colors; curves are seen whole. */
+function mapParts({ values, isPlane }, name, { percentile, beyond, faint }) {
+  return partsOf(values[name], isPlane ? percentile : 1, beyond, faint);
+}
+
+/** The maps of a buffer as one image. */
+function imageOf(maps, name, { heat, ground }, known) {
   const key = `${name} ${ground}`;
   maps.images ??= new Map();
   if (maps.images.has(key)) return maps.images.get(key);
-  const [own, paints, side] = [partsOf(maps, name, known), maps.paints?.[name], known.side];
-  const across = Math.ceil(Math.sqrt(own.length));
-  const [width, height] = [across * side, Math.ceil(own.length / across) * side];
-  const bytes = new Uint8Array(4 * width * height).fill(255);
+  const [own, side] = [mapParts(maps, name, known), known.side];
+  const tints = maps.paints?.[name]?.map(shares);
   const middle = (heat.length / 3 - 1) / 2;
-  own.forEach((parts, i) => {
-    const tint = paints && shares(paints[i]);
-    const [left, top] = [(i % across) * side, Math.floor(i / across) * side];
-    parts.forEach((each, cell) => {
-      const part = Math.min(1, Math.max(-1, each || 0));
-      const at = 4 * ((top + Math.floor(cell / side)) * width + left + (cell % side));
-      const shade = 3 * Math.round(middle + part * middle);
-      for (let k = 0; k < 3; k++) bytes[at + k] = tint ? paintOf(part * tint[k]) : heat[shade + k];
-    });
+  const image = tiled(own.length, side, side, (i, cell, k) => {
+    const part = Math.min(1, Math.max(-1, own[i][cell] || 0));
+    return tints ? paintOf(part * tints[i][k]) : heat[3 * Math.round(middle + part * middle) + k];
   });
-  const image = { width, height, bytes, across, smooth: true };
-  maps.images.set(key, image);
+  maps.images.set(key, Object.assign(image, { smooth: true }));
   return image;
+}
+
+/** Images as one, in rows: a number of them, wide and high, whose colors are bytes. */
+function tiled(count, wide, high, byteOf) {
+  const across = Math.ceil(Math.sqrt(count));
+  const [width, height] = [across * wide, Math.ceil(count / across) * high];
+  const bytes = new Uint8Array(4 * width * height).fill(255);
+  for (let at = 0; at < count * wide * high; at++) {
+    const i = Math.floor(at / (wide * high));
+    const cell = at - i * wide * high;
+    const y = Math.floor(i / across) * high + Math.floor(cell / wide);
+    const place = 4 * (y * width + (i % across) * wide + (cell % wide));
+    for (let k = 0; k < 3; k++) bytes[place + k] = byteOf(i, cell, k);
+  }
+  return { width, height, bytes, across, wide, high };
+}
+
+/** Where one of these is in the image, from 0 to 1, without a part of a pixel at its edges. */
+function partIn({ width, height, across, wide, high }, i, edge = 0.5) {
+  const [x, y] = [(i % across) * wide, Math.floor(i / across) * high];
+  const [right, low] = [x + wide - edge, y + high - edge];
+  return [(x + edge) / width, (y + edge) / height, right / width, low / height];
 }
 
 function shares(weights) {
@@ -277,10 +236,24 @@ function paintOf(part) {
 }
 
 /** The buffer whose maps stand in the squares of a line; "" without. */
-export function mapOf(line, { maps, values }) {
+function mapOf(line, { maps, values }) {
   const isWhole = values[line.values]?.length === line.count || !(line.sums in values);
   const name = isWhole ? line.values : line.sums;
   return maps && name in maps.values && name in values ? name : "";
+}
+
+/** Draw the square of some neurons of a line, or their numbers as colors without maps. */
+export function draw_inputs(paper, line, order, places, side, frame, palette) {
+  const name = mapOf(line, frame);
+  const known = frame.scene.maps;
+  const image = name && frame.maps.isPlane ? imageOf(frame.maps, name, palette, known) : null;
+  const fills = image ? [] : paintedLine(line, frame, palette);
+  order.forEach((i, k) => {
+    const [x, y] = places[k];
+    const corners = [x, y, x + side, y, x, y + side];
+    if (image) paper.image(corners, image, partIn(image, i), [-1, -1], 4);
+    else paper.box(x, y, side, side, fills[i] ?? palette.trayColor, { radius: 4 });
+  });
 }
 
 /** Draw each neuron of a line as a square with its map or curve; return whether it has one. */
@@ -291,8 +264,9 @@ export function drawSquares(view, line, seen, good) {
   const [held, count] = [heldBy(line, frame), name ? values[name].length : 0];
   const fills = count < line.count ? paintedLine(line, frame, palette) : [];
   const hues = [-known.hue, known.hue].map((part) => palette.heatAt(part));
-  const curves = name && !maps.isPlane ? partsOf(maps, name, known) : null;
+  const curves = name && !maps.isPlane ? mapParts(maps, name, known) : null;
   const image = name && maps.isPlane ? imageOf(maps, name, palette, known) : null;
+  const [silent, size] = [name ? silentIn(maps, name) : [], 12 * scale];
   for (const i of good) {
     const [x, y, depth, half] = [seen.x[i], seen.y[i], seen.depth[i], line.radius * seen.unit[i]];
     const square = [x - half, y - half, 2 * half, 2 * half];
@@ -304,28 +278,33 @@ export function drawSquares(view, line, seen, good) {
       dot = drawCurve(view, curves[i], [x, y, known.plot * half, depth], maps.dot);
     } else if (i < count) {
       const corners = [x - half, y - half, x + half, y - half, x - half, y + half];
-      paper.image(corners, image, partIn(image, i, known.side), [depth, depth], radius);
+      paper.image(corners, image, partIn(image, i), [depth, depth], radius);
     }
     const hue = i < held.length ? hues[held[i] < 0 ? 0 : 1] : palette.groundColor;
     const rim = [...palette.faded(hue, bright), known.rim];
     const veil = [...palette.groundColor, 1 - bright];
     paper.box(...square, veil, { radius, depth, outline: rim, line: scale });
     const isFew = line.count <= known.dots && half > known.least * scale;
-    if (!dot || i >= count || !isFew) continue;
-    const size = Math.max(known.small * scale, known.dot * half);
+    if (silent.includes(i) && line.count <= known.dots && half >= 0.75 * size) {
+      const look = { size, color: palette.quiet, anchor: "center", depth };
+      paper.text(x, y + 0.36 * size, text("neurons.off"), look);
+    }
+    if (!dot || i >= count || !isFew || silent.includes(i)) continue;
+    const wide = Math.max(known.small * scale, known.dot * half);
     const inside = (at, middle) =>
-      middle + Math.max(size - half, Math.min(half - size, at - middle));
-    const look = { outline: known.dark, line: 0.4 * size, depth };
+      middle + Math.max(wide - half, Math.min(half - wide, at - middle));
+    const look = { outline: known.dark, line: 0.4 * wide, depth };
     const shown = palette.faded(colorOf(known.shown), bright);
-    paper.disc(inside(dot[0], x), inside(dot[1], y), size, shown, look);
+    paper.disc(inside(dot[0], x), inside(dot[1], y), wide, shown, look);
   }
   return count > 0;
 }
 
-export function partIn({ width, height, across }, i, side) {
-  const [x, y] = [(i % across) * side, Math.floor(i / across) * side];
-  const last = side - 0.5;
-  return [(x + 0.5) / width, (y + 0.5) / height, (x + last) / width, (y + last) / height];
+/** The neurons of a buffer that are 0 for all inputs. */
+function silentIn(maps, name) {
+  maps.silent ??= {};
+  const own = maps.values[name];
+  return (maps.silent[name] ??= [...own.keys()].filter((i) => own[i].every((x) => x === 0)));
 }
 
 /** Draw the curve of a neuron; return the place of the shown sample on it. */
@@ -376,9 +355,7 @@ export function paintedLine(line, frame, palette) {
       ? paintedNeurons(name, frame, palette).slice(0, frame.values[name].length)
       : [];
   const outputs = colorsOf(line.values);
-  return outputs.length >= line.count
-    ? outputs
-    : [...outputs, ...colorsOf(line.sums).slice(outputs.length)];
+  return [...outputs, ...colorsOf(line.sums).slice(outputs.length)];
 }
 
 /** The places of points that are before the eye. */
@@ -390,8 +367,8 @@ export function goodOf(seen) {
 
 /** Which neurons of a line dropout drops. */
 export function droppedIn(line, frame) {
-  const name = line.buffers.find((each) => each in frame.leftOut);
-  return name && line.values in frame.values ? frame.leftOut[name] : null;
+  const name = line.buffers.find((each) => each in frame.left_out);
+  return name && line.values in frame.values ? frame.left_out[name] : null;
 }
 
 /** Cross out dropped neurons; hue is reserved for the sign of numbers. */

@@ -1,7 +1,7 @@
 // What stands on and beside the spheres of neurons; as scene/neurons.py.
 
 import { colorOf } from "./palette.js";
-import { draw_way, write_names, write_numbers_in } from "./story/annotations.js";
+import { draw_scores, draw_way, write_names, write_numbers_in } from "./story/annotations.js";
 import {
   crossOut,
   drawMaps,
@@ -36,7 +36,7 @@ export function drawNeurons(view, line) {
   const [balls, shown] = [own(balls_of(see, line.points, line.radius)), own(bright)];
   const held = heldBy(line, frame);
   const known = good.filter((i) => i < held.length).map((i) => held[i]);
-  if (known.length && !hasMap) {
+  if (known.length && !hasMap && !line.scores) {
     const saturated = (line.values in frame.values && frame.saturated[line.values]) || [];
     const hatch = saturated.some(Boolean) ? own(saturated).map(Number) : [];
     const colors = hatch.length ? paintedLine(line, frame, palette) : [];
@@ -44,6 +44,8 @@ export function drawNeurons(view, line) {
     const inks = [palette.number, palette.halo];
     write_numbers_in(paper, balls, own(fronts), known, shown, hatch, fills, inks);
   }
+  const [minus, , plus] = palette.ends;
+  if (line.scores) draw_scores(paper, palette, balls, known, [minus, plus]);
   write_names(paper, palette, line, good, balls, shown, see.box, line === frame.layout.neurons[0]);
 }
 

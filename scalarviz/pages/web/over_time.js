@@ -1,6 +1,7 @@
 // The numbers of all weights at some moments of a training; as training/session/over_time.py.
 
 import { NONE } from "./story/facts.js";
+import { tiles_of } from "./story/past_places.js";
 
 /** Return the layers that have weights, in order: [label, [[first row, count], ...]]. */
 export function layersOf({ operations, rows }) {
@@ -20,31 +21,6 @@ function rowsOfRuns(runs) {
   return runs.flatMap(([first, count]) => Array.from({ length: count }, (_, i) => first + i));
 }
 
-/** Return the last known moment up to each of some steps, each once; `lists` are in order of steps. */
-export function momentsUpTo(steps, lists) {
-  const found = [];
-  const places = lists.map(() => -1);
-  for (const step of steps) {
-    let newest = null;
-    lists.forEach(({ moments, end }, k) => {
-      const last = Math.min(step, end);
-      while (moments[places[k] + 1]?.step <= last) places[k] += 1;
-      const moment = moments[places[k]];
-      if (moment && (newest === null || moment.step > newest.step)) newest = moment;
-    });
-    if (newest && newest.step !== found.at(-1)?.step) found.push(newest);
-  }
-  return found;
-}
-
-/** Return the steps of so many moments from a first to a last one. */
-export function evenSteps(first, last, most) {
-  const all = Array.from({ length: most }, (_, i) =>
-    Math.floor(first + (i * (last - first)) / (most - 1)),
-  );
-  return [...new Set(all)];
-}
-
 /**
  * Return numbers of all weights at moments, {step, value, grad}: `steps`, `groups` of tiles, with
  * label, first tile and count; of each tile the number of its weights in `counts`, its first one in
@@ -62,21 +38,9 @@ export function overTime(moments, start, { kind, order, layers, most, sorted = n
   const distanceOf = (row) => Math.abs(value[row] - start[row]);
   const isSorted = order === "distance";
   const all = isSorted ? (sorted ?? byDistance()) : rowsOfLayers.flat();
-  const groups = [];
-  const [heads, counts] = [[], []];
-  let first = 0;
-  (isSorted ? [["", total]] : layers.map(([label], k) => [label, rowsOfLayers[k].length])).forEach(
-    ([label, length]) => {
-      const count = Math.min(length, Math.max(1, Math.round((most * length) / total)));
-      groups.push([label, heads.length, count]);
-      for (let i = 0; i < count; i++) {
-        const begin = Math.floor((i * length) / count);
-        heads.push(first + begin);
-        counts.push(Math.floor(((i + 1) * length) / count) - begin);
-      }
-      first += length;
-    },
-  );
+  const lengths = isSorted ? [["", total]] : layers.map(([label], k) => [label, rowsOfLayers[k].length]); // prettier-ignore
+  const [heads, groups] = tiles_of(lengths, most);
+  const counts = heads.map((head, i) => (heads[i + 1] ?? total) - head);
   const read = { value: (m) => m.value, gradient: (m) => m.grad, change: (m) => m.value }[kind];
   const from = kind === "change" ? start : null;
   const isNorms = order === "norms";

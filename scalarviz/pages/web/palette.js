@@ -11,6 +11,8 @@ export function colorOf(name) {
 export class Palette {
   constructor(given) {
     Object.assign(this, given);
+    this.on_faces = given.on_faces;
+    this.borders = given.borders;
     [this.negative, this.zero, this.positive] = given.ends.map(colorOf);
     this.colors = given.colors.map(colorOf);
     this.groundColor = colorOf(given.ground);
@@ -25,12 +27,7 @@ export class Palette {
     const x = value / scale;
     if (Number.isNaN(x)) return [...this.unknown];
     const place = Math.sign(x) * Math.min(Math.abs(x), 1) ** this.power;
-    const next = Math.max(
-      1,
-      places.findIndex((each) => each >= place),
-    );
-    const part = (place - places[next - 1]) / (places[next] - places[next - 1]);
-    return mixedColor(colors[next - 1], colors[next], part);
+    return colorBetween(places, colors, place);
   }
 
   /** The color of a map for a part of the strongest numbers, from -1 to 1. */
@@ -39,10 +36,22 @@ export class Palette {
     return [0, 1, 2].map((k) => this.heat[place + k] / 255);
   }
 
+  /** The color of a number on the face of its cube; `share` of the strongest one. */
+  on_face(share) {
+    return this.on_faces[Number(Math.abs(share) >= this.borders[Number(share > 0)])];
+  }
+
   /** A color mixed with the ground. */
   faded(color, bright) {
     return mixedColor(this.groundColor, color, bright);
   }
+}
+
+/** The color of a place among others with colors, in ascending order. */
+export function colorBetween(places, colors, place) {
+  const next = 1 + places.slice(1).findIndex((each) => each >= place);
+  const part = (place - places[next - 1]) / (places[next] - places[next - 1]);
+  return mixedColor(colors[next - 1], colors[next], part);
 }
 
 /** A color between two others. */
@@ -50,13 +59,9 @@ export function mixedColor(first, last, part) {
   return [0, 1, 2].map((k) => first[k] + part * (last[k] - first[k]));
 }
 
-/** The table that the cubes' shader takes: colors of -1 to 1. */
-export function colorTable(palette, shader) {
-  const count = shader.colors;
-  const found = new Uint8Array(4 * count).fill(255);
-  for (let i = 0; i < count; i++) {
-    const color = palette.map(-1 + (2 * i) / (count - 1));
-    color.forEach((each, k) => (found[4 * i + k] = Math.round(255 * each)));
-  }
-  return found;
+/** The bytes of colors of -1 to 1, four of each, and last that of NaN. */
+export function colorTable(palette, count) {
+  const all = Array.from({ length: count }, (_, i) => palette.map(-1 + (2 * i) / (count - 1)));
+  const bytes = [...all, palette.map(NaN)].flatMap((color) => [...color, 1]);
+  return Uint8Array.from(bytes, (each) => Math.round(255 * each));
 }

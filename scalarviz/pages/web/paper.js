@@ -1,11 +1,12 @@
 // Flat shapes, words and small images over the cubes, with depth; as scene/canvas/canvas2d.py.
 
+import { Sheet } from "./canvas2d.js";
 import { colorOf } from "./palette.js";
 import { GlProgram, GlTexture } from "./gl.js";
 import { typeset } from "./story/decimals.js";
 
+const NUMBERS = 24; // of a shape: place, axis and depths, extra, style, clip, colors
 const PAPER = {
-  numbers: 24, // of a shape: place, axis and depths, extra, style, clip, colors
   halo: 2.5, // logical pixels around a letter
   head: 0.42, // half of the width of an arrow head, by its length
 };
@@ -27,44 +28,40 @@ function packedColor(color) {
 }
 
 /** A sheet of width x height logical pixels, of `ratio` device pixels each, for one picture. */
-export class Paper {
+export class Paper extends Sheet {
   constructor(glyphs, width, height, ratio, scale) {
+    super();
     Object.assign(this, { glyphs, width, height, ratio, scale });
     Object.assign(this, { clip: NO_CLIP, words: [] });
     /** @type {any[]} */
     this.runs = [];
-    this.rows = new Float32Array(64 * PAPER.numbers);
+    this.rows = new Float32Array(64 * NUMBERS);
     this.count = 0;
   }
 
   put(x, y, half, axis, depths, extra, style, colors) {
     if (!Number.isFinite(x + y + half[0] + half[1] + axis[0])) return;
-    this.grow(1);
-    const at = this.count * PAPER.numbers;
-    const { rows } = this;
-    [rows[at], rows[at + 1], rows[at + 2], rows[at + 3]] = [x, y, half[0], half[1]];
-    [rows[at + 4], rows[at + 5]] = axis;
-    [rows[at + 6], rows[at + 7]] = depths;
-    rows.set(extra, at + 8);
-    rows.set(style, at + 12);
-    rows.set(this.clip, at + 16);
-    rows.set(colors, at + 20);
-    this.count++;
+    if (NUMBERS * this.count === this.rows.length) {
+      const longer = new Float32Array(2 * this.rows.length);
+      longer.set(this.rows);
+      this.rows = longer;
+    }
+    const row = [x, y, ...half, ...axis, ...depths, ...extra, ...style, ...this.clip, ...colors];
+    this.rows.set(row, NUMBERS * this.count++);
   }
 
   /** Draw a rectangle from its top left corner; the outline is inside the edge. */
-  box(x, y, width, height, fill, { radius = 0, outline = null, line = 1, depth = -1 } = {}) {
-    const style = [radius, outline ? line : 0, SHAPES.box, 0];
+  box(x, y, width, height, fill, look = {}) {
+    const { radius = 0, outline = null, line = 1, depth = -1, hatch = 0 } = look;
+    const style = [radius, outline ? line : 0, SHAPES.box, hatch];
     const colors = [...packedColor(fill), ...packedColor(outline)];
     const half = [width / 2, height / 2];
     this.put(x + half[0], y + half[1], half, [1, 0], [depth, depth], NO_EXTRA, style, colors);
   }
 
   /** Draw a disc; `hatch` is the strength of stripes. */
-  disc(x, y, radius, fill, { outline = null, line = 1, depth = -1, hatch = 0 } = {}) {
-    const style = [radius, outline ? line : 0, SHAPES.box, hatch];
-    const colors = [...packedColor(fill), ...packedColor(outline)];
-    this.put(x, y, [radius, radius], [1, 0], [depth, depth], NO_EXTRA, style, colors);
+  disc(x, y, radius, fill, look = {}) {
+    this.box(x - radius, y - radius, 2 * radius, 2 * radius, fill, { ...look, radius });
   }
 
   /** Draw discs, with a depth and the strength of stripes of each. */
@@ -98,46 +95,22 @@ export class Paper {
     this.path(points, depths, color, width);
   }
 
-  /** Draw straight lines, from each start to the end at its place. */
-  segments(starts, ends, color, look) {
-    starts.forEach((start, i) => this.line([start, ends[i]], color, look));
-  }
-
   /** Draw a path through points, each [x, y] with a depth. */
   path(points, depths, color, width) {
-    const [first, second] = packedColor(color);
-    const half = width / 2;
     const { count } = this;
-    this.grow(points.length);
+    const [style, colors] = [
+      [0, 0, SHAPES.capsule, 0],
+      [...packedColor(color), 0, 0],
+    ];
     for (let i = 0; i + 1 < points.length; i++) {
-      const [x, y] = points[i];
-      const [endX, endY] = points[i + 1];
+      const [[x, y], [endX, endY]] = [points[i], points[i + 1]];
       const length = Math.hypot(endX - x, endY - y);
-      if (!Number.isFinite(length)) continue;
-      const [right, down] = length > 0 ? [(endX - x) / length, (endY - y) / length] : [1, 0];
-      const { rows, clip } = this;
-      let at = this.count++ * PAPER.numbers;
-      // prettier-ignore
-      const own = [(x + endX) / 2, (y + endY) / 2, length / 2 + half, half, right, down, depths[i], depths[i + 1]];
-      for (let k = 0; k < 8; k++) rows[at++] = own[k];
-      rows.fill(0, at, at + 8);
-      rows[at + 6] = SHAPES.capsule;
-      for (let k = 0; k < 4; k++) rows[at + 8 + k] = clip[k];
-      rows[at + 12] = first;
-      rows[at + 13] = second;
-      rows[at + 14] = rows[at + 15] = 0;
+      const axis = length > 0 ? [(endX - x) / length, (endY - y) / length] : [1, 0];
+      const half = [(length + width) / 2, width / 2];
+      const ends = [depths[i], depths[i + 1]];
+      this.put((x + endX) / 2, (y + endY) / 2, half, axis, ends, NO_EXTRA, style, colors);
     }
     this.note(count, null);
-  }
-
-  /** Make room for more shapes. */
-  grow(more) {
-    let { length } = this.rows;
-    while ((this.count + more) * PAPER.numbers > length) length *= 2;
-    if (length === this.rows.length) return;
-    const longer = new Float32Array(length);
-    longer.set(this.rows);
-    this.rows = longer;
   }
 
   /** Draw a part of an image: corners are upper left, upper right and lower left, x and y each; `radius` rounds it. */
@@ -164,16 +137,17 @@ export class Paper {
   /** Write text on the baseline y; x is where `anchor` says: "left", "center" or "right". */
   text(x, y, words, look = {}) {
     const { size = 13, color = "#ffffff", bold = false } = look;
-    const { anchor = "left", depth = -1, outline = null } = look;
-    this.words.push(words);
+    const { anchor = "left", depth = -1, outline = null, room = Infinity } = look;
+    const shown = room < Infinity ? this.fit(words, room, look) : words;
+    this.words.push(shown);
     const { ratio } = this;
     const pixels = Math.round(size * ratio) || 1;
     if (!Number.isFinite(x + y)) return;
     // Letters are sharp only on whole device pixels.
     const place = [Math.round(x * ratio) / ratio, Math.round(y * ratio) / ratio];
     const halo = Math.ceil(PAPER.halo * ratio - 0.5);
-    if (outline) this.letters(place, words, pixels, bold, anchor, halo, outline, depth);
-    this.letters(place, words, pixels, bold, anchor, 0, color, depth);
+    if (outline) this.letters(place, shown, pixels, bold, anchor, halo, outline, depth);
+    this.letters(place, shown, pixels, bold, anchor, 0, color, depth);
   }
 
   /** Write texts as `text` does, with a depth of each. */
@@ -204,14 +178,6 @@ export class Paper {
     return Math.max(...texts.map((each) => this.measure(each, look)));
   }
 
-  /** The text, or as much of it as fits into a width, with dots at the end. */
-  fit(words, width, look) {
-    if (this.measure(words, look) <= width) return words;
-    let kept = words.slice(0, -1);
-    while (kept && this.measure(`${kept}...`, look) > width) kept = kept.slice(0, -1);
-    return `${kept.trimEnd()}...`;
-  }
-
   /** Shapes from start to stop that are drawn by one call: all, parts of an image, or lines. */
   batches() {
     const found = [];
@@ -229,7 +195,6 @@ export class Paper {
 // Draws a sheet of paper by WebGL, all shapes by one program; as scene/canvas/renderer.py.
 
 const INK_FIELDS = ["a_place", "a_axis", "a_extra", "a_style", "a_clip", "a_color"];
-const INK_ROW = 24;
 const INK_STYLE = 14; // where the kind of a shape stands, to which the number of its corner is added
 
 /** The programs, the letters and the images of a picture. */
@@ -248,7 +213,7 @@ export class Ink {
     gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.order);
     INK_FIELDS.forEach((_, place) => {
       gl.enableVertexAttribArray(place);
-      gl.vertexAttribPointer(place, 4, gl.FLOAT, false, 4 * INK_ROW, 16 * place);
+      gl.vertexAttribPointer(place, 4, gl.FLOAT, false, 4 * NUMBERS, 16 * place);
     });
     gl.bindVertexArray(null);
   }
@@ -316,11 +281,11 @@ export class Ink {
 
 /** Each shape of a sheet four times, with the number of its corner. */
 function cornersOfShapes(paper) {
-  const found = new Float32Array(4 * INK_ROW * paper.count);
+  const found = new Float32Array(4 * NUMBERS * paper.count);
   for (let i = 0; i < paper.count; i++) {
-    const row = paper.rows.subarray(INK_ROW * i, INK_ROW * (i + 1));
+    const row = paper.rows.subarray(NUMBERS * i, NUMBERS * (i + 1));
     for (let corner = 0; corner < 4; corner++) {
-      const at = INK_ROW * (4 * i + corner);
+      const at = NUMBERS * (4 * i + corner);
       found.set(row, at);
       found[at + INK_STYLE] += corner;
     }

@@ -3,17 +3,16 @@
 
 import * as py from "./python.js";
 import { isNews, made, setShown } from "./dom.js";
-import { generalNumber } from "./numbers.js";
-import { rounded, typeset } from "./story/decimals.js";
-import { largest_first } from "./story/equations.js";
-import { weight_title } from "./story/names.js";
+import { count_up_to } from "./curve_points.js";
+import { typeset } from "./story/decimals.js";
 import {
   draw_past,
   draw_terrain,
   status_of_terrain,
   status_of_weights,
 } from "./story/past_charts.js";
-import { name_of_tile, past_words } from "./story/past_words.js";
+import { nearest_step, point_at } from "./story/past_places.js";
+import { name_of_tile, names_of_directions, past_words, words_at } from "./story/past_words.js";
 import { Box } from "./story/camera.js";
 import { Canvas2D } from "./canvas2d.js";
 import { themeOfPage } from "./loss_chart.js";
@@ -30,10 +29,7 @@ const BETWEEN_QUESTIONS = 250; // milliseconds between two questions, at least
 const BETWEEN_PARTS = 30; // milliseconds between two questions for more of an answer
 const SUMMED = 20000; // weights that are looked at for a change
 const CLICK_MOVES = 4; // pixels; a press that moves less is a click
-const NAMES = 10; // pixels beside the axis for the names of layers
 const TOP = 3; // pixels above the norms, for the upper end of their scale
-const MOVED_MOST = 3; // weights that moved most
-const NEAR_PATH = 0.03; // of the width of the plane: so near the path, its step is meant
 
 /**
  * Shows the strip or a landscape; `ask` asks for numbers, `seek` goes to a step, `roll` to a point of
@@ -90,7 +86,7 @@ export class Past {
     document.body.classList.toggle("long", isOpen);
     if (isOpen) this.element.prepend(this.curve.element);
     else document.querySelector(".now").before(this.curve.element);
-    this.curve.beside = isOpen ? NAMES : 0;
+    this.curve.isLarge = isOpen;
     this.curve.point(null); // it moves away from the pointer
     this.shown = "";
     this.compared = this.pointed = null;
@@ -142,7 +138,8 @@ export class Past {
     });
     this.canvas.addEventListener("pointerup", () => {
       const spot = this.pointed?.spot;
-      const step = spot ? this.stepNear(spot) : this.isLandscape ? null : pressed?.step;
+      const { plane, steps } = this.seen ?? {};
+      const step = spot ? nearest_step(plane.span, steps, this.path, spot) : this.isLandscape ? null : pressed?.step; // prettier-ignore
       if (pressed?.holds) this.roll({ ends: true, held: false });
       else if (pressed && !pressed.moved && !this.compared && step !== null) this.seek(step);
       pressed = null;
@@ -259,10 +256,7 @@ export class Past {
   /** The plane as `Terrain` of scene/frame_data.py. */
   terrainOf(palette) {
     const { plane, at } = this.seen;
-    const { shares, rows } = plane;
-    const names = rows.length
-      ? rows.map((row) => weight_title(this.facts, row))
-      : shares.map((share) => text("past.axis.main", { share: generalNumber(100 * share, 3) }));
+    const names = names_of_directions(this.facts, plane.shares, plane.rows);
     const { path } = this;
     return { plane, at, path, names, done: plane.done, says: this.said(), images: this.images, palette }; // prettier-ignore
   }
@@ -273,26 +267,14 @@ export class Past {
     return Array.from(steps, (_, i) => [path[2 * i], path[2 * i + 1]]);
   }
 
-  /** Return the step of the moment on the path that is near a point of the plane, or null. */
-  stepNear([x, y]) {
-    const [left, right, bottom, top] = this.seen.plane.span;
-    let [nearest, step] = [NEAR_PATH, null];
-    this.path.forEach((place, i) => {
-      const apart = Math.hypot((place[0] - x) / (right - left), (place[1] - y) / (top - bottom));
-      if (apart < nearest) [nearest, step] = [apart, this.seen.steps[i]];
-    });
-    return step;
-  }
-
   /** Return the loss at a point of the plane, in words; "" where it is not computed yet. */
   lossAt(spot) {
-    const { losses, span } = this.seen.plane;
-    const last = Math.sqrt(losses.length) - 1;
-    const place = (k) => Math.round(((spot[k] - span[2 * k]) / (span[2 * k + 1] - span[2 * k])) * last); // prettier-ignore
-    const found = losses[place(1) * (last + 1) + place(0)];
-    if (Number.isNaN(found)) return "";
-    const [loss, step] = [typeset(rounded(found, 3)), this.stepNear(spot)];
-    return step === null ? text("past.loss_here", { loss }) : text("past.loss_near", { loss, step }); // prettier-ignore
+    const { steps, plane } = this.seen;
+    const points = Math.sqrt(plane.losses.length);
+    const [row, column] = point_at(plane.span, points, spot);
+    return typeset(
+      words_at(plane.losses[row * points + column], plane.span, steps, this.path, spot),
+    );
   }
 
   /** Return what the pointer reads: a tile at a step, or between the two that are compared. */
@@ -304,20 +286,14 @@ export class Past {
     const at = (tile, step) => tiles[tile * steps.length + momentPlace(steps, step)];
     const stepAt = (step) => steps[momentPlace(steps, step)];
     const nameOf = (k) => name_of_tile(this.facts, groups, k, counts[k], heads[k]);
-    const movedMost = (first, last) => {
-      const moves = Array.from(heads, (_, k) => at(k, last) - at(k, first));
-      const order = largest_first(moves).slice(0, MOVED_MOST);
-      return order.map((k) => [k, moves[k]]);
-    };
     const place = pointed && pointed.tile !== null ? [pointed.tile, pointed.step] : null;
-    return typeset(past_words(place, compared, at, stepAt, nameOf, movedMost));
+    return typeset(past_words(place, compared, at, stepAt, nameOf, heads.length));
   }
 }
 
 /** Return the place of the last of some steps up to one, else the first. */
 function momentPlace(steps, step) {
-  const found = steps.findLastIndex((/** @type {number} */ each) => each <= step);
-  return Math.max(0, found);
+  return Math.max(0, count_up_to(steps, step) - 1);
 }
 
 /** Return the sum of some numbers, which differs when a weight was moved. */

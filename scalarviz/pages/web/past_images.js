@@ -2,6 +2,7 @@
 
 import { made, styled } from "./dom.js";
 import { mixedColor } from "./palette.js";
+import { heights_of } from "./story/scales.js";
 
 const NEAR_END = 0.02; // of the steps shown: so near the last one, the last moment reaches it
 const BANDS = 16; // heights that are told apart
@@ -9,7 +10,6 @@ const FINE = 16; // pixels of the map between two points of the grid
 const HIGHEST = 0.62; // of the way from the ground to the ink, for the largest loss
 const RIDGE = 0.12; // and how much further the line between two bands is
 const DRAWN_EACH = 60; // losses after which the map is drawn again
-const COARSEST = 8; // points from one to the next in the first pass
 
 /** Draw a row for each tile, its numbers over the steps up to an end, as colors. */
 export function draw_tiles({ context }, scales, past, end) {
@@ -81,26 +81,10 @@ function tilesOf({ over_time, tiles, scale, palette }, last, wide) {
   return imageOf(wide, starts.length, (i, j) => colors[i * steps.length + moments[j]]);
 }
 
-/** Return heights from 0 to 1 of the finest grid that is wholly known, else of the coarsest. */
-function heightsOf(losses) {
-  const count = Math.sqrt(losses.length);
-  const gridOf = (apart) => {
-    const places = Array.from({ length: Math.ceil(count / apart) }, (_, i) => i * apart);
-    return places.map((i) => places.map((j) => losses[i * count + j]));
-  };
-  let apart = COARSEST;
-  while (apart > 1 && gridOf(apart / 2).flat().every(Number.isFinite)) apart /= 2; // prettier-ignore
-  const known = gridOf(apart);
-  const finite = known_of(known.flat());
-  const read = finite.every((each) => each > 0) ? Math.log : Number;
-  const [low, high] = [read(Math.min(...finite)), read(Math.max(...finite))];
-  const height = (each) => (Number.isFinite(each) ? (read(each) - low) / (high - low || 1) : 1);
-  return known.map((row) => row.map(height));
-}
-
 /** Return a canvas with the map, from the ground where the loss is least, top row first. */
 function mapOf(losses, { groundColor, inkColor }) {
-  const heights = heightsOf(losses);
+  const count = Math.sqrt(losses.length);
+  const heights = heights_of(Array.from({ length: count }, (_, i) => [...losses.slice(i * count, (i + 1) * count)])); // prettier-ignore
   const size = FINE * (heights.length - 1) + 1;
   const between = (i, heightAt) => {
     const low = Math.min(Math.floor(i / FINE), heights.length - 2);

@@ -1,7 +1,8 @@
 // The past of a training that a page asks for: moments, the loss over a plane through them, samples
 // that moved a weight. A second engine computes again what is between keyframes.
 
-import { evenSteps, momentsUpTo, overTime } from "./over_time.js";
+import { overTime } from "./over_time.js";
+import { coarse_to_fine, even_steps, is_within, last_known, span_of } from "./story/past_places.js";
 
 const OF_A_PLANE = 60; // milliseconds of computing a landscape for an answer
 const WHILE_PLAYING = 15; // milliseconds of computing a landscape for an answer while it plays
@@ -48,19 +49,18 @@ export class PastMoments {
     const { clock } = this;
     const { engine, branches } = clock;
     const count = Math.min(most, Math.max(2, Math.floor(FILLED_BYTES / (8 * engine.value.length))));
-    const steps = evenSteps(clock.first, clock.branch.end.step, count);
+    const steps = even_steps(clock.first, clock.branch.end.step, count);
     const more = !isPlaying && (await this.fill(steps));
     const { value, grad } = engine;
-    const lists = [{ moments: [{ step: clock.step, value, grad }], end: Infinity }];
+    const known = [{ step: clock.step, value, grad }];
     let end = Infinity;
     for (const { key, frames, fork } of branches.now.lineage) {
-      const own = [...(this.filled.get(key)?.values() ?? [])].sort((a, b) => a.step - b.step);
-      lists.push({ moments: frames, end }, { moments: own, end });
+      const own = [...frames, ...(this.filled.get(key)?.values() ?? [])];
+      known.push(...own.filter((each) => each.step <= end));
       end = Math.min(end, fork.step);
     }
-    const found = momentsUpTo(steps, lists).map((each) =>
-      each.saved ? engine.numbersOf(each) : each,
-    );
+    known.sort((a, b) => a.step - b.step);
+    const found = last_known(steps, known).map((each) => each.saved ? engine.numbersOf(each) : each); // prettier-ignore
     return { moments: found, more };
   }
 
@@ -70,8 +70,8 @@ export class PastMoments {
     const { engine, step } = clock;
     const { value, grad } = engine;
     const isAsked = this.plane?.pins.join() === pins.join();
-    const path = () => moments.flatMap((each) => this.plane.placeOf(each.value));
-    const isLeft = () => moments.some((each) => !this.plane.shows(this.plane.placeOf(each.value)));
+    const path = () => moments.map((each) => this.plane.placeOf(each.value));
+    const isLeft = () => !is_within(this.plane.span, path());
     const made = [clock.branch.key, clock.branch.end.step, pins.length ? step : ""].join();
     const steps = clock.branch.end.step - clock.first;
     // Directions are those of a path: one that is twice as long has others.
@@ -94,7 +94,7 @@ export class PastMoments {
     plane.portion(isPlaying ? WHILE_PLAYING : OF_A_PLANE);
     return {
       plane: { span: plane.span, shares: plane.shares, rows: pins, losses: plane.losses.slice(), done: plane.done }, // prettier-ignore
-      steps: Float64Array.from(moments, (each) => each.step), path: Float64Array.from(path()),
+      steps: Float64Array.from(moments, (each) => each.step), path: Float64Array.from(path().flat()),
       at: plane.placeOf(value), heads: [], more: plane.done < 1,
     }; // prettier-ignore
   }
@@ -129,9 +129,6 @@ export class PastMoments {
 // training/session/landscape.py.
 
 const PLANE_POINTS = 41; // of the grid, in each direction
-const COARSEST_GRID = 8; // points from one to the next in the first pass
-const PLANE_MARGIN = 0.25; // of the width of the path, on each side of it
-const FLATTEST_PLANE = 0.2; // the narrower width counts as at least this much of the wider one
 const MOST_OF_PATH = 100; // moments that the directions are found from
 const POWER_STEPS = 300;
 const PLANE_SECONDS = 4; // that all losses may take; of more samples the first ones are taken
@@ -206,18 +203,6 @@ function mainDirections(moments, rows, grad) {
   return { directions: found, shares };
 }
 
-/** Return row and column of each point of the grid, a coarse one first. */
-function coarseToFine(points) {
-  const isOn = (i, j, apart) => i % apart === 0 && j % apart === 0;
-  const found = [];
-  for (let apart = COARSEST_GRID; apart >= 1; apart /= 2)
-    for (let i = 0; i < points; i++)
-      for (let j = 0; j < points; j++)
-        if (isOn(i, j, apart) && (apart === COARSEST_GRID || !isOn(i, j, 2 * apart)))
-          found.push([i, j]);
-  return found;
-}
-
 /** The plane of a training, whose losses a second engine computes in portions.
  *
  * moments  of the branch, {step, value, grad}
@@ -241,17 +226,9 @@ export class LossPlane {
       );
       this.shares = shares;
     }
-    const path = moments.map(({ value }) => this.placeOf(value));
-    const ends = [0, 1].map((k) => path.map((place) => place[k]));
-    const [low, high] = [ends.map((all) => Math.min(...all)), ends.map((all) => Math.max(...all))];
-    const widest = Math.max(high[0] - low[0], high[1] - low[1]);
-    this.span = [0, 1].flatMap((k) => {
-      const width = Math.max(high[k] - low[k], FLATTEST_PLANE * widest || 1);
-      const middle = (low[k] + high[k]) / 2;
-      return [middle - (0.5 + PLANE_MARGIN) * width, middle + (0.5 + PLANE_MARGIN) * width];
-    });
+    this.span = span_of(moments.map(({ value }) => this.placeOf(value)));
     this.losses = new Float64Array(PLANE_POINTS ** 2).fill(NaN);
-    this.points = coarseToFine(PLANE_POINTS);
+    this.points = coarse_to_fine(PLANE_POINTS);
     this.count = 0;
     const { sizes, samples } = twin.spec;
     this.size = Math.max(1, Math.min(sizes.batch, samples || 1)); // of a batch
@@ -275,12 +252,6 @@ export class LossPlane {
   holds(value) {
     const near = this.valuesAt(...this.placeOf(value));
     return near.every((each, row) => Math.abs(each - value[row]) <= 1e-5 * (1 + Math.abs(each)));
-  }
-
-  /** Whether a place is in the part of the plane that is shown. */
-  shows([x, y]) {
-    const [left, right, bottom, top] = this.span;
-    return left <= x && x <= right && bottom <= y && y <= top;
   }
 
   get done() {
@@ -334,12 +305,9 @@ export class LossPlane {
 
 const REPEATED_STEPS = 30; // steps that are repeated at most
 const REPEATED_FOR = 50; // milliseconds for them
-const NOTABLE_SHARE = 0.05; // of all that moved it: the first part at least
-const LEAST_SHARE = 0.005; // and any other one
-const SAMPLES_TOLD = 3; // samples that are told
 
 /**
- * Return the samples that pushed a weight most: {samples, shares, steps}; null where it is unknown.
+ * Return how much samples pushed a weight: {amounts, steps}; null where it is unknown.
  *
  * twin  another engine, in which the last steps are repeated
  * uses  the places of the weight: {source, target, written, read}, `read` null for a bias
@@ -359,15 +327,7 @@ export function samplesMoved(clock, twin, uses) {
     twin.train(first - twin.step);
     addParts(twin, uses, amounts);
   }
-  const total = [...amounts.values()].reduce((sum, each) => sum + each, 0);
-  if (!(total > 0)) return null;
-  const most = [...amounts]
-    .sort((a, b) => b[1] - a[1] || a[0] - b[0])
-    .slice(0, SAMPLES_TOLD)
-    .filter((each) => each[1] >= LEAST_SHARE * total);
-  if (!most.length || most[0][1] < NOTABLE_SHARE * total) return null;
-  const shares = most.map(([, amount]) => amount / total);
-  return { samples: most.map(([row]) => row), shares, steps: step - first };
+  return { amounts: [...amounts], steps: step - first };
 }
 
 /** Add to the amounts of samples, by their rows, what each adds to the gradient in the next step. */

@@ -13,11 +13,12 @@ import { lightsOf } from "./lights.js";
 import { frameOf } from "./frame_data.js";
 import { Glyphs, Ink, Paper } from "./paper.js";
 import { Layout } from "./layout.js";
-import { KnownView, drawLines, fansSeen } from "./lines.js";
-import { threadOf, withThread } from "./threads.js";
-import { drawTray } from "./tray_card.js";
-import { drawWalls, wallsSeen } from "./wall_lines.js";
-import { drawGhosts, drawGuess, drawMarks, drawPushes } from "./marks.js";
+import { KnownView, drawFirstRow, drawLines, drawLongRows, fansSeen } from "./lines.js";
+import { saidTo, threadOf, withThread } from "./threads.js";
+import { LARGEST, draw_tray, size_of, tray_of } from "./story/tray_card.js";
+import { paint_walls, walls_seen } from "./story/wall_lines.js";
+import { drawHeld } from "./held.js";
+import * as marks from "./story/marks.js";
 import { drawNeurons } from "./neurons.js";
 import { unpackedAll } from "./arrays.js";
 import { targetAt } from "./pointing.js";
@@ -96,7 +97,7 @@ export class Picture {
     this.ink = new Ink(gl, this.scene, this.glyphs);
     this.laid = this.placed = this.painted = null;
     this.fans = new KnownView(fansSeen);
-    this.walls = new KnownView(wallsSeen);
+    this.walls = new KnownView(({ frame, see, scale }) => walls_seen(frame.layout, see, scale));
     this.slow = SOFTWARE.test(rendererOf(gl));
     this.gl = gl;
   }
@@ -311,26 +312,45 @@ export class Picture {
 
   /** Write all shapes and words of a picture. */
   write(view) {
-    const { frame, paper, palette, see } = view;
+    const { frame, paper, palette, see, scale } = view;
+    const seen = [paper, see, frame, palette];
     const { layout, doors, values, answers } = frame;
     paper.clip = [0, 0, this.right, this.size[1]];
     draw_doors(paper, palette, see, layout, doors, values, answers); // below all numbers
-    drawWalls(view, this.walls.of(view));
+    const rowOf = ({ number, unit, column }) => layout.fans[number].row_of(unit, column);
+    const thread = () => threadOf(frame).map(rowOf);
+    paint_walls(...seen, this.walls.of(view), (fan) => saidTo(fan, frame), thread);
     const drawAbove = drawLines(view, this.fans.of(view));
-    drawGhosts(view);
-    this.arrows = drawPushes(view);
+    drawLongRows(view, this.fans.of(view));
+    marks.draw_ghosts(...seen);
+    this.arrows = marks.draw_pushes(...seen);
     const taken = (this.taken = drawScenery(view, drawAbove));
-    drawMarks(view);
+    marks.draw_chosen(...seen);
+    for (const row of frozenRows(frame.frozen)) marks.hold(paper, see, frame, row, palette);
+    drawHeld(view, this.fans.of(view));
+    taken.boxes.push(...drawFirstRow(view, this.fans.of(view)));
     this.told = drawTold(view, taken, this.fans.of(view), this.cards);
     taken.boxes.push(...this.told);
-    this.pairs = drawTray(view, (neuron, ...size) => {
-      const boxes = CORNERS.map((name) => this.boxAt(name, ...size));
-      const box = boxes.find((each) => !neuron?.meets(each)) ?? boxes[0];
-      taken.boxes.push(box);
-      return box;
-    });
+    this.pairs = this.drawTray(view);
     taken.write(paper, view.palette, this.cards);
-    this.held = drawGuess(view, frame.guess && this.placeOf(frame.guess));
+    this.mark = frame.guess?.place ? marks.mark_of(frame, see, frame.guess, scale) : null;
+    if (this.mark) marks.draw_guess(...seen, scale);
+    if (this.mark) this.mark[2] += marks.AROUND * scale; // from there it is dragged
+  }
+
+  /** Draw the tray of a neuron in the first corner beside it; return the boxes of its cubes, and rows. */
+  drawTray({ paper, see, frame, palette }) {
+    const { layout } = frame;
+    const [fan, unit] = tray_of(frame) ?? [];
+    if (!fan) return [];
+    const neuron = marks.box_of_neuron(see, layout, [layout.neurons[fan.after].values, unit]);
+    const whole = size_of(fan);
+    const fits = this.size.map((each, k) => (LARGEST * each) / whole[k]);
+    const size = whole.map((each) => each * Math.min(paper.scale, ...fits));
+    const boxes = CORNERS.map((name) => this.boxAt(name, ...size));
+    const box = boxes.find((each) => !neuron?.meets(each)) ?? boxes[0];
+    this.taken.boxes.push(box);
+    return draw_tray(paper, see, frame, box, palette);
   }
 
   /** The box of a size in a corner. */
@@ -353,8 +373,8 @@ export class Picture {
 
   /** What is seen at a logical pixel: {row}, {neuron: [buffer, place]}, or null. */
   at(x, y) {
-    const pair = this.pairs?.find(({ box }) => box.has(x, y));
-    if (pair) return { row: pair.row };
+    const [, row] = this.pairs?.find(([box]) => box.has(x, y)) ?? [];
+    if (row !== undefined) return { row };
     return this.frame ? targetAt(this.frame, this.see, x, y) : null;
   }
 
@@ -380,6 +400,19 @@ export class Picture {
   }
 }
 
+const KNOWN_FROZEN = new WeakMap();
+
+/** The first bank indices of frozen parameters. */
+function frozenRows(frozen) {
+  if (!KNOWN_FROZEN.has(frozen)) {
+    const found = [];
+    for (let row = 0; row < frozen.length && found.length < marks.MOST_FROZEN; row++)
+      if (frozen[row]) found.push(row);
+    KNOWN_FROZEN.set(frozen, found);
+  }
+  return KNOWN_FROZEN.get(frozen);
+}
+
 /** Whether a user has moved or turned a camera. */
 export const isMoved = (eyes) => Boolean(eyes) && (!eyes.framed || eyes.is_turned);
 
@@ -401,7 +434,7 @@ function drawScenery(view, drawAbove) {
   draw_tied(...seen, values);
   for (const line of layout.neurons) drawNeurons(view, line);
   drawAbove();
-  draw_numbers(paper, see, frame, view.lit, [palette.number, palette.halo]);
+  draw_numbers(paper, see, frame, view.lit, palette);
   const taken = draw_labels(...seen, PICTURE.margin * scale, hasResult);
   place_written(...seen, taken);
   place_signs(...seen, taken, frame.pushes, frame.flows);

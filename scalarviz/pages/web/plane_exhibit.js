@@ -1,13 +1,14 @@
 // A map of the answers over the plane of two inputs, with the samples on it.
 
+import { colorBetween } from "./palette.js";
+import { Canvas2D } from "./canvas2d.js";
 import { answersEach, calledFormula, classOf } from "./formulas.js";
-import { isNews, made, putImage, setShown, setSize, setWords, styled, unitLength } from "./dom.js";
-import { followPen, takesAlone } from "./events.js";
+import { isNews, made, putImage, setShown, setWords, styled } from "./dom.js";
+import { followArrows, followPen } from "./events.js";
 import { Result, offBy, rightOf } from "./result.js";
 import { said } from "./story/formats.js";
-import { short, typeset } from "./story/decimals.js";
+import { near_border, typeset } from "./story/decimals.js";
 import { text } from "./texts.js";
-import { wayOf } from "./pointing.js";
 
 const FAINT = 0.72; // strength of the map, as in scene/exhibits/plots.py
 const QUESTIONS = 4; // most samples that are a table
@@ -51,18 +52,14 @@ export class PlaneMap {
     setShown(this.result.first, !this.isCurve);
     const part = (x) => (x - this.margin) / (1 - 2 * this.margin);
     followPen(this.canvas, ([right, down]) => this.ask([part(right), 1 - part(down)]));
-    this.canvas.addEventListener("keydown", (event) => this.press(event));
+    followArrows(this.canvas, ([right, down]) => {
+      const [x, y] = this.point ?? [0.5, 0.5];
+      this.ask([x + MOVE * right, y - MOVE * down]);
+    });
     new ResizeObserver(() => this.state && this.draw()).observe(this.canvas);
   }
 
   // A point of the user's own.
-
-  press(event) {
-    const way = wayOf(event.key);
-    if (!way || !takesAlone(event)) return;
-    const [x, y] = this.point ?? [0.5, 0.5];
-    this.ask([x + MOVE * way[0], y - MOVE * way[1]]);
-  }
 
   ask(place) {
     this.point = place.map((x) => Math.min(1, Math.max(0, x)));
@@ -77,13 +74,7 @@ export class PlaneMap {
     if (Number.isNaN(value)) return [255, 0, 255];
     if (classes) return this.known[value % this.known.length];
     const part = Math.min(1, Math.max(-1, (value - middle) / reach));
-    const next = Math.max(
-      1,
-      this.stops.findIndex(([place]) => place >= part),
-    );
-    const [low, below] = this.stops[next - 1];
-    const [high, above] = this.stops[next];
-    return below.map((each, k) => each + ((part - low) / (high - low)) * (above[k] - each));
+    return colorBetween(...this.stops, part);
   }
 
   /** Return the color of a part of the strongest ones, from -1 to 1. */
@@ -131,10 +122,10 @@ export class PlaneMap {
       [this.coarse, this.answers] = this.parts(state.probe);
       this.fine = null;
       clearTimeout(this.wait);
-      if (!state.playing) this.wait = setTimeout(() => this.refine(state.probe), REST);
-    } else if (!state.playing && !this.fine && !this.wait) {
-      this.wait = setTimeout(() => this.refine(state.probe), REST);
+      this.wait = 0;
     }
+    if (!state.playing && !this.fine && !this.wait)
+      this.wait = setTimeout(() => this.refine(state.probe), REST);
     this.draw();
     const first = this.result.firstOf(state);
     const begun = this.isCurve || !first ? "" : [...first.subarray(0, 99), this.ground];
@@ -176,7 +167,7 @@ export class PlaneMap {
         cell.className = sign;
         const chip = made("span", "", "?");
         if (isKnown) {
-          chip.textContent = k < 2 ? nearBorder(number, middle) : typeset(said(number));
+          chip.textContent = k < 2 ? near_border(number, middle) : typeset(said(number));
           const color = this.color(number);
           chip.style.background = `rgb(${color})`;
           chip.style.color = inkOn(color);
@@ -203,30 +194,21 @@ export class PlaneMap {
       this[name] = bytesOf(styled(`--${name}`));
     this.known = styled("--classes").split(" ").map(bytesOf);
     const stops = styled("--answers").split(" ");
-    /** @type {[number, number[]][]} */
-    this.stops = stops.map((each) => [parseFloat(each), bytesOf(each.slice(each.indexOf("#")))]);
-    const ratio = window.devicePixelRatio || 1;
-    const size = Math.max(this.data.side, Math.round(this.canvas.clientWidth * ratio));
-    setSize(this.canvas, size, size);
-    const onto = this.canvas.getContext("2d");
-    onto.setTransform(1, 0, 0, 1, 0, 0);
-    onto.clearRect(0, 0, size, size);
-    onto.fillStyle = styled("--quiet"); // the end of the line that enters it
-    onto.fillRect(0, (size - DOOR * ratio) / 2, this.margin * size, DOOR * ratio);
-    onto.translate(this.margin * size, this.margin * size);
-    const inner = Math.round((1 - 2 * this.margin) * size);
-    if (!this.isCurve) this.drawAnswers(onto, inner);
-    this.drawSamples(onto, inner, ratio);
-    this.writeGuess(onto, inner, ratio);
-    this.writeKey();
-  }
-
-  /** Draw the answers as cells. */
-  drawAnswers(onto, inner) {
+    this.stops = [stops.map(parseFloat), stops.map((each) => bytesOf(each.slice(-7)))];
+    const paper = new Canvas2D(this.canvas);
+    const [edge, middle] = [this.margin * paper.width, paper.width / 2];
+    paper.box(0, middle - DOOR / 2, edge, DOOR, styled("--quiet")); // the end of the line that enters it
+    paper.context.translate(edge, edge);
+    const size = paper.width - 2 * edge;
     const answers = this.fine ?? this.coarse;
-    const side = Math.sqrt(answers.length);
-    putImage(this.cells, side, side, (i) => this.faded(answers[i]));
-    onto.drawImage(this.cells, 0, 0, inner, inner);
+    if (!this.isCurve) {
+      const side = Math.sqrt(answers.length);
+      putImage(this.cells, side, side, (i) => this.faded(answers[i]));
+      paper.context.drawImage(this.cells, 0, 0, size, size);
+    }
+    this.drawSamples(paper, size);
+    this.writeGuess(paper, size);
+    this.writeKey();
   }
 
   /** Return the color of an answer on the map as three bytes. */
@@ -243,60 +225,49 @@ export class PlaneMap {
     this.neuronMap.show(maps, neuron, colors, this.place());
   }
 
-  drawSamples(onto, size, ratio) {
+  drawSamples(paper, size) {
     const { dots, targets, held, sorts } = this.data;
     const few = dots.length <= FEW;
-    const radius = Math.min(few ? 7 * ratio : 4.5 * ratio, (few ? 0.04 : 0.0136) * size);
+    const radius = Math.min(few ? 7 : 4.5, (few ? 0.04 : 0.0136) * size);
     const at = (part) => part.map((x, k) => Math.abs(k - Math.min(1, Math.max(0, x))) * size);
     const draw = (i, half) => {
       const color = this.isCurve ? styled("--quiet") : `rgb(${this.sampleColor(targets[i])})`;
       const isWrong = sorts && this.isWrong(this.answers[i], targets[i]);
-      if (isWrong) crossAt(onto, at(dots[i]), half, color);
-      else shapeAt(onto, at(dots[i]), half, i >= held, color);
+      if (isWrong) crossAt(paper, at(dots[i]), half, color);
+      else shapeAt(paper, at(dots[i]), half, i >= held, color);
     };
     dots.forEach((_, i) => draw(i, radius));
-    if (this.isCurve) this.drawCurve(onto, size, ratio);
+    if (this.isCurve) this.drawCurve(paper, size);
     const here = this.place();
     if (!here) return;
-    shapeAt(onto, at(here), SHOWN * radius, false, WHITE);
+    shapeAt(paper, at(here), SHOWN * radius, false, WHITE);
     const own = dots.findIndex((dot) => isAt(dot, here));
     if (own >= 0) draw(own, INNER * radius);
   }
 
   /** Draw the answers over one input, and write the ends of both axes. */
-  drawCurve(onto, size, ratio) {
+  drawCurve(paper, size) {
     const { low, high, names } = this.data;
     const up = (answer) => Math.min(1, Math.max(0, (answer - low[1]) / (high[1] - low[1])));
-    Object.assign(onto, { strokeStyle: styled("--accent"), lineWidth: 2 * ratio });
-    onto.beginPath();
-    this.coarse.forEach((each, i, { length }) =>
-      onto.lineTo((i / (length - 1)) * size, (1 - up(each)) * size),
-    );
-    onto.stroke();
-    Object.assign(onto, { strokeStyle: styled("--faint"), lineWidth: ratio });
-    onto.strokeRect(0, 0, size, size);
-    const letters = 12 * unitLength() * ratio;
-    onto.font = `${letters}px ${getComputedStyle(document.body).fontFamily}`;
-    onto.fillStyle = styled("--quiet");
-    const ends = (k) => typeset(`${names[k]} ${said(low[k])} \u2026 ${said(high[k])}`);
-    onto.fillText(ends(1), letters / 2, 1.3 * letters);
-    onto.fillText(ends(0), letters / 2, size - letters / 2);
+    const last = this.coarse.length - 1;
+    const points = this.coarse.map((each, i) => [(i / last) * size, (1 - up(each)) * size]);
+    paper.line(points, styled("--accent"), { width: 2 });
+    paper.box(0, 0, size, size, null, { outline: styled("--faint") });
+    const look = { size: 12 * paper.scale, color: styled("--quiet") };
+    const ends = (k) => `${names[k]} ${said(low[k])} \u2026 ${said(high[k])}`;
+    paper.text(look.size / 2, 1.3 * look.size, ends(1), look);
+    paper.text(look.size / 2, size - look.size / 2, ends(0), look);
   }
 
   /** Write in a corner without samples that the network guesses there, if it has room. */
-  writeGuess(onto, size, ratio) {
+  writeGuess(paper, size) {
     const { corner, part } = this.data;
-    const [words, letters] = [text("exhibits.guesses"), 12 * unitLength() * ratio];
-    onto.font = `${letters}px ${getComputedStyle(document.body).fontFamily}`;
-    if (!corner || onto.measureText(words).width + letters > part * size) return;
+    const [words, letters] = [text("exhibits.guesses"), 12 * paper.scale];
+    if (!corner || paper.measure(words, { size: letters }) + letters > part * size) return;
     const [right, up] = corner;
-    onto.textAlign = right ? "right" : "left";
-    const place = [right ? size - letters : letters, up ? 1.8 * letters : size - letters];
-    Object.assign(onto, { lineWidth: 3 * ratio, lineJoin: "round" });
-    onto.strokeStyle = styled("--ground");
-    onto.strokeText(words, ...place);
-    onto.fillStyle = styled("--ink");
-    onto.fillText(words, ...place);
+    const look = { size: letters, color: styled("--ink"), outline: styled("--ground") };
+    const [x, y] = [right ? size - letters : letters, up ? 1.8 * letters : size - letters];
+    paper.text(x, y, words, { ...look, anchor: right ? "right" : "left" });
   }
 
   /** Return where the sample in use, or the user's own point, stands on the map; null if nowhere. */
@@ -370,12 +341,6 @@ function isAt(dot, at) {
   return dot.every((x, k) => Math.abs(x - at[k]) < 1e-6);
 }
 
-/** Return a number with two digits, with a third where it would be rounded to the border. */
-function nearBorder(number, border) {
-  const words = short(number);
-  return words === short(border) && number !== border ? short(number, 3) : words;
-}
-
 /** Return the color of letters on one of three bytes. */
 function inkOn(color) {
   const [r, g, b] = color.map((x) => (x / 255 > 0.04045 ? ((x / 255 + 0.055) / 1.055) ** 2.4 : x / 3294.6)); // prettier-ignore
@@ -405,34 +370,30 @@ export function inputsOn(data, side) {
 }
 
 /** Draw a dot with a dark rim, or a diamond of what is held out. */
-function shapeAt(onto, /** @type {number[]} */ [x, y], radius, isHeld, fill) {
-  onto.beginPath();
-  if (isHeld) {
+function shapeAt(paper, /** @type {number[]} */ [x, y], radius, isHeld, fill) {
+  if (!isHeld) return paper.discs([x, y], radius, fill, { outline: RIM, line: 0.3 * radius });
+  const far = 1.2 * radius;
+  const { context } = paper;
+  context.beginPath();
+  for (const [right, down] of [
+    [0, -far],
+    [far, 0],
+    [0, far],
+    [-far, 0],
+  ])
     // prettier-ignore
-    const ways = [[0, -1], [1, 0], [0, 1], [-1, 0]];
-    for (const [dx, dy] of ways) onto.lineTo(x + 1.2 * radius * dx, y + 1.2 * radius * dy);
-    onto.closePath();
-  } else {
-    onto.arc(x, y, 0.85 * radius, 0, 7);
-  }
-  Object.assign(onto, { fillStyle: fill, strokeStyle: RIM, lineWidth: 0.3 * radius });
-  onto.fill();
-  onto.stroke();
+    context.lineTo(x + right, y + down);
+  context.closePath();
+  Object.assign(context, { fillStyle: fill, strokeStyle: RIM, lineWidth: 0.3 * radius });
+  context.fill();
+  return context.stroke();
 }
 
 /** Draw a cross with a dark rim. */
-function crossAt(onto, /** @type {number[]} */ [x, y], half, color) {
-  onto.lineCap = "round";
-  // prettier-ignore
-  for (const [strokeStyle, wide] of [[RIM, 0.9], [color, 0.5]]) {
-    Object.assign(onto, { strokeStyle, lineWidth: wide * half });
-    onto.beginPath();
-    for (const up of [-1, 1]) {
-      onto.moveTo(x - half, y - up * half);
-      onto.lineTo(x + half, y + up * half);
-    }
-    onto.stroke();
-  }
+function crossAt(paper, /** @type {number[]} */ [x, y], half, color) {
+  for (const [hue, wide] of [[RIM, 0.9], [color, 0.5]]) // prettier-ignore
+    for (const up of [-half, half])
+      paper.line([[x - half, y - up], [x + half, y + up]], hue, { width: wide * half }); // prettier-ignore
 }
 
 /** Return a color such as "#0a0b0c" as three bytes. */
@@ -448,6 +409,7 @@ export function sameNumbers(a, b) {
 // The map of one neuron on its card: its value over the plane.
 
 const VIVID = 0.8; // of the colors on the ground
+const MARK = 7; // pixels: half a side
 
 /** Draws the map of a neuron below its card; `names` are those of the two inputs. */
 export class NeuronMap {
@@ -473,26 +435,20 @@ export class NeuronMap {
     const [name, place] = neuron ?? [];
     const own = maps?.values[name]?.[place];
     setShown(this.figure, own !== undefined);
-    const ratio = window.devicePixelRatio || 1;
-    const size = Math.round(this.canvas.clientWidth * ratio);
-    if (own === undefined || size < 1) return;
+    if (own === undefined || !this.canvas.clientWidth) return;
     const side = Math.sqrt(own.length);
     const reach = own.reduce((top, x) => Math.max(top, Math.abs(x) || 0), 0) || 1;
     putImage(this.cells, side, side, (i) => {
       const part = Math.min(1, Math.max(-1, own[i] / reach));
       return color(part).map((each, k) => ground[k] + VIVID * (each - ground[k]));
     });
-    setSize(this.canvas, size, size);
-    const context = this.canvas.getContext("2d");
-    context.drawImage(this.cells, 0, 0, size, size);
+    const paper = new Canvas2D(this.canvas);
+    const size = paper.width;
+    paper.context.drawImage(this.cells, 0, 0, size, size);
     if (mark) {
-      const half = 7 * ratio;
-      const [x, y] = [mark[0], 1 - mark[1]].map((part) =>
-        Math.min(size - half, Math.max(half, part * size)),
-      );
-      context.strokeStyle = ink;
-      context.lineWidth = 2 * ratio;
-      context.strokeRect(x - half, y - half, 2 * half, 2 * half);
+      const inside = (part) => Math.min(size - MARK, Math.max(MARK, part * size)) - MARK;
+      const [x, y] = [inside(mark[0]), inside(1 - mark[1])];
+      paper.box(x, y, 2 * MARK, 2 * MARK, null, { outline: ink, line: 2 });
     }
     const [low, high] = [-reach, reach].map((each) => said(each));
     const words = text("card.neuron.map", { names: this.names.join(", "), low, high });

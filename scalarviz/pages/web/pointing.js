@@ -1,7 +1,7 @@
 // Which cube or neuron is pointed at: by a pixel, as stage/pointing.py, or next to
 // another one by the arrow keys.
 
-import { DIRECTIONS, next_place, seen_at } from "./story/picking.js";
+import { next_place, seen_at } from "./story/picking.js";
 import { numberAt } from "./arrays.js";
 import { name_of_row, sentence } from "./story/names.js";
 import { numbers_of } from "./story/cards.js";
@@ -14,11 +14,6 @@ export function targetAt({ layout, sizes, sizeScaleAt }, see, x, y) {
   const [row, neuron] = seen_at(layout, see, x, y, half);
   if (neuron) return { neuron };
   return row < 0 ? null : { row };
-}
-
-/** The way of an arrow key, [x, y]; undefined for other keys. */
-export function wayOf(key) {
-  return DIRECTIONS.get(/^Arrow(\w+)$/.exec(key)?.[1].toLowerCase());
 }
 
 /**

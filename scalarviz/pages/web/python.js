@@ -355,41 +355,6 @@ export function pow(a, b) {
 export const sum = (found, start = 0) => each(found).reduce(add, start);
 export const prod = (found, start = 1) => each(found).reduce((a, b) => a * b, start);
 
-/** Return an exactly rounded sum, by keeping what each addition loses. */
-export function fsum(found) {
-  const numbers = each(found).map(Number);
-  const special = numbers.filter((x) => !Number.isFinite(x));
-  if (special.includes(Infinity) && special.includes(-Infinity)) throw new ValueError("inf - inf");
-  if (special.length) return sum(special);
-  let parts = [];
-  for (let x of numbers) {
-    const rests = [];
-    for (let y of parts) {
-      if (Math.abs(x) < Math.abs(y)) [x, y] = [y, x];
-      const high = x + y;
-      const low = y - (high - x);
-      if (low) rests.push(low);
-      x = high;
-    }
-    if (!Number.isFinite(x)) throw new OverflowError("fsum");
-    parts = [...rests, x];
-  }
-  return sum_of_parts(parts);
-}
-
-/** Return the sum of parts that do not overlap, from the smallest to the largest. */
-function sum_of_parts(parts) {
-  let i = parts.length - 1;
-  let [high, low] = [parts[i] ?? 0, 0];
-  while (i > 0 && low === 0) {
-    const [x, y] = [high, parts[--i]];
-    high = x + y;
-    low = y - (high - x);
-  }
-  const doubled = high + 2 * low;
-  return i > 0 && low * parts[i - 1] > 0 && doubled - high === 2 * low ? doubled : high;
-}
-
 // ---- arrays of numpy: rows of numbers, or numbers -----------------------------------------------
 
 const depth_of = (x) => (typeof x === "object" ? 1 + depth_of(x[0]) : 0);

@@ -29,26 +29,25 @@ export class Result {
     this.said = made("span");
     this.begun = made("div", "begun", this.first, this.said);
     const says = made("div", "says", this.yet, ...among, this.begun);
-    const numbers = ["start", "now"].map((name) => [made("b"), text(`headline.${name}`)]);
+    this.since = made("span");
+    const numbers = [this.since, text("headline.now")].map((each) => [made("b"), each]);
     this.counted = made("span");
     this.numbers = numbers.map(([number]) => number);
     const pair = numbers.map((each) => made("span", "", ...each));
-    this.headline = made(
-      "div",
-      "headline",
-      this.counted,
-      made("div", "", pair[0], "\u2192", pair[1]),
-    );
+    const moved = made("div", "", pair[0], "\u2192", pair[1]);
+    this.headline = made("div", "headline", this.counted, moved);
     this.whole = made("div", "result", made("div", "pair", ...this.figures), says);
-    element.append(this.headline);
-    element.append(this.whole);
+    element.append(this.headline, this.whole);
     this.known = null;
     this.asked = ""; // the inputs of the last answer
     this.last = [];
   }
 
   /** The answers of step 0: those to the probe, then that to the sample; null if unknown. */
-  firstOf({ step, operation, probe, first }) {
+  firstOf({ step, operation, probe, first, isHeld = false }) {
+    const since = text(isHeld ? "headline.before" : "headline.start");
+    setWords(this.since, since);
+    this.begins = since;
     if (first === undefined && !step && !operation) this.known = probe; // of a recording
     return first ?? this.known;
   }
@@ -65,7 +64,7 @@ export class Result {
     this.head(now, first);
     setWords(this.yet, now.words);
     setShown(this.begun, first !== null);
-    setWords(this.said, `${text("exhibits.step_0")}\n${first?.words}`);
+    setWords(this.said, `${this.begins}\n${first?.words}`);
   }
 
   /** Say what is counted, its number at the start and now; `first` is null if it is unknown. */
@@ -73,11 +72,7 @@ export class Result {
     setShown(this.headline, Boolean(first?.words && now.words));
     if (!first) return;
     const things = text(`things.${this.things}`);
-    const { count } = now;
-    setWords(
-      this.counted,
-      count ? text("headline.right", { count, things }) : text("headline.off", { things }),
-    );
+    setWords(this.counted, text(`headline.${now.count ? "right" : "off"}`, { ...now, things }));
     [first, now].forEach(({ number }, i) => setWords(this.numbers[i], number));
     this.headline.classList.toggle("worse", !(now.right >= first.right));
   }

@@ -14,6 +14,17 @@ export function balls_of(see, points, radius) {
   });
 }
 
+/** The corners of cubes as they are seen, of those that are on a plate. */
+export function cubes_seen(see, { layout, cubes }, rows, half, margin = 0) {
+  const found = Array.from(rows, (row) => [row, ...(layout.plate_of(row) ?? [])]);
+  return found.flatMap(([row, plate, i, j]) => {
+    if (!plate) return [];
+    const top = cubes.size_scales[plate.place];
+    const own = half === null ? plate.halves(cubes.sizes[row], top) : half * plate.unit;
+    return [balls_of(see, plate.corners_of(i, j, own, margin * plate.unit), 0)];
+  });
+}
+
 /** x, y and radius of the spheres and squares that are before the eye, and their depths. */
 export function spheres_in_sight(see, { neurons }) {
   const balls = neurons

@@ -1,17 +1,18 @@
 // Pictures sorted by what a network takes them for; the one in use, and a pad to draw another.
 
 import { answersEach, classOf, readAnswers } from "./formulas.js";
-import { fitted, isNews, made, putImage, setWords, styled, unitLength } from "./dom.js";
-import { followPen, takesAlone } from "./events.js";
+import { Canvas2D } from "./canvas2d.js";
+import { isNews, made, putImage, setWords, styled } from "./dom.js";
+import { followPen, takesAlone, wayOf } from "./events.js";
 import { withDecimals } from "./numbers.js";
 import { Result, rightOf } from "./result.js";
 import { bytesOf } from "./plane_exhibit.js";
 import { text } from "./texts.js";
 import { unpacked } from "./arrays.js";
-import { wayOf } from "./pointing.js";
 
 const ROOM = 1.12; // side of a place relative to its picture
 const HEAD = 18; // pixels above the columns
+const COLORS = ["--ground", "--ink", "--raised", "--positive", "--quiet"];
 const BRUSH = 0.055; // radius of the pen relative to the side of the pad
 const LEAST_BRUSH = 0.75; // in pixels of the picture
 
@@ -65,18 +66,16 @@ export class Sorting {
   /** Draw the pictures in the columns of what they are taken for, wrong ones first and framed. */
   draw() {
     const { shown, labels, names } = this.data;
-    const { context, width, height } = fitted(this.sorted);
-    const unit = unitLength();
+    const paper = new Canvas2D(this.sorted);
+    const { scale: unit, height } = paper;
     const head = HEAD * unit;
-    const across = width / names.length;
+    const across = paper.width / names.length;
     const rows = Math.max(1, Math.floor((height - head) / across));
-    const [ground, ink, tray] = ["--ground", "--ink", "--raised"].map(styled);
-    const wrongColor = styled("--positive");
-    context.font = `${13 * unit}px ${getComputedStyle(document.body).fontFamily}`;
-    context.textAlign = "center";
+    const [ground, ink, tray, wrong, quiet] = COLORS.map(styled);
+    const write = (x, y, words, color) =>
+      paper.text(x, y, words, { size: 13 * unit, color, anchor: "center" });
     names.forEach((name, column) => {
-      context.fillStyle = ink;
-      context.fillText(name, (column + 0.5) * across, head - 5 * unit);
+      write((column + 0.5) * across, head - 5 * unit, name, ink);
       const isWrong = (k) => Number(labels[shown[k]] !== column);
       const own = shown.map((_, k) => k).filter((k) => this.taken[shown[k]] === column);
       own.sort((a, b) => isWrong(b) - isWrong(a) || a - b);
@@ -84,21 +83,17 @@ export class Sorting {
       own.slice(0, own.length - left).forEach((k, row) => {
         const side = across / ROOM;
         const [x, y] = [column * across + (across - side) / 2, head + row * across];
-        context.drawImage(this.tile(k, tray, ink), x, y, side, side);
+        paper.context.drawImage(this.tile(k, tray, ink), x, y, side, side);
         if (!isWrong(k)) return;
-        context.strokeStyle = wrongColor;
-        context.lineWidth = 2;
-        context.strokeRect(x, y, side, side);
+        paper.box(x - 1, y - 1, side + 2, side + 2, null, { outline: wrong, line: 2 });
         if (side < 22 * unit) return;
-        context.fillStyle = wrongColor;
-        context.fillRect(x + side - 11 * unit, y + side - 14 * unit, 11 * unit, 14 * unit);
-        context.fillStyle = ground;
-        context.fillText(names[labels[shown[k]]], x + side - 5.5 * unit, y + side - 3 * unit);
+        paper.box(x + side - 11 * unit, y + side - 14 * unit, 11 * unit, 14 * unit, wrong);
+        write(x + side - 5.5 * unit, y + side - 3 * unit, names[labels[shown[k]]], ground);
       });
       if (!left) return;
-      context.fillStyle = styled("--quiet");
-      const words = context.measureText(`+${left}`).width < across - 2 ? `+${left}` : "+";
-      context.fillText(words, (column + 0.5) * across, head + (rows - 0.5) * across + 5 * unit);
+      const fits = paper.measure(`+${left}`, { size: 13 * unit }) < across - 2;
+      const y = head + (rows - 0.5) * across + 5 * unit;
+      write((column + 0.5) * across, y, fits ? `+${left}` : "+", quiet);
     });
   }
 

@@ -29,7 +29,7 @@ export class Shown {
  * playing   whether whole steps are taken one after the other: the sample stays the same
  */
 export function stateOf(clock, from, { playing = false } = {}) {
-  const { engine, operation, moment, before, losses, shown } = clock;
+  const { engine, operation, moment, before, branches, shown } = clock;
   const isLate = !Number.isNaN(engine.loss) && operation > 0;
   const room = playing ? FEW : MANY;
   const hasSlots = Object.keys(engine.slots).length * engine.value.length <= room;
@@ -41,7 +41,7 @@ export function stateOf(clock, from, { playing = false } = {}) {
     playing,
     loss: isLate ? engine.loss : clock.loss,
     rate: engine.rate,
-    losses: losses.since(from),
+    losses: branches.since(from),
     value: engine.value.slice(),
     grad: engine.grad.slice(),
     bank_state: engine.state.slice(engine.spec.scaling),
@@ -73,7 +73,7 @@ function firstOf(clock, inputs) {
   const size = known ? shown.first.length - engine.spec.sizes.outputs : 0;
   const now = [engine.value.slice(), engine.state.slice()];
   engine.value.set(begun);
-  engine.state.set(clock.openedState);
+  engine.state.set(clock.startedState);
   const found = [known ? shown.first.subarray(0, size) : engine.evaluate(probe)];
   found.push(engine.evaluate(engine.value.constructor.from(inputs)));
   engine.value.set(now[0]);
@@ -104,10 +104,8 @@ function sampleOf(clock, playing) {
     shown.sample = (isFirst && firstShown(spec)) || engine.sample(focus);
   shown.at = clock.place();
   const { row, inputs, targets } = shown.sample;
-  const done = spec.moments.slice(0, moment + 1);
-  const flows = done.flatMap((each) => each.gradients);
+  const { written, flows } = doneIn(spec, moment);
   const gradients = fromBuffers(flows, (name) => engine.gradients(name, focus));
-  const written = [spec.buffers[0].name, ...done.flatMap((each) => each.values)];
   const values = rests
     ? engine.look(inputs)
     : fromBuffers(written, (name) => engine.values(name, focus));
@@ -135,9 +133,7 @@ function batchOf(clock, playing) {
   const samples = Array.from({ length: batch }, (_, i) => engine.sample(i));
   const joined = (parts) => Float64Array.from(parts.flatMap((part) => Array.from(part)));
   const every = (kind) => (name) => joined(samples.map((_, i) => engine[kind](name, i)));
-  const done = spec.moments.slice(0, moment + 1);
-  const written = [spec.buffers[0].name, ...done.flatMap((each) => each.values)];
-  const flows = done.flatMap((each) => each.gradients);
+  const { written, flows } = doneIn(spec, moment);
   const isFresh = operation === 0 && !Object.keys(edited).length;
   const inputs = engine.value.constructor.from(joined(samples.map((each) => each.inputs)));
   return {
@@ -148,6 +144,13 @@ function batchOf(clock, playing) {
     },
     fresh: isFresh ? engine.evaluate(inputs) : null,
   };
+}
+
+/** The buffers whose values, and whose gradients, are written up to a moment of a step. */
+function doneIn({ moments, buffers }, moment) {
+  const done = moments.slice(0, moment + 1);
+  const written = [buffers[0].name, ...done.flatMap((each) => each.values)];
+  return { written, flows: done.flatMap((each) => each.gradients) };
 }
 
 function fromBuffers(names, read) {

@@ -17,7 +17,7 @@ const FACTORS = { "double rate": 2, "halve rate": 0.5 }; // of the learning rate
 // What changes nothing and is answered without a state.
 const QUESTIONS = {
   evaluate: ({ clock }, { inputs }) => Float32Array.from(clock.engine.evaluate(inputs)),
-  survey: ({ clock }, { inputs }) => clock.engine.survey(inputs),
+  survey: ({ clock }, { inputs }) => Float32Array.from(clock.engine.survey(inputs)),
   moved: async ({ clock, past }, { uses }) =>
     samplesMoved(clock, await past.openedTwin(), uses) ?? {},
   past: ({ past, isPlaying }, args) => past.answer(args, isPlaying),
@@ -220,7 +220,7 @@ export class Server {
     const { clock } = this;
     const { journal, focus, branch, branches } = clock;
     const state = clock.state(this.known, { playing: this.isPlaying || this.goal !== null });
-    this.known = clock.losses.end;
+    this.known = clock.branches.end;
     this.taken = false;
     this.sent = performance.now();
     const resume = { journal, focus, place: clock.place(), key: branch.key };

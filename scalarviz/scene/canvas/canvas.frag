@@ -17,14 +17,12 @@ varying vec4 v_outline;
 const float STRIPE = 5.0;     // logical pixels from one stripe to the next
 
 // Distances from the edge, in logical pixels, negative inside.
-float to_box(vec2 at, vec2 size, float radius)
-{
+float to_box(vec2 at, vec2 size, float radius) {
     vec2 beyond = abs(at) - size + radius;
     return min(max(beyond.x, beyond.y), 0.0) + length(max(beyond, 0.0)) - radius;
 }
 
-float to_arrow(vec2 at, vec2 size, float head, float shaft)
-{
+float to_arrow(vec2 at, vec2 size, float head, float shaft) {
     vec2 slope = normalize(vec2(size.y, head));
     float neck = size.x - head;
     float to_head = max(neck - at.x, dot(vec2(at.x - size.x, abs(at.y)), slope));
@@ -32,13 +30,11 @@ float to_arrow(vec2 at, vec2 size, float head, float shaft)
     return min(to_head, to_shaft);
 }
 
-float covered(float edge)
-{
+float covered(float edge) {
     return clamp(0.5 - edge * u_ratio, 0.0, 1.0);
 }
 
-void main()
-{
+void main() {
     if (any(lessThan(v_at, v_clip.xy)) || any(greaterThanEqual(v_at, v_clip.zw))) {
         discard;
     }

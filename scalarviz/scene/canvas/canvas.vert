@@ -17,15 +17,13 @@ varying vec4 v_clip;
 varying vec4 v_fill;          // premultiplied by alpha, as is the outline
 varying vec4 v_outline;
 
-vec4 unpacked(vec2 two)
-{
+vec4 unpacked(vec2 two) {
     vec2 high = floor(two / 256.0);
     vec4 color = vec4(high.x, two.x - 256.0 * high.x, high.y, two.y - 256.0 * high.y) / 255.0;
     return vec4(color.rgb * color.a, color.a);
 }
 
-void main()
-{
+void main() {
     float kind = floor(a_style.z / 4.0);
     float corner = a_style.z - 4.0 * kind;
     vec2 side = vec2(mod(corner, 2.0), floor(corner / 2.0));

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.base.scales import FEW_NUMBERS, HIGH_PERCENTILE, SAMPLE
 from scalarviz.core.formulas.formula import table
 
-PERCENTILE = 98.0
 NUMBER, HALO = "#ffffff", "#0d1117c0"  # of numbers on colours, in every theme
+DARK_NUMBER = "#000000"  # on the face of a cube, where that has more contrast
 NOT_A_NUMBER = (1.0, 0.0, 1.0)  # magenta, which is in no map
 
 
@@ -85,13 +87,15 @@ MAPS = table(
 )
 
 
-def spread(values: object, percentile: float = PERCENTILE) -> float:
-    """Return a scale for values: a percentile of their magnitudes; never 0."""
-    sizes = np.abs(np.asarray(values, dtype=np.float64)).ravel()
+def largest(numbers: FloatArray) -> float:
+    """Return the largest finite magnitude, of many numbers a high percentile of some of them."""
+    if len(numbers) > SAMPLE:
+        numbers = numbers[:: len(numbers) // SAMPLE]
+    sizes = np.abs(numbers)
     sizes = sizes[np.isfinite(sizes)]
-    if not sizes.any():
-        return 1.0
-    return float(np.percentile(sizes, percentile)) or float(sizes.max())
+    if not len(sizes):
+        return 0.0
+    return float(np.percentile(sizes, HIGH_PERCENTILE) if len(sizes) > FEW_NUMBERS else sizes.max())
 
 
 @lru_cache(maxsize=1024)
@@ -225,6 +229,29 @@ class Theme:
     @property
     def ground(self) -> str:
         return self.map.background
+
+    number: ClassVar[str] = NUMBER
+    halo: ClassVar[str] = HALO
+
+    @property
+    def on_faces(self) -> tuple[str, str]:
+        """Colours of numbers on the faces of cubes: of weak ones, and of those beyond `borders`."""
+        return (NUMBER, DARK_NUMBER) if self.is_dark else (DARK_NUMBER, NUMBER)
+
+    @cached_property
+    def borders(self) -> tuple[float, float]:
+        """Shares of the strongest colour, minus and plus, from which on the second of `on_faces`
+        has more contrast; 2 if it never has.
+        """
+        places, (weak, strong) = np.linspace(0.0, 1.0, 501), rgb(self.on_faces)
+        faces = self.map(np.stack([-places, places]))
+        changes = contrast(faces, strong) > contrast(faces, weak)
+        found = [float(places[row.argmax()]) if row.any() else 2.0 for row in changes]
+        return found[0], found[1]
+
+    def on_face(self, share: float) -> str:
+        """Return the colour of a number on the face of its cube; `share` of the strongest one."""
+        return self.on_faces[int(abs(share) >= self.borders[int(share > 0.0)])]
 
     @property
     def is_dark(self) -> bool:

@@ -143,15 +143,24 @@ def send(buffer: Any, data: Any) -> None:
         buffer._glir.command("DATA", buffer._id, 0, data)
 
 
-def clear(ground: str, width: int, height: int) -> None:
-    """Fill the current framebuffer, of this size in device pixels, with a color."""
+def clear(ground: str, width: int, height: int, corner: tuple[int, int] = (0, 0)) -> None:
+    """Fill a part of the current framebuffer, of this size in device pixels, with a color.
+
+    corner  its lower left corner; by default that of the framebuffer
+    """
     STATE.clear()
-    gloo.set_viewport(0, 0, width, height)
-    gloo.clear(color=(*rgb((ground,))[0].tolist(), 1.0), depth=True)
+    queue = gloo.get_current_canvas().context.glir
+    gloo.set_viewport(*corner, width, height)
+    set_state(depth_test=True, blend=False, cull_face=False, scissor_test=True)
+    gloo.set_scissor(*corner, width, height)
+    queue.command("FUNC", "glClearColor", *rgb((ground,))[0].tolist(), 1.0)
+    queue.command("FUNC", "glClear", EVERY_BUFFER)
+    set_state(scissor_test=False)
 
 
 # What vispy does at each draw, with fewer calls of Python.
 
+EVERY_BUFFER = gl.GL_COLOR_BUFFER_BIT | gl.GL_DEPTH_BUFFER_BIT | gl.GL_STENCIL_BUFFER_BIT
 FUNCTIONS = {"depth_func": "glDepthFunc", "depth_mask": "glDepthMask"}
 STATE: dict[object, object] = {}  # what is set so: clear it where others may have set the state
 

@@ -29,7 +29,7 @@ Classes = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 
 ROWS = 8  # rows of images that stand above a matrix
-LEAST_ROW = 0.85  # least height of a row above a matrix, relative to the width of a column
+LEAST_ROW = 0.98  # least height of a row above a matrix, relative to the width of a column
 TILE = 3.6  # side of answer and goal, relative to the size of text
 BADGE = 2.2  # least width of an image with a class in its corner, relative to the size of text
 
@@ -54,7 +54,7 @@ class Sorting(Exhibit):
     focus: tuple[int | None, int | None] | None = None
     says: bool = True
     _made: dict[tuple[str, int, int, int], Bytes] = field(default_factory=dict, init=False)
-    wide = 400.0
+    wide = 352.0
 
     @cached_property
     def order(self) -> list[Classes]:
@@ -155,7 +155,7 @@ class Sorting(Exhibit):
             canvas.text(
                 foot.x,
                 base + 1.3 * size,
-                text("exhibits.begun", said=self.first.verdict()),
+                f"{self.since}: {self.first.verdict()}",
                 size=size,
                 color=theme.quiet,
                 room=foot.width,

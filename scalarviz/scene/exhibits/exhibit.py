@@ -24,6 +24,7 @@ LETTERS, RIGHT_YET = 12.0, 14.0  # sizes of text in pixels
 # Relative to the size of text: a heading, the line that says how right the answers are, what step 0
 # has at least, and the gaps above that and between OUT and goal.
 HEAD, VERDICT, BEGUN, ABOVE, BESIDE = 1.6, 2.2, 2.8, 0.6, 0.67
+LEAST_PANEL = 230.0  # least width of a panel
 DOORS = 16.0 / LETTERS  # from one line that enters an exhibit to the next
 CORNER = 0.1  # of a square, relative to its side
 RIM, WHITE = "#080b10", "#f0f4fa"  # around dots and marks, and the one in use, in every theme
@@ -45,7 +46,8 @@ class Exhibit(ABC):
     in words, or to mark the sample in use. Where the mouse finds inputs, it puts the boxes that
     it has painted into `_boxes`, and `_inputs_in` says what a pixel of them stands for.
 
-    first  the exhibit of step 0, or None
+    first    the exhibit of step 0, or None
+    by_hand  whether `first` is what was before a hand drags something
     wide   wanted width in a stage of 1280 x 600 pixels
     most   largest share of the width of a stage
     small  side of the answer of step 0, relative to OUT
@@ -53,6 +55,7 @@ class Exhibit(ABC):
     """
 
     first: Exhibit | None = field(default=None, kw_only=True)
+    by_hand: bool = field(default=False, kw_only=True)
     _boxes: list[Box] = field(default_factory=list, repr=False, compare=False, kw_only=True)
     wide: ClassVar[float] = 320.0
     most: ClassVar[float] = 0.34
@@ -70,6 +73,17 @@ class Exhibit(ABC):
     def paint_answer(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """Draw what comes out alone, without its samples; the whole exhibit by default."""
         self.paint(canvas, box, theme)
+
+    def above(self, box: Box, scale: float, high: float) -> tuple[Exhibit, Box, Box | None]:
+        """Return the exhibit with a panel below it, its box, and that of the panel; None: no room.
+
+        high  height of the panel
+        """
+        rest = box.height - high - BESIDE * LETTERS * scale
+        if high > rest or box.width < LEAST_PANEL * scale:
+            return self, box, None
+        upper = Box(box.x, box.y, box.width, rest)
+        return self, upper, Box(box.x, box.bottom - high, box.width, high)
 
     def doors(self, box: Box, scale: float) -> list[tuple[float, float]]:
         """Return the pixels at which the lines from the outputs end: on the left edge of OUT.
@@ -89,6 +103,11 @@ class Exhibit(ABC):
     def after(self, first: Exhibit | None) -> Exhibit:
         """Return the exhibit with that of step 0."""
         return replace(self, first=first)
+
+    @property
+    def since(self) -> str:
+        """When that was which `first` shows."""
+        return text("headline.before") if self.by_hand else text("headline.start")
 
     def headed(self) -> Exhibit:
         """Return the exhibit below its headline, which may say what it else says itself."""
@@ -238,9 +257,9 @@ class Exhibit(ABC):
         if self.first is None or top + high > foot.bottom + 0.5:
             return
         said, left = self.first.verdict(), foot.width - side - BESIDE * size
-        lines = [text("exhibits.begun", said=said)]
+        lines = [f"{self.since}: {said}"]
         if canvas.measure(lines[0], size=size) > left:
-            lines = [text("exhibits.step_0"), said]
+            lines = [self.since, said]
         wide = side + BESIDE * size + max(canvas.measure(each, size=size) for each in lines)
         x = max(foot.x, middle - 0.5 * wide)
         small = side * places.out.height / places.out.width

@@ -12,11 +12,13 @@ import numpy.typing as npt
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short as decimal
+from scalarviz.base.texts.decimals import typeset
 from scalarviz.scene.annotations import draw_before
 from scalarviz.scene.canvas.canvas2d import Canvas2D, image_bytes
 from scalarviz.scene.canvas.palette import Theme, contrast, rgb, to_bytes
 from scalarviz.scene.exhibits.exhibit import (
     HEAD,
+    LEAST_PANEL,
     LETTERS,
     RIGHT_YET,
     RIM,
@@ -120,6 +122,7 @@ def paint_image(canvas: Canvas2D, box: Box, picture: npt.NDArray[np.uint8]) -> N
 # beside the samples.
 SIDE, AGAIN, WIDE_SWATCH, HIGH_SWATCH, PITCH = 64.0, 66.0, 32.0, 36.0, 60.0
 COLUMNS, FRAME, GAP = (6.0, 62.0, 94.0), (132.0, 46.0), 10.0
+UNDER = 36.0  # pixels from OUT to a panel below what it is off by
 AROUND = 6.0  # pixels at the sides of the plate, for the dashes around that of step 0
 PALE = 1.5  # contrast to the ground below which swatches have an outline
 
@@ -130,6 +133,7 @@ class Swatches(Exhibit):
     """Colors from 0 to 1, one row per sample: inputs, outputs and targets.
 
     focus  input, output and target of the sample in use, one row each; None: the first sample
+    alone  whether only the sample in use is drawn
 
     Outputs of NaN are not computed yet, and are drawn empty.
     """
@@ -138,15 +142,20 @@ class Swatches(Exhibit):
     outputs: FloatArray
     targets: FloatArray
     focus: FloatArray | None = None
+    alone: bool = False
     wide = 282.0
     small = 36.0 / SIDE
     lines = 3
 
     def verdict(self) -> str:
         """Return how far the answer that is shown is off."""
-        _, output, target = self.shown
-        error = mean_error(output, target)
+        error = self.error()
         return text("outputs.off", error=decimal(error)) if np.isfinite(error) else ""
+
+    def error(self) -> float:
+        """Return the mean absolute error of the answer that is shown."""
+        _, output, target = self.shown
+        return mean_error(output, target)
 
     def off(self) -> float:
         """Return the mean absolute error of the samples of the column, over three channels."""
@@ -178,6 +187,12 @@ class Swatches(Exhibit):
         out, goal = (Box(x + i * side, top, side, side) for i in (0, 1))
         return Places(out, goal, Box(box.x, out.bottom, column.x - box.x, box.bottom - out.bottom))
 
+    def above(self, box: Box, scale: float, high: float) -> tuple[Exhibit, Box, Box | None]:
+        top = self.places(box, scale).out.bottom + UNDER * scale
+        if top + high > box.bottom or box.width < LEAST_PANEL * scale:
+            return super().above(box, scale, high)
+        return replace(self, alone=True), box, Box(box.x, top, box.width, high)
+
     def _column(self, box: Box, scale: float) -> tuple[float, Box]:
         """Return the pixels of a unit, and the box of the samples with the words above them."""
         head, count = HEAD * LETTERS * scale, len(self.inputs)
@@ -195,12 +210,20 @@ class Swatches(Exhibit):
         room = 2.0 * min(middle - box.x, places.foot.right - middle)
         look: dict[str, Any] = {"anchor": "center", "bold": True, "room": room}
         words, large = self.verdict(), RIGHT_YET / LETTERS * size
+        if self.alone and words:  # as the panel below it
+            words = text("outputs.off", error=typeset(f"{self.error():.3f}"))
         low = places.out.bottom + 1.75 * size
         if words and low + 0.3 * large < box.bottom:
-            canvas.text(middle, low, words, size=large, color=theme.ink, **look)
+            was = self.first.error() if isinstance(self.first, Swatches) else np.nan
+            is_worse = self.by_hand and self.error() > was
+            color = theme.worse if is_worse else theme.ink
+            canvas.text(middle, low, words, size=large, color=color, **look)
+        if self.alone:
+            return
         again = places.out.y + places.out.height + AGAIN * canvas.scale
         if isinstance(self.first, Swatches) and again + places.out.height + 2.4 * size < box.bottom:
-            words, low = text("exhibits.same"), again - 0.7 * size
+            words = self.since if self.by_hand else text("exhibits.same")
+            low = again - 0.7 * size
             canvas.text(
                 middle, low, words, size=size, color=theme.quiet, anchor="center", room=room
             )
@@ -245,6 +268,13 @@ class Swatches(Exhibit):
             with canvas.clip(left, tops[0], 0.5 * both, tops[-1] + high - tops[0]):
                 corners = np.stack([np.full(len(rows), lefts[1]), tops], axis=1)
                 paint_swatches(canvas, corners, (both, high), own, theme, radius)
+        first = self.first
+        moves = isinstance(first, Swatches) and (first.outputs != self.outputs).any()
+        if self.by_hand and isinstance(first, Swatches) and moves:  # small: before
+            low = np.stack([np.full(len(rows), lefts[1] + 2.0 * unit), rows + 0.14 * high], axis=1)
+            small = 0.86 * both / 2.0, 0.3 * high
+            paint_swatches(canvas, low, small, first.outputs, theme, 0.4 * radius)
+            canvas.boxes(low, small, None, radius=0.4 * radius, outline=theme.former)
         used = np.flatnonzero(np.abs(self.inputs - self.shown[0]).max(axis=1) < 0.5 / 255.0)
         for y in rows[used[:1]].tolist():
             half = 0.5 * FRAME[1] * unit

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
-from scalarviz.base.texts.decimals import short as decimal
+from scalarviz.base.texts.decimals import near_border
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme, class_colors, faded, rgb
 from scalarviz.scene.exhibits.classified import readable_on
@@ -42,14 +42,14 @@ Mark = tuple[int | str, str]  # of the key: a side, a class or a kind of mark, a
 FAINT, LIGHT = 0.72, 0.76  # color strength of a map of classes; share of a sample that is not ink
 QUESTIONS, ROW = 4, 2.8  # most samples that are a table, and height of its rows by its letters
 # Of the width of a table, the middles of its columns, and half the width of a number.
-COLUMNS, CHIP = (0.05, 0.16, 0.37, 0.63, 0.9), 0.095
+COLUMNS, CHIP = (0.05, 0.15, 0.36, 0.63, 0.9), 0.09
 LEAST_TABLE = 14.0  # by its letters, width of a table and height of a map above it; else no table
 FEW_SAMPLES = 8  # samples that are drawn large
 LARGE, SMALL = 7.0, 4.5  # radius of a sample in pixels, next to text of 12 pixels
 SHOWN, INNER = 1.6, 0.8  # radius of the sample in use and of its mark, relative to others
 MOST_ROWS = 4  # lines of the key
 WIDEST_LETTER, KEY_GAP = 0.62, 2.3  # of the key, relative to its letters: one, and a mark with gaps
-CORNER_PART = 0.56, 0.1  # of the sides of a map, which words in its corner take at most
+CORNER_PART = 0.7, 0.1  # of the sides of a map, which words in its corner take at most
 INSIDE = 1.0  # from words in a corner of the map to its edge, relative to their size
 
 
@@ -99,7 +99,7 @@ class Plane(Exhibit):
     show_tests: bool = False
     discrete: bool = False
     corner: tuple[bool, bool] | None = None
-    wide = 332.0
+    wide = 264.0
 
     def _parts(self, values: FloatArray) -> FloatArray:
         """Return outputs as shares of the strongest colors; -1 or 1 if they are discrete."""
@@ -211,11 +211,11 @@ class Plane(Exhibit):
             return
         begun = first.outputs if isinstance(first, Plane) else np.full(len(self.points), np.nan)
         x = [box.x + part * box.width for part in COLUMNS]
-        heads = *self.names, text("headline.start"), text("headline.now"), text("telling.goal")
+        heads = *self.names, self.since, text("headline.now"), text("telling.goal")
         y = box.y + 1.6 * size
         for i, (middle, words) in enumerate(zip(x, heads, strict=True)):
             look: dict[str, Any] = {"size": size, "anchor": "center"}
-            room = (0.105 if i < 2 else 0.24) * box.width
+            room = (0.105 if i < 2 else 0.3) * box.width
             canvas.text(middle, y, words, color=theme.quiet, room=room, **look)
         inputs = np.array(self.low) + self.points * np.subtract(self.high, self.low)
         goals = self.targets > self.middle
@@ -340,12 +340,6 @@ class Plane(Exhibit):
             return kind, theme.quiet, name
         target = float(kind) if self.classes else self.middle + (kind - 0.5) * self.reach
         return "dot", self._dots(np.array([target]), theme)[0], name
-
-
-def near_border(number: float, border: float) -> str:
-    """Return a number with two digits, with a third where it would be rounded to the border."""
-    words = decimal(number)
-    return decimal(number, 3) if words == decimal(border) and number != border else words
 
 
 def paint_tick(

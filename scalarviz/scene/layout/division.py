@@ -14,7 +14,7 @@ from scalarviz.scene.layout.projection import Projection as Projection
 MARGIN, SMALL_MARGIN = 16.0, 10.0  # in a picture of SMALL width or more, and in others
 WIDTH, HEIGHT = 1280.0, 800.0  # of a picture whose letters have their own size; larger ones grow
 LOW = 560.0  # height in pixels below which head, strip and band are lower
-CURVE_LEFT = 108.0  # of the loss curve: right of Play and of the ends of its scale
+CURVE_LEFT = 76.0  # of the loss curve with the words left of it: right of Play
 HEAD, LOW_HEAD = 64.0, 48.0  # height of the head
 HEADLINE, LEAST_EXHIBIT = 68.0, 150.0  # height of a headline, and of an exhibit below it
 PRESENTED = 1.35  # how much larger letters are in a presentation

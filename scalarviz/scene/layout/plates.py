@@ -33,6 +33,7 @@ Step = tuple[int, int, int]  # of a thread: fan, unit behind it, and column
 SIDE = 1.1  # of a color that neurons are tied to, in cells
 RGB = "R", "G", "B"  # names of the channels of a color
 WIRED = 12  # units before rows that have wires; more have a ribbon
+SCORED = 2.35  # cells from a neuron to the end of its bar
 MOST = 1.06  # of the largest cube that a number beyond the scale has
 HALF = 0.42  # half the side of the largest cube, in space
 LEAST, LEAST_ON_WALL = 0.3, 0.58  # side of the smallest cube relative to the largest, see `seat`
@@ -111,6 +112,11 @@ class Plate:
     def half(self) -> float:
         """Half the side of its largest cube, in space."""
         return HALF * self.unit
+
+    @property
+    def in_row(self) -> bool:
+        """Whether its cubes stand side by side in rows, each at a place, or it is one cube."""
+        return (self.seat > 0.0 or self.size == 1) and self.tiles is None
 
     @property
     def least(self) -> float:
@@ -244,6 +250,7 @@ class Neurons:
     tied    middle of the color that these neurons stand for, which lines join to them; or None
     square  whether they are squares with what each computes over all places, `radius` half the side
     along   unit vector along the rows of images
+    scores  whether each has its number as a bar beside it, and no ball
     bends   the curve of their activation around 0, from -1 to 1; a straight line without
     """
 
@@ -259,6 +266,7 @@ class Neurons:
     radius: float = 0.36
     tied: FloatArray | None = None
     square: bool = False
+    scores: bool = False
     bends: Sequence[float] = (-1.0, 1.0)
     along: Sequence[float] = (1.0, 0.0, 0.0)
 
@@ -339,7 +347,9 @@ class Fan:
     stride           bank indices from the weights of a unit to those of the next: with its bias
                      between them, or as many as its inputs
     is_direct        whether its lines lead from neuron to neuron: its cubes stand nowhere
-    nested           whether wires come from above, the first unit to the last column
+    form             "nested": wires come from above, the first unit to the last column; "long": the
+                     units stand above their columns once more; "upright": a single row, whose cubes
+                     stand behind the units; else ""
     """
 
     weights: int
@@ -359,7 +369,7 @@ class Fan:
     stride: int = 0
     is_direct: bool = False
     top: FloatArray | None = None
-    nested: bool = False
+    form: str = ""
 
     @cached_property
     def units(self) -> int:
@@ -542,6 +552,7 @@ class Layout:
                     for way in (RIGHT, UP, NEAR)
                 ),
                 *(line.way for line in self.neurons if line.way is not None),
+                *(line.points + SCORED * RIGHT for line in self.neurons if line.scores),
                 *(label.place[np.newaxis] for label in self.labels),
                 *(end for each in self.written for end in each.ends),
                 *(each.room() for each in self.signs),

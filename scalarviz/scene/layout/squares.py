@@ -65,7 +65,7 @@ def squares_layout(
         x += columns + gap
     fans, wires = [], []
     for number, station in enumerate(stations):
-        place = lines.index(stations[number - 1]) if number and station.kind == "trays" else NONE
+        place = lines.index(stations[number - 1]) if number and station.kind == "rows" else NONE
         if place != NONE:
             fans.append(fan_of(program, station, neurons, place))
         elif station.kind == "line" and number and stations[number - 1].kind == "line":

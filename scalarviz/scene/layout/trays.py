@@ -1,4 +1,4 @@
-"""The layout "trays": the weights of a neuron stand in a row on a tray before its ball.
+"""The layout of rows: the weights of a neuron stand in a row before its ball.
 
 The lines of neurons are upright, along the flow from left to right. Before each neuron lies its
 tray, along the flow: a cube for each number that arrives, in columns that all rows of the layer
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from math import prod
 from weakref import WeakKeyDictionary
 
@@ -27,6 +26,8 @@ from scalarviz.scene.layout.plates import (
     HALF,
     NEAR,
     RIGHT,
+    SCORED,
+    UP,
     Fan,
     Label,
     Layout,
@@ -35,25 +36,32 @@ from scalarviz.scene.layout.plates import (
     Tiles,
     Wires,
 )
+from scalarviz.scene.layout.ways import GATE, HEAD, HEADS, SMALLER
 
 CAMERA = Camera(azimuth=11.0, elevation=11.0, fov=0.0)  # nearly from the front
-HIGH = 10.0  # cells of the height of all rows
+HIGH, SEEN = 10.0, 1.03  # cells of the height of all rows, and how high they are with their cubes
 PITCH = 2.95  # the most from one row to the next
 ROOM, LARGEST = 1.46, 1.14  # from row to row by the largest cube, and the most of that, in cells
-SLOT, WIDE = 1.28, 1.36  # from one cube of a row to the next by the largest cube: least and most
+CROWDED = 0.5  # cells from cube to cube, below which other things give way, down to these shares:
+NARROW, NARROW_SCALE, NARROW_IMAGE = 0.36, 0.56, 0.84  # squares, gains and shifts, images
+CLOSE, LONG = 1.25, 20  # as ROOM in long rows: longer than ALONE, and at most so long
+SLOT, WIDE = 1.267, 1.36  # from one cube of a row to the next by the largest cube: least and most
+LOOSE = 1.42  # the same in long rows, one of which has its numbers
 SEAT = 1.05  # from the middle of a cell to the front edge of its tray, in halves of a cube
-BALL, SQUARE = 0.3, 0.62  # radius of a ball, and half the side of the largest square
-ANSWER, FEW = 0.4, 3  # radius of the balls of answers, if they are few
+BALL, SQUARE = 0.3, 0.56  # radius of a ball, and half the side of the largest square
+ANSWER, FEW = 0.36, 3  # radius of the balls of answers, if they are few
+SCORES = 5  # answers that are bars: this many, or more
 GRAIN, APART = 0.62, 0.5  # cell of a kernel on walls, and room between two images there
-IMAGE, MOST_IMAGE, POOLED = 0.84, 1.9, 0.72  # of its pitch, most cells of the side of an image, and
+IMAGE, MOST_IMAGE, POOLED = 0.84, 1.9, 0.76  # of its pitch, most cells of the side of an image, and
 # of one that has fewer pixels than that before it
 TILE = 0.96  # most of its row that a kernel takes
-LANE, BEFORE, ALONE = 0.1, 0.28, 12  # lanes of wires before rows of at most so many, and their room
+LANE, BEFORE, ALONE = 0.1, 0.3, 12  # lanes of wires before rows of at most so many, and their room
 RUN, RUNS = 0.21, 0.3  # cells from one run of wires above rows to the next, and around them
-GATE, AFTER = 0.42, 0.3  # side of a gate, and room for it
-NEXT, BESIDE = 0.36, 1.08  # from line to line without cubes, and room for a gain or a shift
+AFTER = 0.1  # room for a gate
+NEXT, BESIDE = 0.36, 0.96  # from line to line without cubes, and room for a gain or a shift
 LOOSER = 2.2  # most that rooms grow to fill a stage
 TIED = 1.1  # cells from the first neurons to the color that they stand for
+REST, BARS = 0.4, 1.3  # cells that long rows take beyond others, and for bars of an upright one
 BENDS, REACH = 8, 3.0  # points of the curve of an activation to each side, and how far it is shown
 PASSING = 1.0  # from the rows to a skip connection
 KEPT_LAYOUTS = 4  # layouts of a program
@@ -74,21 +82,22 @@ class Units:
 
 @dataclass(eq=False)
 class Station:
-    """Something that takes a place along the flow: a line, the trays of a layer, gains and shifts.
+    """Something that takes a place along the flow: a line, the rows of a layer, gains and shifts.
 
-    kind     "line", "trays" or "scale"
+    kind     "line", "rows" or "scale"
     place    index of its operation in the program; NONE for the inputs
-    units    of the line, or of the line behind trays; `before` are those of the line before these
+    units    of the line, or of the line behind rows; `before` are those of the line before these
     shape    of the images of a line
     tile     rows and columns of cubes that stand for one unit; () if each weight stands alone
     neurons  what a line shows, without points
     joins    the station where a skip connection begins that ends here
     wired    whether wires come from above: from neurons that are no inputs
     first    unit with the wire from the first one of the line before
+    drop     of a row that stands upright, from one of its cubes to the next; else 0
     pitch    from one row or unit to the next, upright
-    step     from one column of trays to the next
+    step     from one column of rows to the next
     edge     of its largest cubes; `gap`, least room between two images, and
-             the `share` of one that it takes
+             the `share` of one, or of the largest square, that it takes
     deep     whether its rows run in depth, as those of walls do
     x, lift, aside  its middle along the flow, upwards, and in depth
     """
@@ -103,6 +112,7 @@ class Station:
     joins: int = NONE
     wired: bool = False
     first: int = 0
+    drop: float = 0.0
     pitch: float = 1.0
     step: float = 1.0
     edge: float = 2.0 * HALF
@@ -119,12 +129,7 @@ class Station:
         """Half of what a unit of a line takes."""
         if self.shape:
             return 0.5 * self.share * min(IMAGE * self.pitch, self.pitch - self.gap)
-        return min(SQUARE, 0.46 * self.pitch) if self.neurons.square else self.ball
-
-    @property
-    def wide(self) -> float:
-        """Half of its width as seen."""
-        return self.half
+        return min(SQUARE * self.share, 0.46 * self.pitch) if self.neurons.square else self.ball
 
     @property
     def grain(self) -> float:
@@ -134,12 +139,14 @@ class Station:
     @property
     def length(self) -> float:
         """Length of its rows."""
+        if self.form == "upright":
+            return self.edge
         return self.step * (self.before.count + self.bias)
 
     @property
     def bias(self) -> float:
         """Steps from the last weight of a row to the bias."""
-        return 1.5 if self.deep else 1.0
+        return 1.5 if self.deep else 0.75 if self.tile else 1.0
 
     @property
     def along(self) -> FloatArray:
@@ -151,10 +158,14 @@ class Station:
         return -RIGHT if self.deep else NEAR
 
     @property
-    def is_nested(self) -> bool:
-        """Whether the columns stand in the order in which wires come, the first unit last."""
-        few = self.before.count <= ALONE
-        return self.wired and few and not self.tile and not self.deep
+    def form(self) -> str:
+        """How wires lead to its cubes, see `Fan`."""
+        count = self.before.count
+        if self.tile or self.deep or self.before.images or count > LONG:
+            return ""
+        if count <= ALONE:
+            return "nested" if self.wired else ""
+        return "upright" if self.units.count == 1 else "long"
 
     def rows_at(self, units: Sequence[int] | range) -> FloatArray:
         """Return where units stand below each other, (n, 3), from the middle of the station."""
@@ -164,7 +175,9 @@ class Station:
     def columns_at(self, columns: Sequence[int] | range) -> FloatArray:
         """Return where columns stand, (n, 3); that after the last one is the bias."""
         count, numbers = self.before.count, np.asarray(columns, np.float64)
-        if self.is_nested:
+        if self.form == "upright":
+            return np.asarray(((numbers - (count - 1) / 2.0) * self.drop)[:, np.newaxis] * DOWN)
+        if self.form == "nested":
             numbers = np.where(numbers < count, count - 1 - numbers, numbers)
         numbers = numbers + (self.bias - 1.0) * (numbers == count)
         middle = (count + self.bias - 1.0) / 2.0
@@ -206,7 +219,7 @@ def stations_of(program: Layered, names: Names, squares: Sequence[str] = ()) -> 
             units = after if after.count == count else Units(count, images)
             tile = tile_of(operation, last.shape)
             wired = len(found) > 1
-            found.append(Station("trays", place, units, before, tile=tile, wired=wired))
+            found.append(Station("rows", place, units, before, tile=tile, wired=wired))
             found.append(line_of(program, place, units, operation.target, names))
             if units != after:  # the next layer reads them as the pixels of other images
                 units = after
@@ -256,11 +269,13 @@ def line_of(program: Layered, place: int, units: Units, buffer: Buffer, names: N
             windows = Windows.of(program.operations[place])
             shape = units.count, windows.out_height, windows.out_width
     neurons = Neurons(np.zeros((0, 3)), "", buffer.name, names.get(buffer.name, ()), layer, shape)
+    if isinstance(program, Chain) and place != NONE and program.operations[place].formula:
+        neurons = replace(neurons, bends=bends_of(program.operations[place]))
     return Station("line", place, units, units, shape=shape, neurons=neurons)
 
 
 def parts_of(program: Layered, station: Station) -> list[tuple[range, range]]:
-    """Return units behind trays, and those before them that they read: all, or those of a group."""
+    """Return units behind rows, and those before them that they read: all, or those of a group."""
     operation = program.operations[station.place]
     groups = Windows.of(operation).groups if operation.kind == "convolution" else 1
     rows, columns = station.units.count // groups, station.before.count // groups
@@ -307,18 +322,31 @@ def place_all(stations: list[Station], aspect: float, before: float = 0.0) -> No
     before  cells that are taken before the inputs; by default none
     """
     size(stations)
-    free, rows = aspect * HIGH - before, [each for each in stations if each.kind == "trays"]
+    rows = [each for each in stations if each.kind == "rows"]
+    high = SEEN * HIGH + REST * any(each.form == "long" for each in rows)
+    free = aspect * high - before
     for each in rows:  # as long as there is room, all cubes as large as their rows are high
-        each.step = TILE * each.pitch if each.tile else WIDE * each.edge
+        wide = LOOSE if each.form == "long" else WIDE
+        each.step = TILE * each.pitch if each.tile else wide * each.edge
+    others = [each for each in stations if each.kind == "scale"]
+    rows = [each for each in rows if each.form != "upright"]
+    lines = [each for each in stations if each.kind == "line"]
     if along(stations, 1.0) > free and rows:
         most = max(each.length for each in rows)
-        for _ in range(120):  # the longest rows give way first
+        for _ in range(240):  # the longest rows give way first
             if along(stations, 1.0) <= free:
                 break
-            most *= 0.96
+            most *= 0.98
             for each in rows:
-                each.step = min(each.step, most / (each.before.count + 1.0) ** 0.5)
+                root = 1.0 if each.tile else 0.3  # the few kernels of an image are large
+                each.step = min(each.step, most / (each.before.count + 1.0) ** root)
                 each.edge = min(each.edge, each.step / SLOT)
+            if min(each.step for each in rows) < CROWDED:
+                for each in lines:
+                    least = min(each.share, NARROW_IMAGE) if each.shape else NARROW
+                    each.share = max(least, 0.9 * each.share)
+                for each in others:
+                    each.step = max(NARROW_SCALE, 0.9 * each.step)
     least, fixed = along(stations, 1.0), along(stations, 0.0)
     loose = (free - fixed) / max(1e-9, least - fixed)
     along(stations, min(LOOSER, max(1.0, loose)))
@@ -330,26 +358,39 @@ def size(stations: list[Station]) -> None:
     for line in lines:
         most = MOST_IMAGE / IMAGE if line.shape else PITCH
         line.pitch = min(HIGH / line.units.count, most)
-    for station, behind in pairwise(stations):
+    following = stations[1:], [*stations[2:], stations[-1]]
+    for station, behind, last in zip(stations, *following, strict=False):
         station.ball = min(station.ball, 0.42 * station.pitch)
-        if station.kind == "trays":
-            station.edge = min(LARGEST, behind.pitch / ROOM)
-            if station.is_nested and not behind.shape:
-                make_room(station, behind)
+        if station.kind == "rows":
+            station.edge = min(LARGEST, (station.drop or behind.pitch) / ROOM)
+            if station.form in ("nested", "long") and not behind.shape:
+                make_room(station, behind, last.form == "upright")
+        elif behind.form == "upright":
+            behind.drop, behind.lift = station.pitch, station.lift
         if station.kind != "line":
             station.pitch = behind.pitch
         elif behind.shape and station.shape and prod(behind.shape) < prod(station.shape):
             behind.share = POOLED
     end = lines[-1]
     end.ball = min(ANSWER if end.units.count <= FEW else BALL, 0.42 * end.pitch)
+    if any(each.form == "long" for each in stations if each.kind == "rows"):
+        end.ball = min(end.ball, BALL)
+    scores = end.units.count >= SCORES and not end.shape
+    end.neurons = replace(end.neurons, scores=scores)
 
 
-def make_room(station: Station, behind: Station) -> None:
-    """Make room for the runs of wires above the rows of a station."""
-    runs, rows = RUN * station.before.count + RUNS + 0.75 * station.edge, behind.units.count - 1
+def make_room(station: Station, behind: Station, has_foot: bool) -> None:
+    """Make room above the rows of a station, for the runs of wires or the heads of the columns.
+
+    has_foot  whether a bias stands below them
+    """
+    is_long, rows = station.form == "long", behind.units.count - 1
+    runs = HEADS if is_long else RUN * station.before.count + RUNS + 0.75 * station.edge
     if rows:
-        behind.pitch = min(behind.pitch, (HIGH - runs - station.edge) / rows)
-        station.edge = min(station.edge, behind.pitch / ROOM)
+        behind.pitch = min(
+            behind.pitch, (HIGH + REST * is_long - runs - station.edge) / (rows + has_foot)
+        )
+        station.edge = min(station.edge, behind.pitch / (CLOSE if is_long else ROOM))
     station.lift = behind.lift = min(0.0, 0.5 * (HIGH - rows * behind.pitch) - runs)
 
 
@@ -360,31 +401,34 @@ def along(stations: list[Station], looser: float) -> float:
     """
     x, last = 0.0, stations[0]
     for station in stations[1:]:
-        if station.kind == "trays":
-            alone = station.before.count if station.is_nested else 1
-            x += last.wide + (BEFORE + LANE * alone) * looser
+        if station.kind == "rows":
+            alone = station.before.count if station.form == "nested" else 1
+            x += last.half + (BEFORE + LANE * alone) * looser
             station.x = x + 0.5 * station.length
-            x += station.length + AFTER * looser + (0.0 if station.tile else GATE)
+            gate = 0.0 if station.tile else min(GATE, SMALLER * station.step)
+            gate = BARS if station.form == "upright" else gate
+            x += station.length + AFTER * looser + gate
         elif station.kind == "scale":
-            station.x = x + last.wide + 0.5 * NEXT * looser + BESIDE
-            x = station.x + BESIDE
+            station.x = x + last.half + 0.5 * NEXT * looser + BESIDE * station.step
+            x = station.x + BESIDE * station.step
         else:
             direct = x == last.x
-            x += station.wide + (last.wide + NEXT * looser if direct else 0.0)
+            x += station.half + (last.half + NEXT * looser if direct else 0.0)
             station.x, last = x, station
-    return x + BALL + stations[-1].wide
+    ends = stations[0].half + stations[-1].half
+    return x + ends + SCORED * stations[-1].neurons.scores
 
 
-# Plates: the trays of a layer, its biases, and gains and shifts.
+# Plates: the rows of a layer, its biases, and gains and shifts.
 
 
-def trays(program: Layered, station: Station) -> list[Plate]:
-    """Return the plates of trays: the weights of each group, and the biases."""
+def rows(program: Layered, station: Station) -> list[Plate]:
+    """Return the plates of rows: the weights of each group, and the biases."""
     operation, found = program.operations[station.place], []
     parts = parts_of(program, station)
     inputs = len(parts[0][1]) * prod(station.tile)
     about = "weight", station.place, operation.layer
-    sign = -1.0 if station.is_nested else 1.0
+    sign = -1.0 if station.form == "nested" else 1.0
     along, across = sign * station.step * station.along, station.pitch * DOWN
     seat = 0.5 * SEAT * station.edge
     stride = stride_of(program, operation, inputs)
@@ -394,8 +438,11 @@ def trays(program: Layered, station: Station) -> list[Plate]:
         if station.tile:
             found.append(kernels(station, first, units, read, begin, about))
             continue
-        shape = first, len(units), len(read), stride, begin - 0.5 * (along + across)
-        found.append(Plate(*shape, along, across, station.toward, *about, seat=seat))
+        shape = len(units), len(read), stride
+        if station.form == "upright":
+            shape, across = (len(read), 1, 1), station.drop * DOWN
+        origin = begin - 0.5 * (along + across)
+        found.append(Plate(first, *shape, origin, along, across, station.toward, *about, seat=seat))
     if operation.biases != NONE:
         begin = corner(station, 0, station.before.count)
         along = (station.grain if station.tile else station.step) * station.along
@@ -413,7 +460,7 @@ def stride_of(program: Layered, operation: Operation, inputs: int) -> int:
 
 
 def corner(station: Station, row: int, column: int) -> FloatArray:
-    """Return the middle of a cell of trays."""
+    """Return the middle of a cell of rows."""
     inside = station.rows_at([row])[0] + station.columns_at([column])[0]
     return np.asarray(station.origin + inside)
 
@@ -450,14 +497,14 @@ def scale(program: Layered, station: Station) -> list[Plate]:
     parts = [(role, first) for role, first in parts if first != NONE]
     count = operation.shape[0]
     for number, (role, first) in enumerate(parts):
-        at = station.origin + BESIDE * (number - (len(parts) - 1) / 2.0) * RIGHT
+        at = station.origin + BESIDE * station.step * (number - (len(parts) - 1) / 2.0) * RIGHT
         about = role, station.place, operation.layer
         if units.images and count != units.count and count % units.count == 0:
             found.append(by_pixel(program, station, first, at, about))
             continue
         each = 1 if count == units.count else max(1, units.count // count)  # several share one
         middle = station.rows_at(range(each)).mean(axis=0) + at
-        axes = station.along, each * station.pitch * DOWN, station.toward
+        axes = station.step * station.along, each * station.pitch * DOWN, station.toward
         found.append(column(first, count, middle, axes, about))
     return found
 
@@ -477,13 +524,15 @@ def by_pixel(
     )
 
 
-# The sums of the trays, and wires from line to line.
+# The sums of the rows, and wires from line to line.
 
 
-def fans_of(program: Layered, stations: list[Station], number: int, line_before: int) -> list[Fan]:
-    """Return where the sums of trays begin, pass them, and end, for each group.
+def fans_of(
+    program: Layered, stations: list[Station], number: int, lines: tuple[int, int]
+) -> list[Fan]:
+    """Return where the sums of rows begin, pass them, and end, for each group.
 
-    line_before  index of the line before them in the layout
+    lines  indices of the lines before and behind them in the layout
     """
     station, line, behind = stations[number], stations[number - 1], stations[number + 1]
     operation, found = program.operations[station.place], []
@@ -507,26 +556,25 @@ def fans_of(program: Layered, stations: list[Station], number: int, line_before:
                 behind.rows_at(units) + behind.origin,
                 station.rows_at(units),
                 station.place,
-                line_before,
-                line_before + 1,
+                *lines,
                 0.55 * station.step * station.along,
                 foot,
                 slice(read.start * pixels, read.stop * pixels),
                 behind.half,
                 stride_of(program, operation, inputs),
-                nested=station.is_nested,
+                form=station.form,
             )
         )
     return found
 
 
 def straight(stations: list[Station], number: int, line: int) -> list[Wires]:
-    """Return the wires from the line before, unit by unit, if no trays are between."""
+    """Return the wires from the line before, unit by unit, if no rows are between."""
     station, before = stations[number], stations[number - 1]
     if before.kind == "scale":
         before = stations[number - 2]
     count, is_part = before.units.count, station.joins != NONE
-    if before.kind == "trays" or (count != station.units.count and not is_part):
+    if before.kind == "rows" or (count != station.units.count and not is_part):
         return []
     starts = before.rows_at(range(count)) + before.origin
     ends = station.rows_at(range(station.units.count)) + station.origin
@@ -559,7 +607,7 @@ def trays_layout(
     tied: bool = False,
     squares: Sequence[str] = (),
 ) -> Layout:
-    """Lay out a program as trays before the balls of its neurons.
+    """Lay out a program as rows before the balls of its neurons.
 
     about    returns the name and a description of a layer
     names    names of the neurons of a buffer
@@ -608,11 +656,15 @@ def layout_at(
             if station.place != NONE and number:
                 wires += straight(stations, number, len(neurons) - 1)
             continue
-        own = (trays if station.kind == "trays" else scale)(program, station)
+        own = (rows if station.kind == "rows" else scale)(program, station)
         plates += own
         labels.append(label_of(about(program.operations[station.place].label), own))
-        if station.kind == "trays":
-            fans += fans_of(program, stations, number, len(neurons) - 1)
+        if station.kind == "rows":
+            lines = len(neurons) - 1, len(neurons)
+            if station.form == "long":
+                neurons.append(heads_of(station, neurons[-1]))
+                lines = lines[0], len(neurons)
+            fans += fans_of(program, stations, number, lines)
     if tied:
         middle = neurons[0].points.mean(axis=0) - TIED * RIGHT
         neurons[0] = replace(neurons[0], tied=middle)
@@ -636,9 +688,16 @@ def line_at(stations: list[Station], number: int) -> Neurons:
         inside = (x - (width - 1) / 2) * station.along + (y - (height - 1) / 2) * DOWN
         points = (points[:, np.newaxis] + pixel * inside).reshape(-1, 3)
     way = way_of(stations, number)
-    radius = station.half if not station.shape else 0.8
+    radius = station.half if not station.shape else 0.5 * pixel
     along = tuple(station.along.tolist())
     return replace(station.neurons, points=points, side=pixel, way=way, radius=radius, along=along)
+
+
+def heads_of(station: Station, line: Neurons) -> Neurons:
+    """Return the neurons of a line once more, above the columns of the rows that read them."""
+    up = HEADS * UP + 0.5 * SEAT * station.edge * (station.toward + DOWN)
+    points = station.columns_at(range(line.count)) + station.rows_at([0]) + station.origin + up
+    return replace(line, points=points, names=(), radius=HEAD * station.step, way=None)
 
 
 def label_of(words: tuple[str, str], plates: Sequence[Plate]) -> Label:

@@ -56,7 +56,7 @@ def walls(
         for line, radius in zip(made.neurons, radii, strict=True)
     ]
     plates = [replace(each, seat=0.0) for each in made.plates]
-    pitches = {each.place: each.pitch for each in stations if each.kind == "trays"}
+    pitches = {each.place: each.pitch for each in stations if each.kind == "rows"}
     tops = [(0.5 * pitches[each.operation] + 0.3) * UP - BEFORE * RIGHT for each in made.fans]
     fans = [replace(each, top=top) for each, top in zip(made.fans, tops, strict=True)]
     rise = RISE * max(each.rows * each.cell[1] for each in plates) * UP
@@ -73,7 +73,7 @@ def placed(stations: Sequence[Station], aspect: float) -> Camera:
         tile = group[0].tile
         group[0].pitch = (tile[0] + 1.0) * GRAIN if tile else ROW
         group[0].step = (tile[1] + 1.0) * GRAIN if tile else 1.0
-    made = [group[0] for group in groups if group[0].kind == "trays"]
+    made = [group[0] for group in groups if group[0].kind == "rows"]
     is_spread = len(made) > 1 and made[-1].units.count <= FEW and not made[-1].tile
     high = max(
         each.pitch * each.units.count for each in made[: -1 if is_spread else None] or stations
@@ -99,7 +99,7 @@ def placed(stations: Sequence[Station], aspect: float) -> Camera:
     for group, own in zip(groups, wides, strict=True):
         if done >= (row + 1) * wide / rows:
             row, x = row + 1, 0.0
-        left = 0.5 * group[0].length if group[0].kind == "trays" else 0.0
+        left = 0.5 * group[0].length if group[0].kind == "rows" else 0.0
         for station in group:
             station.x = x + left * cos(turned) / sin(turned)
             station.lift -= row * below
@@ -113,7 +113,7 @@ def grouped(stations: Sequence[Station]) -> list[list[Station]]:
     """Return what stands together: a wall, if there is one, and what is at the ends of its rows."""
     found: list[list[Station]] = []
     for station in stations:
-        if not found or station.kind == "trays" or station.units != found[-1][-1].units:
+        if not found or station.kind == "rows" or station.units != found[-1][-1].units:
             found.append([])
         found[-1].append(station)
     return found
@@ -122,7 +122,7 @@ def grouped(stations: Sequence[Station]) -> list[list[Station]]:
 def line_up(group: Sequence[Station], high: float) -> float:
     """Set lines at the ends of the rows of their wall, `high` the highest; return their width."""
     wall, count = group[0], group[0].units.count
-    is_wall = wall.kind == "trays"
+    is_wall = wall.kind == "rows"
     start = far = 0.5 * wall.length if is_wall else 0.0
     if not is_wall:
         most = MOST_IMAGE + APART if wall.shape else max(ROW, high / SPREAD)

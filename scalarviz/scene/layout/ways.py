@@ -5,7 +5,9 @@ lane of its own, runs above the rows, and comes down its column, where an arm le
 each row. The wires of a layer nest: none crosses another. Inputs, which stand beside their rows,
 have a wire from the first row to the last. Products leave the foot of their cubes, run below the
 tray, and come together in the gate before the ball. In a row of many the strongest have strands of
-their own, the rest has a grey one; rows that are too long for wires have a ribbon. Hue is the sign
+their own, the rest has a grey one. Rows that are too long for wires have a ribbon: above rows of up
+to twenty it ends at their heads, which are the units themselves. A single long row stands upright,
+each weight behind its unit, with its product beside it as a bar from a zero line. Hue is the sign
 of what a line carries, width its size.
 
 Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
@@ -14,13 +16,16 @@ Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import short
+
 if TYPE_CHECKING:
-    from scalarviz.scene.canvas.canvas2d import Canvas2D
+    from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
     from scalarviz.scene.canvas.palette import Theme
 
 Point = tuple[float, float]
@@ -37,10 +42,20 @@ ASIDE, LANES, RUNS = 9.0, 5.5, 11.0  # pixels: rim to lanes, lane to lane, and r
 RUN = 0.21  # takes at most this part of a cell
 COLUMN, ARM = 0.47, 10.0  # from a foot to its wire, in slots, and up to its arm, in pixels
 BELOW, STRANDS, INTO = 5.0, 4.0, 20.0  # foot to strands, strand to strand, and before a gate
-RIBBON = 3.0  # width of a ribbon
+RIBBON, STUB, TRUNK = 3.0, 1.4, 8.0  # width of a ribbon, of its ends, and pixels to it from heads
+HEADS, HEAD = 2.4, 0.365  # from feet up to the heads of long rows in cells, half of one in slots
+ZERO, ADDED, LONGEST = (
+    0.46,
+    0.84,
+    0.36,
+)  # between an upright row and its gate: the line of zero, that
+# of the sum, and the longest bar
+BAR = 12.0  # pixels of the height of a bar
+NARROWEST, VEIL, FRAME = 1.28, "47", "aa"  # slots by largest cubes; alpha over rows, and of frames
 FAINT, SMALL = 0.05, 0.06  # of the largest that comes in, and product, of what has no hue or strand
 THIN, THICK = 1.2, 2.2  # pixels of the least line, and how much wider the largest is
-GATE, CURVED = 0.42, 1.8  # side of a gate in cells, and pixels of the curve in it
+GATE, SMALLER, CURVED = 0.4, 0.74, 1.8  # side of a gate in cells, its most in slots, and pixels of
+# the curve in it
 
 MOST, MOST_DIRECT = 4096, 131_072  # weights of a layer whose lines are drawn
 PICKED = 12  # of a layer whose cubes stand nowhere
@@ -59,14 +74,14 @@ class SeenFan:
     starts  middle and radius of the units before them, without the bias
     ends    the same of the units behind them
     feet    by unit behind: below each of its cubes, the last of which is the bias if it has one
-    left    where the trays begin
+    left    where the rows begin
     top     above the cubes of the first row, as large as they may be
     slot    from one cube of a row to the next
     cell    pixels of a cell
     scale   size of letters and lines
     square  whether the units behind are squares
     tubes   whether channels of a colour come in
-    nested  whether wires come from above, the first unit to the last column
+    form    "nested", "long" or "upright", see `Fan`
     wired   whether each unit before them has a wire
     tiled   whether a unit before them is read by a tile of cubes
     """
@@ -81,7 +96,7 @@ class SeenFan:
     scale: float
     square: bool
     tubes: bool
-    nested: bool
+    form: str
     wired: bool
     tiled: bool
 
@@ -113,12 +128,25 @@ class SeenFan:
 
     @cached_property
     def half_gate(self) -> float:
-        return 0.5 * GATE * self.cell
+        return 0.5 * min(GATE * self.cell, SMALLER * self.slot)
 
     @cached_property
     def gates(self) -> list[Point]:
         """Middles of the gates of all rows."""
         return [(x - radius - 1.3 * self.half_gate, y) for x, y, radius in self.ends]
+
+    @cached_property
+    def bus(self) -> float:
+        """The y of the ribbon above the heads of a long row."""
+        return self.feet[0][0][1] - HEADS * self.cell - HEAD * self.slot - TRUNK * self.scale
+
+    @cached_property
+    def bars(self) -> list[float]:
+        """Beside an upright row: x of the line of zero, and of that of the sum; the longest bar."""
+        x, _ = self.feet[0][0]
+        left = x + 0.5 * self.slot
+        room = self.gates[0][0] - self.half_gate - left
+        return [left + ZERO * room, left + ADDED * room, LONGEST * room]
 
     def column(self, column: int) -> float:
         """Return the x of the wire of a column."""
@@ -132,7 +160,7 @@ class Stroke:
     kind      "in", "arm", "product", "rest", "ribbon" or "sum"
     points    where it runs
     unit      behind the cubes; -1 for lines of a whole layer
-    column    of its cube; -1 for lines of a whole tray
+    column    of its cube; -1 for lines of a whole row
     value     what it carries, of which it has the hue
     width     in logical pixels
     casing    dark, on each side of it
@@ -200,7 +228,10 @@ def wire(fan: SeenFan, column: int) -> list[Point]:
     """Return the corners of the wire of a unit, from its rim to the top of its column."""
     x, y, radius = fan.starts[column]
     down = fan.column(column)
-    if not fan.nested:
+    if fan.form == "long":
+        down = fan.feet[0][column][0]
+        return [(x + radius, y), (fan.first, y), (fan.first, fan.bus), (down, fan.bus)]
+    if fan.form != "nested":
         return [(x + radius, y), (down, y)]
     lane = fan.first + fan.apart * column
     highest = min(fan.starts[0][1], fan.top - fan.runs * fan.count)
@@ -213,7 +244,7 @@ def wires(fan: SeenFan, column: int) -> list[list[Point]]:
     down, path = fan.column(column), wire(fan, column)
     first, last = [feet[column][1] - fan.arm for feet in (fan.feet[0], fan.feet[-1])]
     radius = ROUND * fan.scale
-    if fan.nested:
+    if fan.form == "nested":
         return [rounded([*path, (down, last)], radius)]
     y = path[-1][1]
     if first < y < last:
@@ -231,6 +262,11 @@ def way_in(fan: SeenFan, unit: int, column: int, half: float) -> list[Point]:
         return []
     x, y = fan.feet[unit][column]
     down, level = fan.column(column), y - fan.arm
+    if fan.form == "upright":
+        start, _, radius = fan.starts[column]
+        return [(start + radius, level), (x - half * fan.cell, level)]
+    if fan.form == "long":
+        return rounded([*wire(fan, column), (x, y - 2.0 * half * fan.cell)], ROUND * fan.scale)
     path = [*wire(fan, column), (down, level), (x - half * fan.cell, level)]
     return rounded(path, ROUND * fan.scale)
 
@@ -243,6 +279,9 @@ def way_out(fan: SeenFan, unit: int, column: int, track: int = 0) -> list[Point]
     x, y = fan.feet[unit][column]
     right, level = fan.gates[unit]
     scale, edge = fan.scale, right - fan.half_gate
+    if fan.form == "upright":
+        total, at = fan.bars[1], y - fan.arm
+        return [(x, at), (total, at), (total, level), (edge, level)]
     low = y + (BELOW + STRANDS * track) * scale
     into = max(x + 2.0, edge - INTO * scale)
     path = rounded([(x, y + scale), (x, low), (into, low)], 0.6 * ROUND * scale)
@@ -288,10 +327,37 @@ def strokes_of(
     halves  half the side of each cube, in cells
     summed  whether the sums are there: else there are no products
     """
+    if fan.form == "upright":
+        return upright(fan, values, terms[0] if summed else [], halves[0])
     return [
         *(wires_in(fan, values, halves) if fan.wired else ribbons(fan)),
         *(products(fan, terms) if summed else []),
     ]
+
+
+def upright(
+    fan: SeenFan, values: list[float], terms: list[float], halves: list[float]
+) -> list[Stroke]:
+    """Return the lines of an upright row: to its cubes, of zero, and of the sum on to its unit."""
+    came, scale = max([1e-12, *[abs(value) for value in values]]), fan.scale
+    found: list[Stroke] = []
+    for column in range(fan.count):
+        share = abs(values[column]) / came
+        value, path = (
+            values[column] if share > FAINT else 0.0,
+            way_in(fan, 0, column, halves[column]),
+        )
+        width, bright = scale * (THIN + THICK * share), 0.5 + 0.45 * share
+        found += [Stroke("in", path, 0, column, value, width, 1.6 * scale, bright)]
+    zero, added, _ = fan.bars
+    level, (end, below, radius), total = fan.gates[0][1], fan.ends[0], sum(terms)
+    top, low = fan.feet[0][0][1] - fan.slot, fan.feet[0][len(fan.feet[0]) - 1][1]
+    for at in (zero, added):
+        path = [(at, top), (at, low)]
+        found += [Stroke("ribbon", path, -1, -1, 0.0, STUB * scale, scale, 0.9)]
+    path = [(added, level), (end - radius, below)]
+    width = scale * (THIN + THICK) if len(terms) > 0 else STUB * scale
+    return [*found, Stroke("sum", path, 0, -1, total, width, 1.3 * scale, 0.8)]
 
 
 def wires_in(fan: SeenFan, values: list[float], halves: list[list[float]]) -> list[Stroke]:
@@ -320,6 +386,14 @@ def wires_in(fan: SeenFan, values: list[float], halves: list[list[float]]) -> li
 def ribbons(fan: SeenFan) -> list[Stroke]:
     """Return the ribbon that brings all to each of the rows."""
     scale, x = fan.scale, fan.first
+    if fan.form == "long":
+        stubs = [[(at + radius, y), (x, y)] for at, y, radius in fan.starts]
+        lowest, right = max([ring[1] for ring in fan.starts]), fan.feet[0][fan.count - 1][0]
+        trunk = rounded([(x, lowest), (x, fan.bus), (right, fan.bus)], ROUND * scale)
+        ends = [*[(path, STUB) for path in stubs], (trunk, RIBBON)]
+        return [
+            Stroke("ribbon", path, -1, -1, 0.0, wide * scale, scale, 0.7) for path, wide in ends
+        ]
     levels = [feet[0][1] - fan.arm for feet in fan.feet]
     heights = [*[ring[1] for ring in fan.starts], *levels]
     paths = [[(x, min(heights)), (x, max(heights))]]
@@ -330,12 +404,20 @@ def ribbons(fan: SeenFan) -> list[Stroke]:
 def products(fan: SeenFan, terms: list[list[float]]) -> list[Stroke]:
     """Return the strands of the products, and what goes on from each gate."""
     scale = fan.scale
-    sizes = [[abs(term) for term in row] for row in terms]
-    top = max([1e-12, *[max(row) for row in sizes]])
     totals = [sum(row) for row in terms]
     most = max([1e-12, *[abs(total) for total in totals]])
+    if fan.form == "long":  # one line below each row
+        found: list[Stroke] = []
+        for unit, total in enumerate(totals):
+            end, below, radius = fan.ends[unit]
+            path, width = way_out(fan, unit, 0), scale * (THIN + THICK * abs(total) / most)
+            path = [*path, (end - radius, below)]
+            found += [Stroke("sum", path, unit, -1, total, width, scale, 0.7)]
+        return found
+    sizes = [[abs(term) for term in row] for row in terms]
+    top = max([1e-12, *[max(row) for row in sizes]])
     quiet: list[Stroke] = []
-    found: list[Stroke] = []
+    found = []
     for unit, row in enumerate(terms):
         row = [] if fan.tiled else row  # kernels go on as one line
         own, feet = sizes[unit], fan.feet[unit]
@@ -347,7 +429,7 @@ def products(fan: SeenFan, terms: list[list[float]]) -> list[Stroke]:
         if len(row) > FEW and len(rest) > 0:
             places = [feet[column][0] for column in rest]
             path = way_out(fan, unit, rest[places.index(min(places))], len(alone))
-            quiet += [Stroke("rest", path, unit, -1, 0.0, 1.4 * scale, scale, 0.7)]
+            quiet += [Stroke("rest", path, unit, -1, 0.0, STUB * scale, scale, 0.7)]
         for track, column in enumerate(sorted(alone, key=lambda column: -feet[column][0])):
             share = own[column] / top
             width, bright = scale * (THIN + THICK * share), 0.55 + 0.4 * share
@@ -368,19 +450,29 @@ BAND, LETTER, BELOW_BAND = 0.46, 9.0, 14.0
 DIM = 0.12  # of the ink that it is tinted with
 
 
-def draw_bias(canvas: Canvas2D, theme: Theme, fan: SeenFan) -> None:
-    """Draw a band through the biases of all rows, with their letter above it."""
+def above_band(fan: SeenFan) -> float:
+    """Return the baseline of the letter above the band of the biases."""
+    return fan.top - (LETTER + 4.0) * fan.scale + 3.0
+
+
+def draw_bias(canvas: Canvas2D, theme: Theme, fan: SeenFan, *, named: bool) -> None:
+    """Draw a band through the biases of all rows, `named` with their letter above it."""
+    if fan.form == "upright" and len(fan.feet[0]) > fan.count:
+        x, y = fan.feet[0][fan.count]
+        left, low, size = x - 0.6 * fan.slot, y - 0.2 * fan.slot, 12.0 * fan.scale
+        canvas.text(left, low, "b", size=size, color=theme.quiet, bold=True, anchor="right")
+        return
     if fan.tiled or len(fan.feet[0]) == fan.count:
         return
     x, low = fan.feet[-1][fan.count]
     scale, half = fan.scale, BAND * min(fan.slot, fan.cell)
+    letter = fan.bus + TRUNK * scale + HEAD * fan.slot + 4.0 * scale
     top = fan.top - 4.0 * scale
     wide, high = 2.0 * half, low + BELOW_BAND * scale - top
     canvas.box(x - half, top, wide, high, theme.shelf, radius=6.0 * scale, depth=1.0)
-    size = 12.0 * scale
-    canvas.text(
-        x, top - LETTER * scale + 3.0, "b", size=size, color=theme.quiet, bold=True, anchor="center"
-    )
+    size, y = 12.0 * scale, letter if fan.form == "long" else above_band(fan)
+    if named:
+        canvas.text(x, y, "b", size=size, color=theme.quiet, bold=True, anchor="center")
 
 
 def draw_gates(
@@ -391,7 +483,7 @@ def draw_gates(
     bends  the curve, from left to right, between -1 and 1; without, sums are what neurons say
     """
     half, scale, last = fan.half_gate, fan.scale, max(1, len(bends) - 1)
-    gates = [] if fan.tiled else fan.gates
+    gates = [] if fan.tiled or (fan.form == "upright" and len(bends) < 3) else fan.gates
     fill, edge, side, line = theme.panel[:7], theme.wire, 2.0 * half, 1.2 * scale
     for x, y in gates:
         left, rim = x - half, 0.46 * half
@@ -443,3 +535,201 @@ def thread_strokes(
         own = part_of(path, first, last)
         found += [Stroke(kind, own, unit, column, number, 3.4 * scale, 2.3 * scale, 0.95)]
     return found
+
+
+# Beside rows that are long: the bars of an upright one, and one row with its numbers.
+
+LETTERS, LEAST_SLOT, TALL = (
+    12.0,
+    24.0,
+    78.0,
+)  # pixels of numbers, of slots and of a row with numbers
+MINUS, STRONG = 3.6, 0.2  # pixels of a minus; share of the largest term, from which on it is bold
+# Digits of numbers below 1, of others, and of their sum: the first that add up are written.
+DIGITS = [(2, 1, 2), (2, 1, 1), (2, 2, 2), (2, 2, 1), (3, 3, 2), (3, 3, 1)]
+
+
+@dataclass
+class OpenRow:
+    """A row with its numbers.
+
+    unit     behind it
+    comes    what comes into its cubes; the bias has 1
+    weights  its numbers; `shares` are those of the largest cube
+    result   what the engine has
+    bends    whether a curve follows
+    digits   of numbers below 1, of others and of the result, see `digits_of`
+    """
+
+    unit: int
+    comes: list[float]
+    weights: list[float]
+    shares: list[float]
+    result: float
+    bends: bool
+    digits: tuple[int, int, int]
+
+
+def draw_upright(
+    canvas: Canvas2D, theme: Theme, fan: SeenFan, terms: list[float], signs: tuple[Color, Color]
+) -> None:
+    """Draw the products of an upright row as bars from the line of zero."""
+    zero, _, longest = fan.bars
+    scale, size = canvas.scale, LETTERS * canvas.scale
+    up = fan.feet[0][0][1] - fan.starts[0][1]
+    high = min(BAR * scale, 0.6 * fan.slot)
+    levels = [foot - up for _, foot in fan.feet[0]]
+    bars_from(canvas, zero, levels, terms, (longest, high), signs)
+    y = fan.feet[0][0][1] - fan.slot - 0.5 * size
+    canvas.text(zero, y, "0", size=size, color=theme.quiet, bold=True, anchor="center")
+    left, room = fan.feet[0][0][0] - 0.6 * fan.slot, fan.ends[0][0] - fan.feet[0][0][0]
+    lines = [text("long_rows.upright.products", count=fan.count), text("long_rows.upright.sum")]
+    if max([canvas.measure(line, size=size) for line in lines]) < room + 2.0 * fan.slot:
+        for number, line in enumerate(lines):
+            low = y - (2.8 - 1.35 * number) * size
+            canvas.text(left, low, line, size=size, color=theme.soft)
+
+
+def bars_from(
+    canvas: Canvas2D,
+    zero: float,
+    levels: list[float],
+    numbers: list[float],
+    size: tuple[float, float],
+    signs: tuple[Color, Color],
+) -> None:
+    """Draw bars from the x of a line of zero, minus to the left.
+
+    levels  their y, and `size`, the length of the largest one and the height
+    """
+    longest, high = size
+    most = max([1e-12, *[abs(number) for number in numbers]])
+    for level, number in zip(levels, numbers, strict=False):
+        long = longest * abs(number) / most
+        left = zero if number > 0.0 else zero - long
+        if long > 0.0:
+            canvas.box(left, level - 0.5 * high, long, high, signs[1 if number > 0.0 else 0])
+
+
+def digits_of(
+    comes: Sequence[float], weights: Sequence[float], result: float
+) -> tuple[int, int, int]:
+    """Return the digits of a row's numbers below 1, of its others and of its sum, which add up."""
+    for small, large, last in DIGITS:
+        total = 0.0
+        for come, weight in zip(comes, weights, strict=True):
+            total += as_printed(come, small, large) * as_printed(weight, small, large)
+        if f"{total:.{last}f}" == f"{result:.{last}f}":
+            return small, large, last
+    return DIGITS[len(DIGITS) - 1]
+
+
+def as_printed(value: float, small: int, large: int) -> float:
+    """Return a number with so many digits below 1, and so many from 1 on."""
+    power = 10.0 ** (small if -1.0 < value < 1.0 else large)
+    return round(value * power) / power
+
+
+def draw_open(
+    canvas: Canvas2D,
+    theme: Theme,
+    fan: SeenFan,
+    row: OpenRow,
+    signs: tuple[Color, Color],
+    draw_cubes: Callable[[list[tuple[float, float, float, float]]], None],
+) -> None:
+    """Draw a row with its numbers between the heads and the rows, and a frame around it there.
+
+    signs  the colors of minus and plus
+    """
+    scale, size, slot = canvas.scale, LETTERS * canvas.scale, fan.slot
+    end, _, radius = fan.ends[row.unit]
+    feet = fan.feet[row.unit]
+    left, right = fan.left - 5.0 * scale, end + radius + 5.0 * scale
+    top, low = fan.bus + TRUNK * scale + 2.0 * HEAD * slot + 4.0 * scale, fan.top + 4.0 * scale
+    first, last = fan.feet[0][0][1], fan.feet[len(fan.feet) - 1][0][1]
+    pitch = (last - first) / max(1, len(fan.feet) - 1)
+    begin, stop = feet[0][1] - 0.84 * pitch, feet[0][1] + 0.2 * pitch
+    for start, until in ((first - pitch, begin), (stop, last + 0.3 * pitch)):
+        canvas.box(left, start, right - left, max(0.0, until - start), theme.ground + VEIL)
+    rim, frame, fill = 6.0 * scale, theme.lit + FRAME, theme.panel[:7]
+    canvas.box(left, begin, right - left, stop - begin, None, radius=rim, outline=frame)
+    canvas.box(left, top, right - left, low - top, fill, radius=rim, outline=frame)
+    canvas.line([(right, low - rim), (right, begin + rim)], frame, width=scale)
+    has_numbers = slot >= LEAST_SLOT * scale and low - top >= TALL * scale
+    under = low - (1.9 * size if has_numbers else 0.5 * (low - top - slot))
+    places = [x for x, _ in feet]
+    side = slot / NARROWEST
+    draw_cubes([(x, under, side, share) for x, share in zip(places, row.shares, strict=True)])
+    long = text("long_rows.open") if row.bends else text("long_rows.open.linear")
+    words, room = long if has_numbers else text("long_rows.open.most"), right - left - 2.0 * rim
+    if has_numbers and canvas.measure(words, size=size) >= room:
+        words = text("long_rows.open.short")
+    if canvas.measure(words, size=size) < room:
+        canvas.text(left + rim, top + 1.4 * size, words, size=size, color=theme.lit)
+    if not has_numbers:
+        return
+    small, large, digits = row.digits
+    comes, weights = (
+        [as_printed(each, small, large) for each in each_row]
+        for each_row in (row.comes, row.weights)
+    )
+    terms = [abs(come * weight) for come, weight in zip(row.comes, row.weights, strict=True)]
+    least: float = STRONG * max(terms)
+    every = range(fan.count)
+    plus, minus = [i for i in every if comes[i] > 0.0], [i for i in every if comes[i] < 0.0]
+    zero = [i for i in every if comes[i] == 0.0]
+    strong = [i for i in range(len(places)) if terms[i] > least]
+    weak = [i for i in range(len(places)) if i not in strong]
+    for columns, numbers, y, hue in (
+        (plus, comes, top + 2.9 * size, signs[1]),
+        (minus, comes, top + 2.9 * size, signs[0]),
+        (zero, comes, top + 2.9 * size, theme.quiet),
+        (strong, weights, low - 0.55 * size, theme.ink),
+        (weak, weights, low - 0.55 * size, theme.quiet),
+    ):
+        at, own = [(places[i], y) for i in columns], [numbers[i] for i in columns]
+        draw_short(canvas, at, own, (small, large), hue, bold=columns is strong)
+    said = short(row.result, digits)
+    x = places[len(places) - 1] + 0.75 * slot
+    canvas.text(
+        x, low - 0.55 * size, text("long_rows.sum", sum=said), size=size, color=theme.ink, bold=True
+    )
+
+
+def draw_short(
+    canvas: Canvas2D,
+    places: list[Point],
+    values: list[float],
+    digits: tuple[int, int],
+    color: Color,
+    *,
+    bold: bool,
+) -> None:
+    """Write numbers around points, with a minus that is short."""
+    size, minus = LETTERS * canvas.scale, MINUS * canvas.scale
+    said = [short(abs(each), digits[0] if abs(each) < 1.0 else digits[1]) for each in values]
+    at = [(x + 0.5 * minus * (each < 0.0), y) for (x, y), each in zip(places, values, strict=True)]
+    starts: list[Point] = []
+    for (x, y), words, value in zip(at, said, values, strict=True):
+        if value < 0.0:
+            left = x - 0.5 * canvas.measure(words, size=size, bold=bold)
+            starts += [(left - minus, y - 0.3 * size)]
+    if len(said) > 0:
+        front = [-1.0] * len(said)
+        canvas.texts(at, said, size=size, color=color, bold=bold, anchor="center", depth=front)
+    if len(starts) > 0:
+        ends = [(x + 0.75 * minus, y) for x, y in starts]
+        canvas.segments(starts, ends, color, width=1.2 * canvas.scale)
+
+
+def draw_heads(canvas: Canvas2D, theme: Theme, fan: SeenFan) -> None:
+    """Write what the rows and the columns of long rows are, above the ribbon."""
+    rows, columns = len(fan.ends), fan.count
+    words = text("long_rows.neurons", rows=rows, columns=columns)
+    if fan.square:
+        words = text("long_rows.pictures", rows=rows, columns=columns)
+    size, left, right = LETTERS * canvas.scale, fan.feet[0][0][0], fan.feet[0][fan.count][0]
+    if canvas.measure(words, size=size) < right - left + fan.slot:
+        y = fan.bus - 0.6 * size
+        canvas.text(left, y, words, size=size, color=theme.soft)

@@ -11,7 +11,6 @@ floats instead. The first draw asks the driver, and allocates the textures.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,9 +21,11 @@ from vispy.visuals import Visual
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.messages import inform
 from scalarviz.scene.canvas.palette import NOT_A_NUMBER, ColorMap, rgb
+from scalarviz.scene.canvas.renderer import send
 from scalarviz.scene.layout.plates import Plate
 from scalarviz.scene.visuals import mip_levels
 from scalarviz.scene.visuals.mip_levels import fill, levels_of, room_of
+from scalarviz.scene.visuals.nearness import ANYHOW, Near, near_of
 from scalarviz.scene.visuals.opengl import (
     Eye,
     draw_triangles,
@@ -122,7 +123,8 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
             same = sizes is colors
             self._given = given, given if same else np.ascontiguousarray(sizes, np.float32)
         self._fresh = False
-        self.update()
+        if not self.eye.is_shared:  # in a scene of vispy
+            self.update()
 
     def scales(self, colors: Any, sizes: Any) -> None:
         """Set the number with the strongest color and the one with the largest cube.
@@ -305,7 +307,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
             self._table[:, 2, 2] = 0.0 if mip_levels.held else self._levels
             self._changed, self._fresh = True, False
         if self._changed:
-            self._lines.set_data(self._rows())
+            send(self._lines, self._rows())
             self._changed = False
         large = np.flatnonzero(self._table[:, 2, 2]).tolist()
         found = self._found
@@ -378,27 +380,7 @@ def boxes_of(plate: Plate) -> Any:
 CubesNode = create_visual_node(CubesVisual)
 
 
-# Level of detail: how many cells of a plate one pixel covers, and which plates are in view.
-
-# Clip planes: a point (x, y, w) is inside if its product with each row is positive.
-INSIDE = np.array([(0, 0, 1), (1, 0, 1), (-1, 0, 1), (0, 1, 1), (0, -1, 1)], np.float64)
-FLATTEST = 0.25  # a longer pixel is sampled at several places along its length
-SAFETY = 0.8  # safety margin for cells between the sampled corners
-
-
-@dataclass(frozen=True)
-class Near:
-    """How many cells a pixel covers: the range along its longer side, and its shorter side.
-
-    The shader of the cubes computes the same. The default is a plate outside the view.
-    """
-
-    least: float = np.inf
-    most: float = 0.0
-    fine: float = np.inf
-
-
-ANYHOW = Near(0.0, np.inf, 0.0)  # assume that every level of detail is visible
+# Level of detail.
 
 
 def nearness(plates: Sequence[Plate], matrix: FloatArray, size: tuple[float, float]) -> list[Near]:
@@ -408,53 +390,11 @@ def nearness(plates: Sequence[Plate], matrix: FloatArray, size: tuple[float, flo
     """
     if not plates:
         return []
-    half = 0.5 * np.array(size, np.float64)
+    half = 0.5 * size[0], 0.5 * size[1]
     points = np.concatenate([np.concatenate([each.corners(), each.face]) for each in plates])
     seen = np.c_[points, np.ones(len(points))] @ matrix
-    found = seen[:, [0, 1, 3]].reshape(len(plates), -1, 3)
+    found = seen[:, [0, 1, 3]].reshape(len(plates), -1, 3).tolist()
     return [
-        near(plate, each[:8], each[8:], half) for plate, each in zip(plates, found, strict=True)
+        near_of(plate.columns, plate.rows, each[:8], each[8:], half, OBLIQUE)
+        for plate, each in zip(plates, found, strict=True)
     ]
-
-
-def near(plate: Plate, box: FloatArray, plane: FloatArray, half: FloatArray) -> Near:
-    """Return the level of detail of one plate from the clip coordinates of its corners.
-
-    box    (8, 3), x, y and w of the corners of the box around its cubes
-    plane  (4, 3), the same of its middle plane
-    half   half the size of the viewport, in pixels
-    """
-    inside = box @ INSIDE.T
-    if (inside < 0.0).all(axis=0).any():
-        return Near()
-    right, down = (plane[1] - plane[0]) / plate.columns, (plane[3] - plane[0]) / plate.rows
-    if (inside < 0.0).any():
-        for side in INSIDE:
-            plane = clipped(plane, plane @ side - 1e-6 * side[2])
-    if not len(plane):
-        return ANYHOW  # the middle plane is out of view, but cubes are in view
-    x, w = plane[:, :2], plane[:, 2:]
-    # Pixels per cell, and by their inverse cells per pixel.
-    moves = np.stack([(each[:2] * w - x * each[2]) / w**2 * half for each in (right, down)], -1)
-    area = np.abs(moves[:, 0, 0] * moves[:, 1, 1] - moves[:, 0, 1] * moves[:, 1, 0])
-    if not (area > 1e-12).all():
-        return ANYHOW  # seen edge-on
-    lengths = np.hypot(moves[:, :, 0], moves[:, :, 1]) / area[:, np.newaxis]
-    longer, shorter = lengths.max(axis=1), lengths.min(axis=1)
-    fine = np.maximum(shorter, FLATTEST * longer)
-    least = np.minimum(longer, OBLIQUE * shorter)
-    return Near(
-        SAFETY * float(least.min()), float(longer.max()) / SAFETY, SAFETY * float(fine.min())
-    )
-
-
-def clipped(polygon: FloatArray, inside: FloatArray) -> FloatArray:
-    """Return the part of a convex polygon where `inside`, given at its corners, is not negative."""
-    corners = []
-    for i, (here, there) in enumerate(zip(polygon, np.roll(polygon, -1, axis=0), strict=True)):
-        a, b = inside[i], inside[(i + 1) % len(polygon)]
-        if a >= 0.0:
-            corners.append(here)
-        if (a < 0.0) != (b < 0.0):
-            corners.append(here + a / (a - b) * (there - here))
-    return np.array(corners).reshape(-1, polygon.shape[1])

@@ -82,8 +82,10 @@ def largest_texture() -> int:
     canvas = gloo.get_current_canvas()
     if canvas is None:
         return USUAL_TEXTURE
-    canvas.context.flush_commands()  # asks the driver, if that was not done yet
-    return canvas.context.shared.parser.capabilities["max_texture_size"] or USUAL_TEXTURE
+    known = canvas.context.shared.parser.capabilities
+    if not known["max_texture_size"]:
+        canvas.context.flush_commands()  # asks the driver
+    return known["max_texture_size"] or USUAL_TEXTURE
 
 
 # Transforms: one matrix, and the viewport. vispy chains the transforms of a node in the shaders,

@@ -6,6 +6,7 @@ sphere; a wire is a strip. All arrays have a row for each sphere, wire, tray or 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,26 +18,31 @@ from vispy.visuals import Visual
 from scalarviz.base.checks import FloatArray
 from scalarviz.scene.canvas.canvas2d import TRIANGLES
 from scalarviz.scene.canvas.palette import rgb
-from scalarviz.scene.canvas.renderer import set_state
+from scalarviz.scene.canvas.renderer import send, set_state
 from scalarviz.scene.visuals.opengl import Eye, draw_triangles
 from scalarviz.scene.visuals.shaders import GROUND, SPHERE, WIRE
 
 SQUARE = [(-1, -1), (1, -1), (-1, 1), (1, 1)]
+same = np.logical_and.reduce  # with fewer calls of Python than `np.array_equal` has
 STRIP = [(0, -1), (1, -1), (0, 1), (1, 1)]
+PLACES = "a_center", "a_start", "a_end"  # attributes by which cameras frame them
 
 
 class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
     """Visual of quads that face the eye, each from a row of arrays; only changes are uploaded.
 
-    shaders  the text of vertex and fragment shader
-    corners  (4, 2), the attribute `a_corner` of the four vertices of each
+    shaders     the text of vertex and fragment shader
+    corners     (4, 2), the attribute `a_corner` of the four vertices of each
+    names       of the attributes that `set_data` sets, those of places first
     depth_mask  whether it hides what is drawn behind it later
     """
 
-    def __init__(self, shaders: tuple[str, str], corners: Any, *, depth_mask: bool) -> None:
+    def __init__(
+        self, shaders: tuple[str, str], corners: Any, names: Sequence[str], *, depth_mask: bool
+    ) -> None:
         Visual.__init__(self, *shaders)
-        names = "transform", "inverse", "viewport", "ratio"
-        self._depends = [name for name in names if f"u_{name}" in shaders[0]]
+        known = "transform", "inverse", "viewport", "ratio"
+        self._depends = [name for name in known if f"u_{name}" in shaders[0]]
         self.set_gl_state(
             depth_test=True,
             depth_func="less",
@@ -46,12 +52,11 @@ class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
             blend_func=("one", "one_minus_src_alpha"),
         )
         self._draw_mode = "triangles"
-        self._corners = np.array(corners, np.float32)
+        self._corners, self._names = np.array(corners, np.float32), names
         self._rows: dict[str, npt.NDArray[np.float32]] = {}  # of each attribute, one for each quad
         self._stale: set[str] = set()
         self._buffers: dict[str, Any] = {}
         self._index_buffer: Any = None
-        self._points = np.zeros((0, 3))
         self._count = 0
         self.eye, self._version = Eye(), 0
 
@@ -67,23 +72,24 @@ class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self._buffers.clear()
         self._index_buffer, self._stale = None, {*self._rows}
 
-    def _set(self, points: FloatArray, **rows: FloatArray) -> None:
-        """Set attributes, each an array with a row for every quad, and the points to be framed."""
-        self._points, self._count = points, len(next(iter(rows.values())))
-        for name, values in rows.items():
+    def set_data(self, *arrays: FloatArray) -> None:
+        """Set the attributes, each an array with a row for every quad."""
+        self._count = len(arrays[0])
+        for name, values in zip(self._names, arrays, strict=True):
             given = np.array(values, np.float32)
-            if name not in self._rows or not np.array_equal(given, self._rows[name]):
+            before = self._rows.get(name)
+            if before is None or before.shape != given.shape or not same(before == given, None):
                 self._rows[name] = given
                 self._stale.add(name)
-        if self._stale:
+        if self._stale and not self.eye.is_shared:  # in a scene of vispy
             self._bounds_changed()
             self.update()
 
     def _compute_bounds(self, axis: int, view: Any) -> tuple[float, float] | None:
         """Return the range along an axis, by which cameras frame the visual."""
-        if not len(self._points):
-            return None
-        return float(self._points[:, axis].min()), float(self._points[:, axis].max())
+        places = [self._rows[name] for name in self._names if name in PLACES and name in self._rows]
+        along = np.concatenate([np.zeros(0), *(each[:, axis] for each in places)])
+        return (float(along.min()), float(along.max())) if len(along) else None
 
     def _prepare_transforms(self, view: Any) -> None:
         """Do nothing: the eye does it."""
@@ -107,7 +113,7 @@ class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
     def _send(self, name: str, data: Any) -> None:
         if name not in self._buffers:
             self._buffers[name] = self.shared_program[name] = gloo.VertexBuffer()
-        self._buffers[name].set_data(data)
+        send(self._buffers[name], data)
 
     def draw(self) -> None:
         """Draw them, if they are visible."""
@@ -124,58 +130,48 @@ class GroundsVisual(QuadsVisual):
     """Visual of what lies below all: trays and shadows of cubes, or the ground with its light.
 
     shaders  GROUND, the default, or POOL
+
+    Its arrays are, in the order in which they are drawn:
+
+    centers  (n, 3), in space
+    sizes    (n, 3), half the sides of a cube; without height of a tray; below 0 of the ground
     """
 
     def __init__(self, shaders: tuple[str, str] = GROUND) -> None:
-        QuadsVisual.__init__(self, shaders, SQUARE, depth_mask=False)
+        QuadsVisual.__init__(self, shaders, SQUARE, ("a_center", "a_size"), depth_mask=False)
         self.update_gl_state(depth_test=False, blend=shaders is GROUND)
-
-    def set_data(self, centers: FloatArray, sizes: FloatArray) -> None:
-        """Set what is drawn, in this order.
-
-        centers  (n, 3), in space
-        sizes    (n, 3), half the sides of a cube; without height of a tray; below 0 of the ground
-        """
-        self._set(centers, a_center=centers, a_size=sizes)
 
 
 class SpheresVisual(QuadsVisual):
-    """Visual that draws balls, of glass or solid, with their shadows on the ground."""
+    """Visual that draws balls, of glass or solid, with their shadows on the ground.
+
+    Its arrays:
+
+    centers  (n, 3), in space
+    radii    (n,), in space
+    fills    (n, 3), colors from 0 to 1
+    rings    (n, 4), of a sphere of glass the color, and how far it is filled; else -1 at last
+    """
 
     def __init__(self) -> None:
-        QuadsVisual.__init__(self, SPHERE, SQUARE, depth_mask=True)
+        names = "a_center", "a_radius", "a_fill", "a_ring"
+        QuadsVisual.__init__(self, SPHERE, SQUARE, names, depth_mask=True)
         self.paint(glass="#222630", shadow="#00000000")
-
-    def set_data(
-        self, centers: FloatArray, radii: FloatArray, fills: FloatArray, rings: FloatArray
-    ) -> None:
-        """Set the spheres.
-
-        centers  (n, 3), in space
-        radii    (n,), in space
-        fills    (n, 3), colors from 0 to 1
-        rings    (n, 4), of a sphere of glass the color, and how far it is filled; else -1 at last
-        """
-        self._set(centers, a_center=centers, a_radius=radii, a_fill=fills, a_ring=rings)
 
 
 class WiresVisual(QuadsVisual):
-    """Visual that draws straight wires, with depth; draw it after all that is solid."""
+    """Visual that draws straight wires, with depth; draw it after all that is solid.
+
+    Its arrays:
+
+    starts  (m, 3), in space; `ends` likewise
+    colors  (m, 4), red, green, blue and alpha from 0 to 1
+    widths  (m,), in logical pixels
+    """
 
     def __init__(self) -> None:
-        QuadsVisual.__init__(self, WIRE, STRIP, depth_mask=False)
-
-    def set_data(
-        self, starts: FloatArray, ends: FloatArray, colors: FloatArray, widths: FloatArray
-    ) -> None:
-        """Set the wires.
-
-        starts  (m, 3), in space; `ends` likewise
-        colors  (m, 4), red, green, blue and alpha from 0 to 1
-        widths  (m,), in logical pixels
-        """
-        points = np.concatenate([starts, ends])
-        self._set(points, a_start=starts, a_end=ends, a_color=colors, a_width=widths)
+        names = "a_start", "a_end", "a_color", "a_width"
+        QuadsVisual.__init__(self, WIRE, STRIP, names, depth_mask=False)
 
     def draw(self) -> None:
         """Draw the wires; they leave the depth as it was, so that they mix where they cross."""

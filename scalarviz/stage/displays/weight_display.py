@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import plural, text
-from scalarviz.scene.canvas.palette import rgb, spread, to_bytes
+from scalarviz.scene.canvas.palette import largest, rgb, to_bytes
 from scalarviz.scene.exhibits.classified import readable_on
 from scalarviz.stage.displays.html_tables import factors, never_raises, number_text
 from scalarviz.stage.displays.svg import (
@@ -34,7 +33,6 @@ PATIENCE = 0.25  # longest wait for a busy session, in seconds
 MOST_WORK = 200_000  # most weights times samples of a step that is replayed by objects
 LINE = 21.0
 CELL = 98.0, 46.0  # width and height
-MOST_EXACT = 200  # up to so many numbers, the scale ends at the largest
 
 Row = tuple[str, ...]  # the sides of an equation, or a single sentence
 
@@ -48,7 +46,7 @@ def weight_html(weight: Weight) -> str:
     if title:
         sections.append((title, [] if explanation is None else explanation_rows(explanation)))
     drawing = SvgDrawing()
-    cell(drawing, value, scale_of(weight.bank.value))
+    cell(drawing, value, largest(weight.bank.value) or 1.0)
     left = CELL[0] + 14
     drawing.text(left, 17, shorten(weight.name, LONGEST_NAME), LARGE, bold=True)
     drawing.text(left, 40, "grad", NORMAL, color=LOOK.quiet)
@@ -70,11 +68,6 @@ def weight_html(weight: Weight) -> str:
     if weight.frozen:
         numbers = text("displays.weight.frozen", numbers=numbers)
     return image(drawing, f"{weight.name}: {numbers}. {title}. {'; '.join(told)}.")
-
-
-def scale_of(values: FloatArray) -> float:
-    """Return the number of an array that has the strongest color."""
-    return spread(values, 100.0 if values.size <= MOST_EXACT else 98.0)
 
 
 def color_of(value: float, scale: float) -> str:

@@ -244,8 +244,11 @@ class Followed:
             numbers = np.full((len(arrays), NUMBERS), UNKNOWN)
             numbers[[each.name in spoiled for each in arrays], 0] = np.inf
             stats.append((last, numbers))
-        if not stats or not shown:
-            raise OrderError("no step was kept yet, so nothing can be diagnosed: train first")
+        require(
+            stats and shown,
+            "no step was kept yet, so nothing can be diagnosed: train first",
+            OrderError,
+        )
         table = np.array([numbers[shown] for _, numbers in stats], np.float64)
         table[~np.isfinite(table)], losses = np.inf, self.losses
         table[:, (table[:, :, 2] == UNKNOWN).all(axis=0), 2] = 0.0  # no optimizer has them

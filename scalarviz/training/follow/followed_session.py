@@ -17,7 +17,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, shorten
+from scalarviz.base.checks import FloatArray, require, shorten
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.losses import Loss, LossRow
 from scalarviz.core.optimizer import SGD, Adam, AdamW, Momentum, Nesterov, Optimizer
@@ -200,11 +200,13 @@ def session_of_record(followed: Any) -> Session:
 def timeline_of(followed: Followed) -> Timeline:
     """Return the clock of a record; raise FileError for one that nothing can be shown of."""
     head = followed.head()
-    if not followed.record.steps:
-        raise FileError(f"{shorten(followed.path)} has no kept moment")
+    require(followed.record.steps, f"{shorten(followed.path)} has no kept moment", FileError)
     followed.kept(followed.record.steps[0])  # its length is that of the arrays
-    if head.count * head.dtype.itemsize > os.path.getsize(followed.path):
-        raise FileError(f"{shorten(followed.path)} has no kept moment of its newest arrays")
+    require(
+        head.count * head.dtype.itemsize <= os.path.getsize(followed.path),
+        f"{shorten(followed.path)} has no kept moment of its newest arrays",
+        FileError,
+    )
     model = FollowedModel(head)
     network = model.network
     sample = np.zeros((1, network.inputs))

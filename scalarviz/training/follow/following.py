@@ -23,7 +23,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from scalarviz.base.checks import answered, shorten
+from scalarviz.base.checks import answered, require, shorten
 from scalarviz.base.checks import size as checked_size
 from scalarviz.base.messages import inform
 from scalarviz.base.processes import VIEWER, let_go, start
@@ -137,11 +137,10 @@ def probe_of(probe: object) -> dict[str, Any]:
     """Return a sample as a record has it: its shape, and its numbers."""
     array = flat_arrays({"probe": probe}, "probe")["probe"]
     array = array[0] if array.ndim > 1 and len(array) == 1 else array
-    if array.size > LARGEST_PROBE or not np.isfinite(array).all():
-        raise InputError(
-            f"a probe is one sample of at most {LARGEST_PROBE:,} finite numbers, "
-            f"not {shorten(probe)}"
-        )
+    require(
+        array.size <= LARGEST_PROBE and np.isfinite(array).all(),
+        f"a probe is one sample of at most {LARGEST_PROBE:,} finite numbers, not {shorten(probe)}",
+    )
     return {"shape": array.shape, "numbers": array.ravel().tolist()}
 
 
@@ -286,11 +285,11 @@ class Following:
 
     def _follow_torch(self, torch: Any, model: Any) -> None:
         hooks: Any = sys.modules.get("torch.optim.optimizer")
-        if not hasattr(hooks, "register_optimizer_step_post_hook"):
-            raise InputError(
-                f"PyTorch {torch.__version__} has no hooks around the steps of optimizers: install "
-                "PyTorch 2"
-            )
+        require(
+            hasattr(hooks, "register_optimizer_step_post_hook"),
+            f"PyTorch {torch.__version__} has no hooks around the steps of optimizers: install "
+            "PyTorch 2",
+        )
         group: Any = getattr(torch, "distributed", None)
         is_one_of = group and group.is_available() and group.is_initialized()
         if is_one_of and (rank := group.get_rank()):
@@ -366,8 +365,7 @@ class Following:
         if self._source is None:
             self._source = ArraySource(flat_arrays(arrays, "arrays"), {})
         source = self._source
-        if source.used:
-            raise InputError("the steps of this model are seen anyway: leave out run.step")
+        require(not source.used, "the steps of this model are seen anyway: leave out run.step")
         self._keeps = self._wants(begun[0])
         if isinstance(source, TorchSource):
             source.explains = False

@@ -17,6 +17,7 @@ from scalarviz.base.checks import (
     as_pairs,
     check_signature,
     listed,
+    require,
     shorten,
     size,
     true_or_false,
@@ -36,7 +37,7 @@ from scalarviz.core.trace_program import TraceProgram
 from scalarviz.core.value import Value
 from scalarviz.engines.expression.expression_engine import ExpressionEngine
 from scalarviz.engines.registry import EngineRow, choose_for_expression
-from scalarviz.errors import InputError, OwnershipError
+from scalarviz.errors import OwnershipError
 from scalarviz.training.network.model import Model
 from scalarviz.training.network.named_arrays import (
     REST,
@@ -95,11 +96,11 @@ def compile(
     inputs = size(inputs, "the number of inputs of a compiled function")
     chosen = pick(DTYPES, dtype, "dtype")
     row = choose_for_expression(engine)
-    if not callable(function):
-        raise InputError(
-            f"compile takes a function of Values, not {shorten(function)}: "
-            "write compile(lambda x: x * x, inputs=1)"
-        )
+    require(
+        callable(function),
+        f"compile takes a function of Values, not {shorten(function)}: "
+        "write compile(lambda x: x * x, inputs=1)",
+    )
     given = recorded_inputs(inputs)
     names = [x.label for x in given]
     how = f"lambda {listed(names)}: ..., or the number of its inputs as inputs="

@@ -13,7 +13,7 @@ from typing import Any, Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import shorten, size
+from scalarviz.base.checks import require, shorten, size
 from scalarviz.core.bank import Bank
 from scalarviz.core.bank_arrays import is_like
 from scalarviz.core.formulas.activations import ACTIVATIONS, activation_row
@@ -113,10 +113,10 @@ def without_neuron(net: Network, layer: int, neuron: int, seed: int) -> GrownNet
         raise InputError(
             f"layer {index} has neurons 0 to {old.outputs - 1}, and no {shorten(neuron)}"
         )
-    if old.outputs == 1:
-        raise InputError(
-            f"neuron 0 is the only one of layer {index}, and cannot be removed: remove the layer"
-        )
+    require(
+        old.outputs != 1,
+        f"neuron 0 is the only one of layer {index}, and cannot be removed: remove the layer",
+    )
     left = np.delete(np.arange(old.outputs), gone)
     places = as_they_are(net)
     places[index] = reshaped(old, left, np.arange(old.inputs))
@@ -189,8 +189,7 @@ def whole(value: object) -> int | None:
 
 def check_width(neurons: int) -> int:
     """Return a number of neurons; raise InputError if it is too large."""
-    if neurons > LARGEST:
-        raise InputError(f"a layer grows to {LARGEST:,} neurons at most, not to {neurons:,}")
+    require(neurons <= LARGEST, f"a layer grows to {LARGEST:,} neurons at most, not to {neurons:,}")
     return neurons
 
 
@@ -202,11 +201,11 @@ def inner_dense(net: Network, layer: object, fails: str) -> tuple[int, Dense, De
     index, count = whole(layer), len(net.layers)
     if index is None or not 0 <= index < count:
         raise InputError(f"the network has layers 0 to {count - 1}, and no {shorten(layer)}")
-    if index == count - 1:
-        raise InputError(
-            f"{fails} layer {index}, which gives the outputs of the network, as many as the data "
-            "has: choose a layer before it"
-        )
+    require(
+        index != count - 1,
+        f"{fails} layer {index}, which gives the outputs of the network, as many as the data "
+        "has: choose a layer before it",
+    )
     old = dense_at(net, index, "only Dense layers can grow and shrink")
     only = f"layer {index} can only grow and shrink before a Dense layer"
     return index, old, dense_at(net, index + 1, only)
@@ -217,11 +216,11 @@ def dense_at(net: Network, index: int, only: str) -> Dense:
     layer: Layer = net.layers[index]
     if not isinstance(layer, Dense):
         raise InputError(f"{only}, and layer {index} is {layer}: choose another layer")
-    if net.layers.count(layer) > 1:
-        raise InputError(
-            f"{only} with weights of its own, and those of layer {index} are shared with another "
-            "one: choose another layer"
-        )
+    require(
+        net.layers.count(layer) <= 1,
+        f"{only} with weights of its own, and those of layer {index} are shared with another "
+        "one: choose another layer",
+    )
     return layer
 
 
@@ -355,14 +354,13 @@ def has_biases(net: Network) -> bool | None:
 
 def check_biases(net: Network, on: bool) -> None:
     """Raise InputError unless biases can be added to a network, or removed from it."""
-    if any(layer.layers for layer in net.layers):
-        raise InputError(
-            "biases come and go in networks of layers in a row, and this one has a Residual: make "
-            "its layers with bias= instead"
-        )
+    require(
+        not any(layer.layers for layer in net.layers),
+        "biases come and go in networks of layers in a row, and this one has a Residual: make "
+        "its layers with bias= instead",
+    )
     found = {layer.has_bias for layer in net.layers if isinstance(layer, PerceptronLayer)}
-    if not found:
-        raise InputError("this network has no perceptrons, whose biases could come or go")
+    require(found, "this network has no perceptrons, whose biases could come or go")
     if (not on) not in found:
         raise InputError(
             f"all perceptrons of this network {'have' if on else 'lack'} biases already: pass "
@@ -412,17 +410,18 @@ def begin_with_affine(network: Any, data: DataSet) -> bool:
     """
     if not data.standardize or any(isinstance(each, Affine) for each in network.layers[:1]):
         return False
-    if not network.layers:
-        raise InputError(
-            "data with standardize=True put an Affine before the layers of a network, and a "
-            "compiled function has none: scale its inputs in the function, or leave it out"
-        )
-    if not is_as_made(network):
-        raise OrderError(
-            "data with standardize=True put an Affine before the first layer of a new network, and "
-            "this one was computed with, changed or read already: make it with that layer, "
-            "sv.Network([data.affine(), 16, 3]), say"
-        )
+    require(
+        network.layers,
+        "data with standardize=True put an Affine before the layers of a network, and a "
+        "compiled function has none: scale its inputs in the function, or leave it out",
+    )
+    require(
+        is_as_made(network),
+        "data with standardize=True put an Affine before the first layer of a new network, and "
+        "this one was computed with, changed or read already: make it with that layer, "
+        "sv.Network([data.affine(), 16, 3]), say",
+        OrderError,
+    )
     shape = network.input_shape or (network.inputs,)
     begin_with(network, Affine.standardizing(data.batches().at(0)[0].reshape(-1, *shape)))
     return True

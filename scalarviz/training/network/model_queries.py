@@ -67,12 +67,13 @@ def check_fits(data: DataSet, network: Model) -> None:
             f"equal{hint}"
         )
     names, count = data.output_names, data.outputs
-    if len(names) not in (0, count):
-        raise ShapeError(
-            f"output_names are {len(names)} names, {shorten(names)}, and the network has {count} "
-            f"output{'s' * (count > 1)}: give each output one name, or each class an output, with "
-            "the loss 'softmax_cross_entropy'"
-        )
+    require(
+        len(names) in (0, count),
+        f"output_names are {len(names)} names, {shorten(names)}, and the network has {count} "
+        f"output{'s' * (count > 1)}: give each output one name, or each class an output, with "
+        "the loss 'softmax_cross_entropy'",
+        ShapeError,
+    )
 
 
 def remark(model: Model, data: DataSet, batches: Batches) -> None:
@@ -133,11 +134,12 @@ def check_engine(
     chosen = model.precision if precision is None else Precision.of(precision)
     has_weights = batches is not None and batches.weights is not None
     row = model._choose(engine, 1 if batches is None or has_weights else batches.size, chosen)
-    if has_weights and not row.weighs:
-        raise EngineError(
-            "weights of samples are known to a Network on the engines 'cpu' and 'python' only: "
-            "choose one of these, or leave out sample_weight and class_weight"
-        )
+    require(
+        not has_weights or row.weighs,
+        "weights of samples are known to a Network on the engines 'cpu' and 'python' only: "
+        "choose one of these, or leave out sample_weight and class_weight",
+        EngineError,
+    )
     row.check(model._bank, chosen, model.program)
     return row.name, chosen
 
@@ -156,8 +158,7 @@ def evaluate_on_auto(model: Model, batch: FloatArray) -> FloatArray | None:
 def check_activation(model: Model, layer: int, name: str) -> int:
     """Return the index of a `layer`; raise InputError if it cannot have activation `name`."""
     count = len(model.layers)
-    if not count:
-        raise InputError("a compiled function has no layers whose activation could be changed")
+    require(count, "a compiled function has no layers whose activation could be changed")
     if not isinstance(layer, (int, np.integer)) or layer not in range(-count, count):
         raise InputError(f"the network has layers 0 to {count - 1}, and no {shorten(layer)}")
     model.layers[layer].check_activation(name)
@@ -166,8 +167,7 @@ def check_activation(model: Model, layer: int, name: str) -> int:
 
 def check_states(net: Model, states: FloatArray) -> None:
     """Raise InputError for impossible states; each row is the state of a whole bank."""
-    if not np.isfinite(states).all():
-        raise InputError("the state of the network must be finite numbers")
+    require(np.isfinite(states).all(), "the state of the network must be finite numbers")
     for layer in net.layers:
         layer.check_states(states)
 

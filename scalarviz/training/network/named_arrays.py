@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray, matching, shorten
+from scalarviz.base.checks import FloatArray, matching, require, shorten
 from scalarviz.core.bank import Bank
 from scalarviz.core.bank_arrays import Wall
 from scalarviz.core.layers import Layer
@@ -231,8 +231,9 @@ def as_arrays(parameters: object) -> dict[str, npt.NDArray[Any]]:
         )
     found: dict[str, npt.NDArray[Any]] = {}
     homes: dict[int, str] = {}
-    if REST in parameters:
-        raise InputError(f"{REST!r} is what Values without a name are: choose another name")
+    require(
+        REST not in parameters, f"{REST!r} is what Values without a name are: choose another name"
+    )
     for name, values in parameters.items():
         found[name] = array = np.array(values, object)
         if array.ndim > 2 or not array.size:
@@ -290,8 +291,7 @@ class Norms(NamedTuple):
 
 def norms_of(layers: Sequence[Layer]) -> dict[str, Norms]:
     """Return the norms of each layer with parameters, by its index as a string."""
-    if not layers:
-        raise InputError("a compiled function has no layers: its numbers are in f.bank.grad")
+    require(layers, "a compiled function has no layers: its numbers are in f.bank.grad")
     return {
         str(i): Norms(*[norm(array[layer.rows]) for array in (layer.bank.value, layer.bank.grad)])
         for layer, i in first_places(layers).items()

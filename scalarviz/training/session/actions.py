@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, final, get_args
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, number, shorten, size
+from scalarviz.base.checks import FloatArray, number, require, shorten, size
 from scalarviz.base.messages import shortened, visible
 from scalarviz.base.texts import plural, text
 from scalarviz.core.bank import Bank
@@ -284,8 +284,10 @@ def set_activation(settings: Settings, layer: int, name: str) -> Settings:
 
 def check_activation(network: Network, details: Details) -> None:
     layer, name = details["layer"], details["name"]
-    if model_queries.check_activation(network, layer, name) != layer:
-        raise InputError(f"a layer must be counted from 0, not {layer}")
+    require(
+        model_queries.check_activation(network, layer, name) == layer,
+        f"a layer must be counted from 0, not {layer}",
+    )
     if activation_row(name).name != name:
         raise InputError(f"the activation {shorten(name)} must be {activation_row(name).name}")
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeAlias, cast, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray, shorten
+from scalarviz.base.checks import FloatArray, require, shorten
 from scalarviz.base.interrupt import uncut
 from scalarviz.base.messages import visible
 from scalarviz.core.bank import Bank
@@ -125,7 +125,9 @@ class Branch:
         rate 0.3"; setting "" leads back to that. A name is saved with a run, and `undo` takes it
         back. Raises InputError for another object and for characters that cannot be seen.
         """
-        return self.given_name or default_name(self)
+        did = [] if self.parent is None else began_by(self)
+        begun = branch_name(self.fork.step, self.fork.operation, did_in_words(did))
+        return self.given_name or begun
 
     @name.setter
     @uncut
@@ -476,16 +478,16 @@ def checked_name(name: object) -> str:
     if not isinstance(name, str):
         raise InputError(f"the name of a branch is a text, not {shorten(name)}")
     name = name.strip()
-    if len(name) > LONGEST:
-        raise InputError(
-            f"the name of a branch has at most {LONGEST} characters, and this one has "
-            f"{len(name):,}: {shorten(name)}"
-        )
-    if visible(name, LONGEST) != name:
-        raise InputError(
-            f"the name of a branch is one line of characters that can be seen, and not "
-            f"{visible(name)}: leave the others out"
-        )
+    require(
+        len(name) <= LONGEST,
+        f"the name of a branch has at most {LONGEST} characters, and this one has "
+        f"{len(name):,}: {shorten(name)}",
+    )
+    require(
+        visible(name, LONGEST) == name,
+        f"the name of a branch is one line of characters that can be seen, and not "
+        f"{visible(name)}: leave the others out",
+    )
     return name
 
 
@@ -515,12 +517,6 @@ def branch_of_name(branches: Sequence[Branch], name: str) -> Branch:
     raise InputError(
         f"several branches are called {shorten(name)}: take one of the numbers {numbers}"
     )
-
-
-def default_name(branch: Branch) -> str:
-    """Return where a branch begins and what a user did there."""
-    fork, did = branch.fork, [] if branch.parent is None else began_by(branch)
-    return branch_name(fork.step, fork.operation, did_in_words(did))
 
 
 def did_in_words(actions: Sequence[Action]) -> str:

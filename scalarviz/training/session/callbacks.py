@@ -261,11 +261,6 @@ class FirstArrivals:
         is_first = operation == 0 and timeline.clock > timeline.branch.end
         return is_first and self.steps_until(step - 1) == 1
 
-    def most_until(self, timeline: Timeline, step: int) -> int:
-        """Return the number of steps up to the next one where something is due."""
-        known = max(step, timeline.branch.end.step)  # steps before it are replayed
-        return known + self.steps_until(known) - step
-
     def measure(self, timeline: Timeline) -> None:
         """Measure what is due at the present moment, which is the arrival at a step."""
         step, metrics = timeline.clock.step, self.metrics

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, check_signature, shorten
+from scalarviz.base.checks import FloatArray, check_signature, require, shorten
 from scalarviz.base.limits import LONGEST_CONDITION, MOST_CONDITIONS
 from scalarviz.core.formulas.formula import table
 from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, METRICS
@@ -462,8 +462,10 @@ def checked(
         else:
             found += parse(each, metrics)
     check_rows(found, network)
-    if len(found) > MOST_CONDITIONS:
-        raise InputError(f"at most {MOST_CONDITIONS} conditions are watched, not {len(found)}")
+    require(
+        len(found) <= MOST_CONDITIONS,
+        f"at most {MOST_CONDITIONS} conditions are watched, not {len(found)}",
+    )
     return found
 
 

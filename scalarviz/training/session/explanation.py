@@ -160,7 +160,10 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
                 total = float(products.sum())
     elif is_final(trainer, row, done):
         total = grad  # of a compiled function, or a formula: no sum of products
-    optimizer, kept = trainer.settings.optimizer, kept_by(trainer, row)
+    optimizer = trainer.settings.optimizer
+    slots = optimizer.row.slots
+    numbers = trainer.bank.slot_block(slots)[:, row].tolist()
+    kept = dict(zip(slots, numbers, strict=True))
     mixed = trainer.network.precision.mixed
     is_moved = total is not None and not frozen and trainer.explains
     lines = (
@@ -220,13 +223,6 @@ def moving(trainer: Trainer, row: int, kept: Mapping[str, float]) -> MovingWeigh
         {} if (decay := optimizer.own_decays.of(row)) is None else {"decay": decay},
         bank.step_count,
     )
-
-
-def kept_by(trainer: Trainer, row: int) -> dict[str, float]:
-    """Return the optimizer's own numbers for a weight, by slot."""
-    slots = trainer.settings.optimizer.row.slots
-    block = trainer.bank.slot_block(slots)
-    return {name: float(slot[row]) for name, slot in zip(slots, block, strict=True)}
 
 
 def factors_of(

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from scalarviz.base.checks import answered, shorten, true_or_false
+from scalarviz.base.checks import answered, require, shorten, true_or_false
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.randomness import check_seed
@@ -186,10 +186,10 @@ def changed(session: Session, did: str, change: Change) -> Session:
             "trains it"
         )
     network = cast(Network, session.network)
-    if not network.layers:
-        raise InputError(
-            "a compiled expression has no layers that could grow: pass a session of a Network"
-        )
+    require(
+        network.layers,
+        "a compiled expression has no layers that could grow: pass a session of a Network",
+    )
     with session.doing():
         clock, trainer = session.clock, session.trainer
         # The seed follows from all that this is about.

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, shorten, size
+from scalarviz.base.checks import FloatArray, require, shorten, size
 from scalarviz.core.formulas.losses import Weights
 from scalarviz.core.formulas.randomness import STREAM_INITIAL, unit_pairs
 from scalarviz.core.past_numbers import LossPlane
 from scalarviz.data.batches import Batches, TableBatches
 from scalarviz.errors import InputError
+from scalarviz.story.past_places import coarse_to_fine, span_of
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.replays import arrivals, copy_at_start
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from scalarviz.training.session.session import Session
 
 
-MARGIN = 0.25  # of the width of the path, on each side of it
-FLATTEST = 0.2  # the narrower width of the path counts as at least this much of the wider one
 BLOCK = 2**14  # weights whose path is in memory in float64 at a time
 NEW = 1e-3  # of a direction, at least, is perpendicular to those before it
 
@@ -72,10 +71,7 @@ def plane_of(
     plane = LossPlane(center, across, up, names, past.steps, none, span, unknown, none, none, none)
     path = np.array([plane.place_of(values) for values in past.values])
     first, second = (path.var(axis=0) / (variance or 1.0)).tolist()
-    low, high = path.min(axis=0), path.max(axis=0)
-    width = np.maximum(high - low, FLATTEST * (high - low).max() or 1.0)
-    middle, half = (low + high) / 2, (0.5 + MARGIN) * width
-    (left, bottom), (right, top) = (middle - half).tolist(), (middle + half).tolist()
+    left, right, bottom, top = span_of(path.tolist())
     return replace(
         plane,
         path=path,
@@ -130,7 +126,6 @@ MOST_SAMPLES, IN_PYTHON = 4096, 256  # whose loss is computed, and by the slow e
 MOST_MOMENTS = 200  # of the path, before the present
 ENOUGH = 100  # keyframes, so that none are added by a replay
 REPLAY = 1.0  # seconds that this replay may take
-COARSEST = 8  # points from one to the next in the first pass over the grid
 PORTION = 0.005  # seconds of computing until others have a turn
 
 
@@ -262,29 +257,22 @@ def samples_of(
     return inputs[rows], targets[rows], None if batches.weights is None else batches.weights[rows]
 
 
-def coarse_to_fine(points: int) -> Any:
-    """Return row and column of each point of a grid, every COARSEST-th first, then between them."""
-    places = np.indices((points, points)).reshape(2, -1)
-    distances = np.gcd.reduce([*places, np.full(points**2, COARSEST)])
-    return places[:, np.argsort(-distances, kind="stable")].T
-
-
 def checked(model: Model, weights: object, points: object) -> tuple[list[int], int]:
     """Return the rows of two chosen weights, none for None, and the size of a grid.
 
     Raises InputError for anything else, and for weights that training does not move.
     """
     count, trained = size(points, "the size of a landscape", least=2), rows_trained(model)
-    if count > MOST_POINTS:
-        raise InputError(
-            f"a landscape has at most {MOST_POINTS} points in each direction, not {count:,}: pass "
-            "size=101, say"
-        )
-    if len(trained) < 2:
-        raise InputError(
-            "a landscape needs two weights that training moves, and this network has "
-            f"{len(trained)}: unfreeze some, such as by s.freeze(weight, on=False)"
-        )
+    require(
+        count <= MOST_POINTS,
+        f"a landscape has at most {MOST_POINTS} points in each direction, not {count:,}: pass "
+        "size=101, say",
+    )
+    require(
+        len(trained) >= 2,
+        "a landscape needs two weights that training moves, and this network has "
+        f"{len(trained)}: unfreeze some, such as by s.freeze(weight, on=False)",
+    )
     if weights is None:
         return [], count
     if not isinstance(weights, (list, tuple, np.ndarray)) or len(weights) != 2:

@@ -7,7 +7,7 @@ moments are farther apart. Of more weights than rows, a row is the mean of some 
 from __future__ import annotations
 
 import math
-from bisect import bisect_right, insort
+from bisect import insort
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -19,6 +19,7 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.past_numbers import KINDS, ORDERS, OverTime, Rows
 from scalarviz.core.program import Program
+from scalarviz.story.past_places import even_steps, last_known, tiles_of
 from scalarviz.training.session.branches import Branch, Clock, Frame
 from scalarviz.training.session.replays import MEMORY, arrivals, copy_at_start
 from scalarviz.training.session.session import Session
@@ -37,7 +38,6 @@ class Now:
 Moment = Frame | Now
 Filled = Mapping[Branch, Sequence[Now]]  # further moments, by the branch that owns their steps
 NONE_FILLED: Filled = {}
-step_of = attrgetter("step")
 
 
 @final
@@ -77,7 +77,7 @@ class WeightsOverTime:
         if order == "distance":
             rows = self._sorted(now.value.astype(np.float64) - start, keeps=keeps_order)
             layers = [("", rows)]
-        starts, groups = tiles_of(layers, most)
+        starts, groups = tiles_of([(name, len(each)) for name, each in layers], most)
         shown = kind, order, len(starts), id(start), rows
         if shown[:-1] != self._shown[:-1] or rows is not self._shown[-1]:
             self._shown, self._known = shown, {}
@@ -110,21 +110,6 @@ class WeightsOverTime:
         return self._by_distance
 
 
-def tiles_of(
-    layers: Sequence[tuple[str, Rows]], most: int
-) -> tuple[Rows, list[tuple[str, int, int]]]:
-    """Return where about `most` tiles begin in the rows of layers, and the groups of tiles."""
-    total, first = sum(len(rows) for _, rows in layers), 0
-    starts: list[int] = []
-    groups = []
-    for name, rows in layers:
-        count = min(len(rows), max(1, round(most * len(rows) / total)))
-        groups.append((name, len(starts), count))
-        starts += [first + i * len(rows) // count for i in range(count)]
-        first += len(rows)
-    return np.array(starts), groups
-
-
 def layers_of(program: Program, count: int) -> list[tuple[str, Rows]]:
     """Return the label of each layer that has weights, and their rows; all of a graph are one."""
     found: dict[str, list[Rows]] = {}
@@ -142,20 +127,11 @@ def layers_of(program: Program, count: int) -> list[tuple[str, Rows]]:
 
 def moments_of(branch: Branch, now: Now, steps: Sequence[float], filled: Filled) -> list[Moment]:
     """Return the last known moment up to each of some steps, each once."""
-    kept: list[tuple[Sequence[Moment], float]] = [([now], np.inf)]  # counts where others are known
+    known: list[Moment] = [now]  # counts where others are known
     for each, end in branch.way():
-        kept += [(list(each.frames), end), (list(filled.get(each, ())), end)]
-    found: list[Moment] = []
-    for step in steps:
-        known = [
-            frames[at - 1]
-            for frames, end in kept
-            if (at := bisect_right(frames, min(step, end), key=step_of))
-        ]
-        newest = max(known, key=step_of)
-        if not found or newest.step > found[-1].step:
-            found.append(newest)
-    return found
+        kept: list[Moment] = [*each.frames, *filled.get(each, ())]
+        known += [one for one in kept if one.step <= end]
+    return last_known(steps, sorted(known, key=attrgetter("step")))
 
 
 def numbers_of(kind: str, frame: Moment, start: FloatArray) -> FloatArray:
@@ -198,7 +174,7 @@ class FilledPast:
     def steps(self, branch: Branch, first: float, last: float) -> list[int]:
         """Return evenly spread steps to be shown; at rest, begin to compute what is not known."""
         most = min(MOMENTS, max(2, ROOM // (16 * len(self.session.network.bank))))
-        steps = sorted({*np.linspace(first, last, most).astype(np.int64).tolist()})
+        steps = even_steps(first, last, most)
         if not self.session.playing:
             self.want(branch, steps)
         return steps

@@ -13,7 +13,7 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray
+from scalarviz.base.checks import FloatArray, require
 from scalarviz.base.kernel_threads import Guard
 from scalarviz.core.bank import Bank
 from scalarviz.data.batches import Batches, TableBatches
@@ -305,9 +305,14 @@ def samples_that_moved(
             "a compiled function has no samples that add up to a gradient, product by product, and "
             "the record of a training has no samples: pass a session that trains a Network"
         )
-    if now.step == 0:
-        raise OrderError("no step is done yet, so no sample has moved anything: advance first")
-    first = max(0, now.step - steps, data_set_at(timeline))
+    require(
+        now.step != 0,
+        "no step is done yet, so no sample has moved anything: advance first",
+        OrderError,
+    )
+    journal = timeline.branch.journal
+    set_at = [each.step for each in journal if each.kind == "data" and each.place <= now.place]
+    first = max([0, now.step - steps, *[step for step in set_at if step < now.step][-1:]])
     amounts, nets, counts = np.zeros((0, 2)), np.zeros((0, 2)), np.zeros(0, np.int64)
     is_exact = True
     with timeline.visit(Clock(first)):
@@ -336,16 +341,6 @@ def samples_that_moved(
     ]
     name, total = trainer.bank.name_of(row), float(amounts[:, which].sum())
     return SamplesMoved(name, row, first, now.step - 1, unit, tuple(found), total)
-
-
-def data_set_at(timeline: Timeline) -> int:
-    """Return the step from which on the present data set is used."""
-    places = [
-        action.step
-        for action in timeline.branch.journal
-        if action.kind == "data" and action.place <= timeline.clock.place
-    ]
-    return places[-1] if places and places[-1] < timeline.clock.step else 0
 
 
 def rows_of_batch(batches: Batches, step: int) -> Any:

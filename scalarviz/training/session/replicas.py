@@ -17,6 +17,7 @@ from scalarviz.base.checks import (
     answered,
     as_batch,
     not_copied,
+    require,
     shorten,
     size,
     true_or_false,
@@ -65,14 +66,17 @@ class Replicas:
                 f"replicas are those of a session, not of {shorten(session)}: write "
                 "sv.replicate(sv.Session(net, data), seeds=range(100))"
             )
-        if not session.network.layers:
-            raise InputError("only sessions of networks have replicas, not those of expressions")
+        require(
+            session.network.layers,
+            "only sessions of networks have replicas, not those of expressions",
+        )
         self.seeds = as_many_as_fit(seeds, session)
-        if session.engine not in ("cpu", "cuda"):
-            raise EngineError(
-                "replicas run on the engines cpu and cuda, and this session runs on "
-                f"{session.engine}: write session.to('cpu') first"
-            )
+        require(
+            session.engine in ("cpu", "cuda"),
+            "replicas run on the engines cpu and cuda, and this session runs on "
+            f"{session.engine}: write session.to('cpu') first",
+            EngineError,
+        )
         with session.doing():  # holds the session's lock
             self._begin(session)
         self._session_lock = SessionLock()
@@ -200,11 +204,11 @@ class Replicas:
 
     def _mask_of(self, which: object) -> npt.NDArray[np.bool_]:
         mask = np.asarray(which)
-        if mask.dtype != np.bool_ or mask.shape != (len(self),):
-            raise InputError(
-                f"a mask has True or False for each of the {len(self):,} replicas, and this is "
-                f"{shorten(which)}"
-            )
+        require(
+            mask.dtype == np.bool_ and mask.shape == (len(self),),
+            f"a mask has True or False for each of the {len(self):,} replicas, and this is "
+            f"{shorten(which)}",
+        )
         return mask
 
     def outputs(self, x: object, which: object = None) -> FloatArray:
@@ -298,10 +302,8 @@ def checked_seeds(seeds: object, most: int, too_many: str, needs: str) -> list[i
     if not isinstance(seeds, Iterable):
         raise InputError(f"seeds are several numbers, such as range(100), not {shorten(seeds)}")
     some = list(islice(seeds, most + 1))
-    if len(some) > most:
-        raise InputError(too_many)
-    if not some:
-        raise InputError(f"{needs} at least one seed: write seeds=range(100)")
+    require(len(some) <= most, too_many)
+    require(some, f"{needs} at least one seed: write seeds=range(100)")
     return [check_seed(seed) for seed in some]
 
 

@@ -371,11 +371,11 @@ class Session:
         Raises InputError if it was never measured.
         """
         measured = self.metrics
-        if not measured:
-            raise InputError(
-                "no metric has been measured here: write sv.Session(..., metrics=['accuracy'], "
-                "every=100), and advance"
-            )
+        require(
+            measured,
+            "no metric has been measured here: write sv.Session(..., metrics=['accuracy'], "
+            "every=100), and advance",
+        )
         steps, values = pick(measured, metric, "metric measured here:")
         return int(steps[place_of_best(values, is_rising(metric, mode))])
 
@@ -419,8 +419,10 @@ class Session:
         infinite; the session then stands before that step.
         """
         if epochs is not None:
-            if (n, unit) != (1, "step"):
-                raise InputError("pass epochs= alone, without n and unit: s.advance(epochs=3)")
+            require(
+                (n, unit) == (1, "step"),
+                "pass epochs= alone, without n and unit: s.advance(epochs=3)",
+            )
             n, unit = size(epochs, "epochs", least=0), "epoch"
         check_unit(self.timeline, unit)
         if progress is not True:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, shorten
+from scalarviz.base.checks import FloatArray, require, shorten
 from scalarviz.core.bank_arrays import written_error
 from scalarviz.errors import GradientError, InputError, OrderError, UpdateError
 from scalarviz.training.session.branches import Branch, Clock, Series, place_of
@@ -286,11 +286,12 @@ def asked(timeline: Timeline, function: Function, name: str) -> bool:
         error.add_note(f"(in the {name}, called at step {timeline.clock.step:,})")
         raise
     finally:
-        if timeline.set_back_writes():
-            raise OrderError(
-                f"the {name} has written numbers into the network, which were set back: a "
-                "condition only looks, and s.on_step(f) calls a function that changes something"
-            )
+        require(
+            not timeline.set_back_writes(),
+            f"the {name} has written numbers into the network, which were set back: a "
+            "condition only looks, and s.on_step(f) calls a function that changes something",
+            OrderError,
+        )
     if isinstance(found, (bool, np.bool_)):
         return bool(found)
     raise InputError(f"the {name} must return True or False, not {shorten(found)}")

@@ -202,12 +202,6 @@ def portion(job: Job) -> tuple[float | None, BaseException | None]:
         return None, error
 
 
-def hold_at_end(guard: Guard) -> None:
-    """Acquire a guard for good at the end of the program, so that its threads stop."""
-    _guards.add(guard)
-    _be_called_first()
-
-
 def check_end() -> None:
     """End this thread with SystemExit if the program ends, unless it is the main thread."""
     if _ending and threading.current_thread() is not threading.main_thread():
@@ -260,7 +254,8 @@ class SessionLock:
         self._owner = 0
         self._waiting: set[int] = set()  # threads
         self._asked: list[SharedSnapshot] = []
-        hold_at_end(self.lock)
+        _guards.add(self.lock)  # which the end of the program acquires, so that threads stop
+        _be_called_first()
 
     @property
     def mine(self) -> bool:

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.attributes import meanwhile
-from scalarviz.base.checks import FloatArray
+from scalarviz.base.checks import FloatArray, require
 from scalarviz.base.interrupt import whole
 from scalarviz.base.limits import check_losses
 from scalarviz.base.progress import Progress
@@ -28,7 +28,7 @@ from scalarviz.core.bank_arrays import bad_gradient
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.program import NONE, Moment, Program
 from scalarviz.engines.engine import RunOutcome
-from scalarviz.errors import GradientError, InputError, OrderError
+from scalarviz.errors import GradientError, OrderError
 from scalarviz.training.network.model_queries import remark_of_schedule
 from scalarviz.training.session.actions import ACTIONS, Action, nothing
 from scalarviz.training.session.branches import Branch, Clock, Frame, Keyframes
@@ -171,7 +171,8 @@ class Timeline:
             if not self._redo(target):
                 if self.clock.place >= target.place:
                     break
-                most = self._steps_until(target)
+                action = self.branch.next_place(self.clock.place) or target.place
+                most = min(target.step, action[0]) - first  # whole steps before both
                 if most > 0 and self.clock.operation == 0:
                     is_refused = self._take_steps(most)
                 else:
@@ -210,11 +211,6 @@ class Timeline:
         self.clock = clock
         self._interrupted = False
 
-    def _steps_until(self, target: Clock) -> int:
-        """Return the number of whole steps before the target and before the next action."""
-        place = self.branch.next_place(self.clock.place)
-        return (target.step if place is None else min(target.step, place[0])) - self.clock.step
-
     def _stops_after(self, moment: Clock) -> bool:
         """Whether conditions are looked at on arrival at a moment, the branch's end not yet moved.
 
@@ -251,7 +247,8 @@ class Timeline:
         self._interrupted = True
         first = self.clock.step
         if self.visits.any:
-            most = min(most, self.visits.most_until(self, first))
+            known = max(first, self.branch.end.step)  # steps before it are replayed
+            most = min(most, known + self.visits.steps_until(known) - first)
         if self._stops_after(Clock(first + most)):
             most = self.stops.most_steps(self, first, most)
         count = max(1, min(most, int(self.pace), self.most_steps()))
@@ -364,8 +361,7 @@ class Timeline:
         if now.operation:
             yield
             return
-        if now.step == 0:
-            raise OrderError("nothing has been computed yet: advance first")
+        require(now.step != 0, "nothing has been computed yet: advance first", OrderError)
         with self.visit_end(now.step - 1):
             yield
 
@@ -574,18 +570,18 @@ UNITS = {name: name for name in ("operation", "phase", "sample", "step", "epoch"
 
 def check_unit(timeline: Timeline, unit: str) -> None:
     """Raise InputError if the unit is unknown or not available for this batch size."""
-    if unit == "neuron":
-        raise InputError(
-            "neurons are gone through in a picture, where the unit is chosen: a session goes by "
-            "operations, of all neurons of a layer"
-        )
+    require(
+        unit != "neuron",
+        "neurons are gone through in a picture, where the unit is chosen: a session goes by "
+        "operations, of all neurons of a layer",
+    )
     pick(UNITS, unit, "unit")
     count = timeline.trainer.batches.size
-    if unit == "sample" and count != 1:
-        raise InputError(
-            f"the batch has {count} samples, which go through each operation together: "
-            "go by operations, phases, steps or epochs"
-        )
+    require(
+        unit != "sample" or count == 1,
+        f"the batch has {count} samples, which go through each operation together: "
+        "go by operations, phases, steps or epochs",
+    )
 
 
 def advance(timeline: Timeline, count: int, unit: str) -> None:

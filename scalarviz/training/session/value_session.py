@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scalarviz.base.checks import shorten
+from scalarviz.base.checks import require, shorten
 from scalarviz.core.bank import DTYPES
 from scalarviz.core.formulas.losses import Loss, LossRow
 from scalarviz.core.optimizer import SGD
@@ -38,16 +38,15 @@ def session_of(value: Value) -> Session:
     """
     check_graph(value)
     trace = write_down(recorded_inputs(1), [value])
-    if not len(trace.operations):
-        raise InputError(
-            f"{shorten(value)} has no graph, since no operation made it: show what is computed "
-            "from it"
-        )
-    if not trace.parameters:
-        raise InputError(
-            f"{shorten(value)} is computed from plain numbers alone, which nothing moves: make "
-            "one of them a Value"
-        )
+    require(
+        len(trace.operations),
+        f"{shorten(value)} has no graph, since no operation made it: show what is computed from it",
+    )
+    require(
+        trace.parameters,
+        f"{shorten(value)} is computed from plain numbers alone, which nothing moves: make "
+        "one of them a Value",
+    )
     leaves = [Value(float(x.data), label=x.label) for x in trace.parameters]
     name, trace = value.label or "value", replace(trace, parameters=leaves)
     function = Expression(name, trace, DTYPES["float64"], choose_for_expression("python"), {})
@@ -57,11 +56,11 @@ def session_of(value: Value) -> Session:
 def check_graph(value: Value) -> None:
     """Raise InputError for a graph of very many operations, or one that leads in a circle."""
     made = made_values(value)
-    if len(made) > MOST_OPERATIONS:
-        raise InputError(
-            f"a graph that is shown has at most {MOST_OPERATIONS:,} operations, and this one has "
-            f"{len(made):,}: show a part of it, or sv.compile the function that makes it"
-        )
+    require(
+        len(made) <= MOST_OPERATIONS,
+        f"a graph that is shown has at most {MOST_OPERATIONS:,} operations, and this one has "
+        f"{len(made):,}: show a part of it, or sv.compile the function that makes it",
+    )
     places = {id(each): i for i, each in enumerate(made)}
     for i, each in enumerate(made):
         if any(places.get(id(x), -1) >= i for x in each._inputs):

@@ -17,7 +17,7 @@ from sklearn.utils import check_array, check_random_state, shuffle
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from scalarviz.base.checks import answered, listed, number, shorten, size
+from scalarviz.base.checks import answered, listed, number, require, shorten, size
 from scalarviz.base.messages import caution
 from scalarviz.core.formulas.losses import AnyLoss
 from scalarviz.core.optimizer import Optimizer
@@ -185,21 +185,21 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
         given = {name: value for name, value in given.items() if value is not None}
         if isinstance(self.optimizer, str):
             return Optimizer(self.optimizer, **{"lr": RATE, **given})  # type: ignore[arg-type]  # lr and l2 only
-        if given:
-            raise InputError(
-                "lr and l2 belong to an optimizer that is a name, and here is "
-                f"{shorten(self.optimizer)}: pass them to it, or write optimizer='adam'"
-            )
+        require(
+            not given,
+            "lr and l2 belong to an optimizer that is a name, and here is "
+            f"{shorten(self.optimizer)}: pass them to it, or write optimizer='adam'",
+        )
         return Optimizer.of(self.optimizer)
 
     @whole_or_not
     def _go_on(self, X: Any, y: Any, sample_weight: Any, **classes: Any) -> Self:
         """Train for one epoch of these samples, on from the present numbers if there are some."""
-        if self.early_stopping:
-            raise InputError(
-                "early_stopping=True belongs to fit, and partial_fit holds no samples out: write "
-                "early_stopping=False"
-            )
+        require(
+            not self.early_stopping,
+            "early_stopping=True belongs to fit, and partial_fit holds no samples out: write "
+            "early_stopping=False",
+        )
         seed, first = self._seed(), "network_" not in vars(self)
         session = vars(self).get("_session")
         step = 0 if session is None else session.step_index

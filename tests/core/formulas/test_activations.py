@@ -30,6 +30,7 @@ from scalarviz.core.formulas.formula import ELEMENTARY, Formula, Target
 from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS, RowFormula
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.training.network.gradcheck import gradcheck
+from tests.sessions import advanced
 from tests.wording import refused
 
 every_activation = pytest.mark.parametrize("row", ACTIVATIONS.values(), ids=ACTIVATIONS)
@@ -139,8 +140,7 @@ def test_copies_and_pickles_have_the_row_of_the_table() -> None:
 def test_a_training_with_settings_comes_back_from_its_file(tmp_path: Path) -> None:
     net = sv.Network([2, 3, 1], "softplus(3)")
     pairs = [[0.0, 1.0], [1.0, 0.5]], [[1.0], [0.0]]
-    s = sv.Session(net, pairs, optimizer=sv.SGD(0.1), engine="python")
-    s.advance(2)
+    s = advanced(sv.Session(net, pairs, optimizer=sv.SGD(0.1), engine="python"), 2)
     s.set_activation(0, "celu( 2.0)")
     s.advance(2)
     s.save(tmp_path / "run.safetensors")

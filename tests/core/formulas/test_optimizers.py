@@ -138,8 +138,7 @@ def test_an_optimizer_prints_what_was_chosen() -> None:
 def test_a_schedule_must_be_one(bad: object) -> None:
     refused(InputError, bad).by(sv.SGD, 0.1, schedule=bad)
     optimizer = sv.SGD(0.1)
-    with refused(InputError, bad):
-        optimizer.schedule = bad  # type: ignore[assignment]  # on purpose
+    refused(InputError, bad).by(setattr, optimizer, "schedule", bad)
     assert optimizer.schedule.name == "constant"
 
 

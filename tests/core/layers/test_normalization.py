@@ -19,7 +19,7 @@ from scalarviz.errors import (
     OwnershipError,
     ShapeError,
 )
-from tests.sessions import RUNNABLE, advanced
+from tests.sessions import RUNNABLE, advanced, reloaded
 from tests.wording import refused
 
 COLUMNS = np.random.default_rng(0).normal([3.0, -50.0, 1e4], [0.1, 7.0, 900.0], (40, 3))
@@ -148,16 +148,11 @@ def test_engines_agree() -> None:
         np.testing.assert_allclose(each, losses[0], rtol=2e-4)
 
 
-def by_file(net: sv.Network, path: Path) -> sv.Network:
-    net.save(path / "net.safetensors")
-    return sv.load(path / "net.safetensors")
-
-
 COPIES: dict[str, Callable[[sv.Network, Path], sv.Network]] = {
     "copy": lambda net, path: net.copy(),
     "copy.deepcopy": lambda net, path: copy.deepcopy(net),
     "pickle": lambda net, path: pickle.loads(pickle.dumps(net)),
-    "file": by_file,
+    "file": reloaded,
     "fresh": lambda net, path: net.fresh(7),
 }
 
@@ -274,27 +269,11 @@ def test_a_call_uses_what_it_has_seen_and_changes_nothing() -> None:
     assert (layer.state == seen).all()
 
 
-@pytest.mark.parametrize("engine", RUNNABLE)
-def test_several_forwards_wait_with_the_statistics_of_their_own_batch(engine: str) -> None:
-    net, plain = made(engine), made()
-    g = np.ones((5, 2))
-    net.forward(BATCH[:5])
-    net.forward(BATCH[5:10])
-    newest, oldest = net.backward(g), net.backward(g)
-    plain.forward(BATCH[5:10])
-    assert plain.backward(g) == pytest.approx(newest)
-    plain.forward(BATCH[:5])
-    assert plain.backward(g) == pytest.approx(oldest)
-
-
 def test_files_keep_the_running_numbers(tmp_path: Path) -> None:
     s = advanced(session(), 5)
-    s.network.save(tmp_path / "net.safetensors")
-    s.save(tmp_path / "run.safetensors")
-    net = sv.load(tmp_path / "net.safetensors")
+    net, again = reloaded(s.network, tmp_path), reloaded(s, tmp_path)
     assert (net.bank.state == s.network.bank.state).all()
     assert net(BATCH) == pytest.approx(s.network(BATCH))
-    again = sv.Session.load(tmp_path / "run.safetensors")
     assert (again.network.bank.state == s.network.bank.state).all()
     again.back(3)
     s.back(3)
@@ -348,25 +327,6 @@ def test_a_file_whose_variance_is_below_0_is_refused(tmp_path: Path) -> None:
     net.layers[0].running_variance[:] = -1.0  # type: ignore[attr-defined]  # on purpose
     net.save(tmp_path / "net.safetensors")
     refused(FileError, "BatchNorm(1 -> 1)").by(sv.load, tmp_path / "net.safetensors")
-
-
-def test_one_thread_gives_the_same_bits_as_two() -> None:
-    import numba
-
-    before, found = numba.get_num_threads(), []
-    try:
-        for threads in (1, 2):
-            numba.set_num_threads(min(threads, before))
-            net = sv.Network(
-                [sv.Conv2d((1, 16, 16), 24, 5), sv.BatchNorm((24, 12, 12)), sv.Dense(3456, 3)],
-                engine="cpu",
-            )
-            x = np.random.default_rng(0).normal(size=(200, 256))
-            net.train(x, x[:, :3], optimizer=sv.Adam(1e-3), steps=2)
-            found.append([net.bank.value.copy(), net.bank.state.copy()])
-    finally:
-        numba.set_num_threads(before)
-    assert all((a == b).all() for a, b in zip(*found, strict=True))
 
 
 # ---- frozen -------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.engines.reference import OperationArrays, operation_backward, operation_forward
 from scalarviz.errors import InputError, NotFiniteError, OwnershipError, ShapeError
+from tests.sessions import advanced
 from tests.wording import refused
 
 
@@ -103,8 +104,9 @@ def test_engines_agree_on_groups_dilations_and_strides(
 def test_going_back_with_groups_is_exact() -> None:
     layers = [sv.Conv2d((4, 5, 5), 8, 3, (2, 1), 1, dilation=(1, 2), groups=4), sv.Dense(72, 2)]
     x = np.random.default_rng(0).normal(size=(16, 100))
-    session = sv.Session(sv.Network(layers, seed=0), (x, x[:, :2]), batch=4, engine="cpu")
-    session.advance(30)
+    session = advanced(
+        sv.Session(sv.Network(layers, seed=0), (x, x[:, :2]), batch=4, engine="cpu"), 30
+    )
     end = session.network.bank.value.copy()
     session.seek(7)
     session.seek(30)
@@ -146,8 +148,11 @@ def test_an_operation_knows_every_use_of_a_weight() -> None:
 def test_explain_lists_every_place_where_a_weight_is_used() -> None:
     net = sv.Network([sv.Conv2d((1, 4, 4), 2), sv.Dense(8, 2)], seed=0, dtype="float64")
     x = np.random.default_rng(0).normal(size=(3, 16))
-    session = sv.Session(net, (x, x[:, :2]), batch=None, engine="cpu", optimizer=sv.SGD(0.1))
-    session.advance(len(net.program.moments) - 1, "operation")
+    session = advanced(
+        sv.Session(net, (x, x[:, :2]), batch=None, engine="cpu", optimizer=sv.SGD(0.1)),
+        len(net.program.moments) - 1,
+        "operation",
+    )
     weight = net.layers[0].perceptrons[1].weights[4]  # type: ignore[attr-defined]  # of a layer that has it
     told = session.explain(weight)
     assert len(told.x) == 3 * 4  # samples times windows
@@ -203,8 +208,9 @@ def test_a_network_computes_with_what_is_written_into_them(engine: str) -> None:
 @every_engine
 def test_writing_is_an_edit_that_is_done_again_in_a_replay(engine: str) -> None:
     x = np.random.default_rng(0).random((6, 3))
-    s = sv.Session(sv.Network([3, 4, 3], "tanh"), (x, 1 - x), "mse", sv.Adam(0.1), engine=engine)
-    s.advance(3)
+    s = advanced(
+        sv.Session(sv.Network([3, 4, 3], "tanh"), (x, 1 - x), "mse", sv.Adam(0.1), engine=engine), 3
+    )
     kernel = s.network.layers[1].kernel  # a view from before the writing
     kernel[2] = 0.5
     s.advance(2, "operation")
@@ -222,16 +228,15 @@ def test_what_does_not_fit_is_refused_and_changes_nothing() -> None:
     net = network()
     dense, conv = net.layers[3], net.layers[0]
     before = net.bank.value.copy()
-    with refused(ShapeError, "(5, 18)", "(18, 5)"):
-        dense.kernel = np.zeros((18, 5))
-    with refused(NotFiniteError, "nan", "[1, 0, 0, 2]"):
-        conv.kernel = np.where(np.arange(36).reshape(3, 2, 2, 3) == 14, np.nan, 0.0)
-    with refused(NotFiniteError, "1e+300", "float32"):
-        dense.bias = [0.0, 0.0, 1e300, 0.0, 0.0]
-    with refused(InputError, "'many'"):
-        dense.kernel = "many"
-    with refused(InputError, "has no bias"):
-        net.layers[5].layers[1].bias = np.zeros(5)
+    refused(ShapeError, "(5, 18)", "(18, 5)").by(setattr, dense, "kernel", np.zeros((18, 5)))
+    refused(NotFiniteError, "nan", "[1, 0, 0, 2]").by(
+        setattr, conv, "kernel", np.where(np.arange(36).reshape(3, 2, 2, 3) == 14, np.nan, 0.0)
+    )
+    refused(NotFiniteError, "1e+300", "float32").by(
+        setattr, dense, "bias", [0.0, 0.0, 1e300, 0.0, 0.0]
+    )
+    refused(InputError, "'many'").by(setattr, dense, "kernel", "many")
+    refused(InputError, "has no bias").by(setattr, net.layers[5].layers[1], "bias", np.zeros(5))
     assert (net.bank.value == before).all()
 
 
@@ -249,5 +254,6 @@ def test_what_numpy_has_written_in_place_is_not_called_unchanged() -> None:
     dense.kernel = np.ones((5, 18))
     dense.kernel *= 2.0
     assert (dense.kernel == 2.0).all()
-    with refused(NotFiniteError, "None", "[1]", "nothing was changed"):
-        dense.bias = [0.0, None, 0.0, 0.0, 0.0]
+    refused(NotFiniteError, "None", "[1]", "nothing was changed").by(
+        setattr, dense, "bias", [0.0, None, 0.0, 0.0, 0.0]
+    )

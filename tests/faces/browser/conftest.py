@@ -17,8 +17,4 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(autouse=True)
 def links_end() -> Iterator[None]:
-    yield
-    for link in pages.LINKS:
-        link.controller.face.quit()
-        link.controller.face.rest()
-    pages.LINKS.clear()
+    yield from pages.ended_links()

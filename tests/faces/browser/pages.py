@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -69,9 +70,18 @@ class FakePage:
         raise AssertionError(f"{name} was not answered")
 
 
-def linked(session: sv.Session, *recipes: Recipe) -> PageLink:
-    """The link of a session, and of the scene that it was made by."""
-    group = WatchOptions(recipes=recipes).face(Show.of(session), "dark")
+def ended_links() -> Iterator[None]:
+    """The links that are made meanwhile end."""
+    yield
+    for link in LINKS:
+        link.controller.face.quit()
+        link.controller.face.rest()
+    LINKS.clear()
+
+
+def linked(session: object, *recipes: Recipe, theme: str = "dark") -> PageLink:
+    """The link of a session or a show, and of the scene that it was made by."""
+    group = WatchOptions(recipes=recipes).face(Show.of(session), theme)
     group.lead.await_kernels()
     LINKS.append(PageLink(group))
     return LINKS[-1]

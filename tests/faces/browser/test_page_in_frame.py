@@ -18,7 +18,6 @@ from scalarviz.base.package_files import text_beside
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short
 from scalarviz.faces.browser.link import PageLink
-from scalarviz.faces.controller.face import WatchOptions
 from scalarviz.faces.notebook import page_view
 from scalarviz.scene.loss_chart import words_of
 from scalarviz.stage.curves import measured_of
@@ -26,32 +25,22 @@ from scalarviz.stage.show import Show
 from scalarviz.story.formats import said
 from scalarviz.training.session import value_session
 from tests.faces.browser.framed import FramedPage
-from tests.faces.browser.pages import linked
+from tests.faces.browser.pages import ended_links, linked
+from tests.sessions import inverting, session_on
 
 pytestmark = pytest.mark.slow
 
 ROW = 5
-LINKS: list[PageLink] = []
-
-
-def rgb_session() -> sv.Session:
-    net = sv.Network([3, 4, 3], "tanh", output="sigmoid", seed=0)
-    return sv.Session(net, sv.data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="cpu")
 
 
 def linked_value(session: sv.Session | None = None) -> PageLink:
-    group = WatchOptions().face(Show(session or rgb_session(), title="colors"), "light")
-    group.lead.await_kernels()
-    LINKS.append(PageLink(group))
-    return LINKS[-1]
+    return linked(Show(session or inverting("cpu"), title="colors"), theme="light")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def links_end() -> Iterator[None]:
-    yield
-    for link in LINKS:
-        link.controller.face.quit()
-        link.controller.face.rest()
+    """Links end with the module in place of the test: pages share one."""
+    yield from ended_links()
 
 
 @pytest.fixture(scope="module")
@@ -204,7 +193,7 @@ FIELDS_OF_SHEET = """[...document.querySelectorAll("#sheet [data-row]")]
 
 
 def test_a_training_that_grows_keeps_its_controls_and_its_curve(browser: Any) -> None:
-    session = rgb_session()
+    session = inverting("cpu")
     session.advance(30)
     page = FramedPage(browser, linked_value(session))
     page.wait(lambda: len(page.frame.evaluate(FIELDS_OF_SHEET)) > 10)
@@ -233,9 +222,10 @@ def test_a_training_that_grows_keeps_its_controls_and_its_curve(browser: Any) ->
 def test_the_curve_of_a_page_has_the_metrics_of_the_session(browser: Any) -> None:
     rng = np.random.default_rng(0)
     data = sv.data.Arrays(rng.random((40, 3)), rng.integers(0, 3, 40), share=0.8)
-    net = sv.Network([3, 8, 3], "tanh", seed=0)
     more = {"metrics": ["accuracy"], "every": 20, "engine": "cpu", "batch": 8}
-    session = sv.Session(net, data, "softmax_cross_entropy", sv.Adam(0.01), **more)
+    session = session_on(
+        data, [3, 8, 3], "tanh", loss="softmax_cross_entropy", optimizer=sv.Adam(0.01), **more
+    )
     session.advance(200)
     page = FramedPage(browser, linked_value(session))
 
@@ -294,7 +284,7 @@ class HostedPage(FramedPage):
 
     def __init__(self, browser: Any, host: str) -> None:
         self._name = host
-        super().__init__(browser, linked(rgb_session()), size=(1000, 760), delay=DELAY)
+        super().__init__(browser, linked(inverting("cpu")), size=(1000, 760), delay=DELAY)
 
     def _show(self, html: str) -> None:
         script = text_beside(page_view.__file__, "widget.js")
@@ -350,7 +340,7 @@ def says(page: FramedPage, where: str, key: str) -> None:
 
 
 def test_a_guess_moves_the_session_and_is_told_to_the_page_around(browser: Any) -> None:
-    session = rgb_session()
+    session = inverting("cpu")
     page = framed_guesses(browser, session)
     page.frame.evaluate("void (location.hash = '#guess=1')")
     page.wait(lambda: page.app(ASKS))
@@ -385,7 +375,7 @@ def test_expressions_and_onlookers_cannot_guess(browser: Any) -> None:
     a = sv.Value(2.0)
     for session, classes, key in (
         (value_session.session_of(a * a + a), "", "guess.not_here"),
-        (rgb_session(), "looks", "page.looks"),
+        (inverting("cpu"), "looks", "page.looks"),
     ):
         page = framed_guesses(browser, session)
         page.frame.evaluate(f"document.documentElement.classList += ' {classes}'")

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from queue import SimpleQueue
@@ -29,7 +29,6 @@ import scalarviz as sv
 from scalarviz.base.texts import text
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.faces.browser import serve
-from scalarviz.faces.browser import serve as module
 from scalarviz.faces.browser.link_server import MOST_WRONG, Denied, LinkServer, Tokens
 from scalarviz.faces.browser.serve import BLOCKS, BORDER, qr_code
 from scalarviz.pages import web_server
@@ -70,15 +69,27 @@ class Served:
         return self.process.wait(SECONDS)
 
 
-@pytest.fixture(scope="module")
-def served() -> Iterator[Served]:
-    words = ["-m", "scalarviz", "watch", "rgb", "--browser", "--address", "0.0.0.0", "--port", "0"]
+@contextmanager
+def serving(*words: str) -> Iterator[Served]:
+    """A process of Python that serves a training, it is killed at the end."""
     process = subprocess.Popen(
         [sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     with process:
-        yield Served(process)
-        process.kill()
+        try:
+            yield Served(process)
+        finally:
+            process.kill()
+
+
+def watching(*more: str, scene: str = "rgb") -> AbstractContextManager[Served]:
+    return serving("-m", "scalarviz", "watch", scene, "--browser", "--port", "0", *more)
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    with watching("--address", "0.0.0.0") as made:
+        yield made
 
 
 def read(client: ClientConnection) -> Any:
@@ -152,10 +163,7 @@ from scalarviz.pages import addresses
 addresses.address_for_others = lambda version: ""
 main({words})
 """
-    with subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True
-    ) as process:
-        alone = Served(process)
+    with serving("-c", program) as alone:
         assert alone.end() == 130
     assert "This machine is in no network" in alone.said and "//0.0.0.0" not in alone.said
 
@@ -231,7 +239,7 @@ def test_its_blocks_are_the_modules_of_the_code_light_on_dark() -> None:
 
 
 def test_without_the_package_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    monkeypatch.setattr(serve, "find_spec", lambda name: None)
     assert qr_code(ADDRESS) == []
 
 

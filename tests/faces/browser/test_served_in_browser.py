@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -16,7 +13,7 @@ from scalarviz.base.texts import text
 from scalarviz.faces.scene_file import scenes
 from scalarviz.pages.addresses import address_for_others
 from scalarviz.pages.web_server import LARGEST
-from tests.faces.browser.test_serve import Served, short_token
+from tests.faces.browser.test_serve import Served, serving, short_token, watching
 from tests.pages.browser import chromium
 
 pytestmark = pytest.mark.slow
@@ -34,19 +31,6 @@ NOTING = """
     send(sent) { super.send(sent); largest = Math.max(largest, sent.size ?? sent.length); }
   };
 """
-
-
-@contextmanager
-def serving(*more: str, scene: str = "rgb") -> Iterator[Served]:
-    words = ["-m", "scalarviz", "watch", scene, "--browser", *more]
-    process = subprocess.Popen(
-        [sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    with process:
-        try:
-            yield Served(process)
-        finally:
-            process.kill()
 
 
 class Opened:
@@ -88,7 +72,7 @@ class Opened:
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
-    with serving("--port", "0") as made:
+    with watching() as made:
         yield made
 
 
@@ -151,7 +135,7 @@ def test_without_a_right_token_there_is_a_form_and_no_training(
 def test_a_killed_server_is_missed_and_the_one_in_its_place_asks_for_its_own_token(
     browser: Any,
 ) -> None:
-    with serving("--port", "0") as first:
+    with watching() as first:
         port = first.port
         page = Opened(browser, own_address(first)).ready()
         page.until("scalarviz.state.step > 0")
@@ -160,7 +144,7 @@ def test_a_killed_server_is_missed_and_the_one_in_its_place_asks_for_its_own_tok
         before = page.page.evaluate("JSON.stringify(scalarviz.picture.eyes)")
         page.app("move('orbit', 30, 10)")
         assert page.page.evaluate("JSON.stringify(scalarviz.picture.eyes)") != before
-    with serving("--port", str(port)) as second:
+    with watching("--port", str(port)) as second:
         page.says(text("browser.other"))
         assert page.heard(REFUSED) == []
         page.page.goto(own_address(second))
@@ -172,7 +156,7 @@ def test_a_killed_server_is_missed_and_the_one_in_its_place_asks_for_its_own_tok
 @pytest.mark.parametrize("scene", sorted(scenes()))
 def test_no_scene_sends_more_than_its_server_takes(browser: Any, scene: str) -> None:
     """Played, paused, stepped, with all maps drawn finely, and grown where its network can."""
-    with serving("--port", "0", scene=scene) as served:
+    with watching(scene=scene) as served:
         page = Opened(browser, own_address(served), NOTING).ready()
         page.until("scalarviz.state.step > 3")
         for unit in ("", "operation", "control"):
@@ -195,7 +179,7 @@ def test_no_scene_sends_more_than_its_server_takes(browser: Any, scene: str) -> 
 def in_network() -> Iterator[Served]:
     if not address_for_others(4):
         pytest.skip("this machine has no address but its own")
-    with serving("--address", "0.0.0.0", "--port", "0") as made:
+    with watching("--address", "0.0.0.0") as made:
         yield made
 
 
@@ -230,16 +214,13 @@ DRAWN = "performance.getEntriesByName('first picture')[0]?.startTime"
 
 def seconds_of(browser: Any, sizes: list[int]) -> list[float]:
     """From the request of the page to its first picture, each time in a new context."""
-    words = [sys.executable, "-c", PROGRAM.format(sizes=sizes)]
     found = []
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
-        served = Served(process)
+    with serving("-c", PROGRAM.format(sizes=sizes)) as served:
         for _ in range(ROUNDS):
             page = Opened(browser, own_address(served)).ready()
             found.append(page.until(DRAWN) / 1e3)
             assert page.complaints == []
             page.close()
-        process.kill()
     return found
 
 

@@ -29,8 +29,6 @@ from scalarviz.base.texts import text
 from scalarviz.errors import FileError, InputError
 from scalarviz.faces.browser.link_server import FREE
 from scalarviz.faces.cli import class_pages, commands
-from scalarviz.faces.cli import class_pages as collecting
-from scalarviz.faces.cli import class_pages as module
 from scalarviz.faces.cli.class_pages import AT_ONCE, EVERY, Collecting, copy_lessons
 from scalarviz.pages import addresses, web_server
 from scalarviz.pages.addresses import listening
@@ -51,7 +49,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages are their titles, and `sys.path` stays."""
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(
-        module, "page_of", lambda show, links: Page((show.title + links).encode(), 3)
+        class_pages, "page_of", lambda show, links: Page((show.title + links).encode(), 3)
     )
 
 
@@ -121,7 +119,7 @@ def test_a_file_is_a_scene_too_and_one_that_is_named_twice_is_made_once(
     run: Run, fetched: Fetched, tmp_path: Path
 ) -> None:
     path = tmp_path / "Mine & yours.py"
-    path.write_text(module.find("xor").read_text(encoding="utf-8"), encoding="utf-8")
+    path.write_text(class_pages.find("xor").read_text(encoding="utf-8"), encoding="utf-8")
     run(str(path), "xor", "xor", "--port", "0", "--address", "localhost")
     assert b'href="Mine%20%26%20yours.html"><h2>Mine &amp; yours</h2>' in fetched[""][1]
     assert len(fetched) == 4
@@ -141,7 +139,7 @@ def test_for_a_class_the_address_of_this_machine_is_told(
 
 @pytest.mark.usefixtures("_quick")
 def test_an_address_of_version_6_stands_in_brackets() -> None:
-    assert module.url_of("::1", 80) == "http://[::1]:80/"
+    assert class_pages.url_of("::1", 80) == "http://[::1]:80/"
 
 
 @pytest.mark.usefixtures("_quick")
@@ -149,7 +147,9 @@ def test_it_serves_only_this_machine_unless_asked(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Any] = []
-    monkeypatch.setattr(module, "serve", lambda *words, **more: asked.append((words, more)) or 0)
+    monkeypatch.setattr(
+        class_pages, "serve", lambda *words, **more: asked.append((words, more)) or 0
+    )
     for line in ([], ["01", "--without-solutions"]):
         run(*line)
     here = "127.0.0.1", None, None
@@ -158,16 +158,16 @@ def test_it_serves_only_this_machine_unless_asked(
 
 @pytest.mark.usefixtures("_quick")
 def test_a_lesson_brings_the_glossary_to_which_it_leads() -> None:
-    assert [*module.paths_of(["04b"])] == ["04b-trouble", "glossary"]
-    assert [*module.paths_of(["04b", "glossary"])] == ["04b-trouble", "glossary"]
-    assert [*module.paths_of(["rgb"])] == ["rgb"]
+    assert [*class_pages.paths_of(["04b"])] == ["04b-trouble", "glossary"]
+    assert [*class_pages.paths_of(["04b", "glossary"])] == ["04b-trouble", "glossary"]
+    assert [*class_pages.paths_of(["rgb"])] == ["rgb"]
 
 
 @pytest.mark.usefixtures("_quick")
 def test_the_list_says_which_page_has_pictures() -> None:
     about = {
-        name: module.entry_of(name, path)
-        for name, path in module.paths_of(["01", "glossary"]).items()
+        name: class_pages.entry_of(name, path)
+        for name, path in class_pages.paths_of(["01", "glossary"]).items()
     }
     assert about["01-one-weight"].about == text("class.lesson")
     assert about["glossary"].about == text("class.text") and about["glossary"].title == "Glossary"
@@ -179,20 +179,22 @@ def test_the_list_says_which_page_has_pictures() -> None:
 @pytest.mark.usefixtures("_quick")
 @pytest.mark.parametrize("address", ["example.org", "1.2.3", "", "0.0.0.0:80"])
 def test_an_address_that_is_none_is_refused(address: str) -> None:
-    refused(InputError, address).by(module.serve, ["xor"], address, 0)
+    refused(InputError, address).by(class_pages.serve, ["xor"], address, 0)
 
 
 @pytest.mark.usefixtures("_quick")
 @pytest.mark.parametrize("address", ["192.0.2.7", "224.0.0.1", "255.255.255.255", "ff02::1"])
 def test_an_address_of_no_one_machine_here_is_refused(address: str) -> None:
-    refused(InputError, address).by(module.serve, ["xor"], address, 0)
+    refused(InputError, address).by(class_pages.serve, ["xor"], address, 0)
 
 
 @pytest.mark.usefixtures("_quick")
 def test_a_taken_port_is_refused_and_another_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        refused(InputError, str(port), varies=r"\d+").by(module.serve, ["xor"], "127.0.0.1", port)
+        refused(InputError, str(port), varies=r"\d+").by(
+            class_pages.serve, ["xor"], "127.0.0.1", port
+        )
 
 
 @pytest.mark.usefixtures("_quick")
@@ -212,7 +214,7 @@ def test_a_port_of_the_system_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
         "create_server",
         Mock(side_effect=PermissionError(errno.EACCES, "Permission denied")),
     )
-    refused(InputError, "80").by(module.serve, ["xor"], "127.0.0.1", 80)
+    refused(InputError, "80").by(class_pages.serve, ["xor"], "127.0.0.1", 80)
 
 
 @pytest.mark.usefixtures("_quick")
@@ -220,7 +222,7 @@ def test_two_scenes_of_one_name_are_refused(tmp_path: Path) -> None:
     for name in ("xor", "index"):
         (tmp_path / f"{name}.py").touch()
         refused(InputError, f"{name}.html").by(
-            module.serve, ["xor", str(tmp_path / f"{name}.py")], "127.0.0.1", 0
+            class_pages.serve, ["xor", str(tmp_path / f"{name}.py")], "127.0.0.1", 0
         )
 
 
@@ -371,7 +373,7 @@ def test_what_is_kept_is_acknowledged_where_nothing_can_be_printed(
     room: Callable[..., Room], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at = room()
-    monkeypatch.setattr(collecting, "say", Mock(side_effect=BrokenPipeError))
+    monkeypatch.setattr(class_pages, "say", Mock(side_effect=BrokenPipeError))
     assert at.sends(record("Anna")) == OK and len(at.lines) == 1
 
 
@@ -483,7 +485,7 @@ def test_large_records_of_a_visitor_count_as_several(room: Callable[..., Room]) 
 def test_a_visitor_cannot_fill_the_file(
     room: Callable[..., Room], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(collecting, "MOST_OF_ONE", 5)
+    monkeypatch.setattr(class_pages, "MOST_OF_ONE", 5)
     at, large = room(), record("Bo", q=given(*["1" * 1000] * 9))
     told = [at.sends(each) for each in (large, record("Bo"), large, record("Cem"), record("Bo"))]
     assert [each == OK for each in told] == [True, True, False, True, False]
@@ -496,12 +498,14 @@ def test_the_file_holds_so_many_records_and_so_many_bytes(
     room: Callable[..., Room], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "class.jsonl").write_text(f"{json.dumps(record('Anna'))}\n" * 3)
-    monkeypatch.setattr(collecting, "MOST_RECORDS", 5)
+    monkeypatch.setattr(class_pages, "MOST_RECORDS", 5)
     at = room()
     told = [at.sends(record("Bo")) for _ in range(3)]
     assert told[:2] == [OK] * 2 and "full" in told[2]["error"]
-    monkeypatch.setattr(collecting, "MOST_RECORDS", 1000)
-    monkeypatch.setitem(collecting.FILES, ".jsonl", (at.path.stat().st_size + 10, bytes.splitlines))
+    monkeypatch.setattr(class_pages, "MOST_RECORDS", 1000)
+    monkeypatch.setitem(
+        class_pages.FILES, ".jsonl", (at.path.stat().st_size + 10, bytes.splitlines)
+    )
     assert "full" in at.sends(record("Bo"))["error"] and len(at.lines) == 5
 
 
@@ -541,7 +545,7 @@ def test_what_the_disk_does_not_take_is_told_and_the_file_stays_whole(
 def test_pupils_can_send_while_somebody_holds_all_the_connections_he_gets(
     room: Callable[..., Room], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(collecting, "ASKING", 1.0)
+    monkeypatch.setattr(class_pages, "ASKING", 1.0)
     monkeypatch.setattr(web_server, "ASKING", 1.0)
     at, upgrade = room(), b"GET /socket HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
     upgrade += b"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"

@@ -621,15 +621,18 @@ def test_a_scene_with_options_that_every_scene_has_is_made_for_each_seed() -> No
 
 
 def test_what_a_sweep_cannot_do_is_refused(tmp_path: Path) -> None:
-    refused(UnknownNameError).by(run_sweep, ["hiden=3"])
-    refused(UnknownNameError).by(run_sweep, ["half=true"])
-    refused(InputError).by(run_sweep, ["hidden"])
-    refused(InputError).by(run_sweep, ["hidden=two"])
-    refused(InputError).by(run_sweep, ["hidden=2", "hidden=4"])
-    refused(InputError).by(run_sweep, [], tmp_path / "xor.xlsx")
-    refused(InputError).by(run_sweep, [], seeds="many")
-    refused(InputError).by(run_sweep, [], success="low")
-    refused(UnknownNameError).by(run_sweep, [], executor="threads")
+    for error, grid, more in (
+        (UnknownNameError, ["hiden=3"], {}),
+        (UnknownNameError, ["half=true"], {}),
+        (InputError, ["hidden"], {}),
+        (InputError, ["hidden=two"], {}),
+        (InputError, ["hidden=2", "hidden=4"], {}),
+        (InputError, [], {"out": tmp_path / "xor.xlsx"}),
+        (InputError, [], {"seeds": "many"}),
+        (InputError, [], {"success": "low"}),
+        (UnknownNameError, [], {"executor": "threads"}),
+    ):
+        refused(error).by(run_sweep, grid, **more)
     refused(UnknownNameError).by(
         sweep_scene, "xort", [], "3", 20, None, None, None, False, "here", None, None
     )

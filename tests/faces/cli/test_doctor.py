@@ -17,7 +17,7 @@ from scalarviz.engines import every_kernel
 from scalarviz.engines.codegen import compiling, kernel_units
 from scalarviz.engines.codegen.dispatch import by_address
 from scalarviz.engines.codegen.kernel_units import Unit
-from scalarviz.engines.expression.expression_kernels import unary, unary_back
+from scalarviz.engines.expression.expression_kernels import formula_value
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import EngineError, InputError
 from scalarviz.faces.cli import doctor, kernel_commands
@@ -255,8 +255,8 @@ def test_whatever_a_probe_meets_it_answers(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 SMALL = [
-    (Unit("test_warm", unary, ACTIVATIONS["relu"]), "float32"),
-    (Unit("test_warm_back", unary_back, ACTIVATIONS["relu"]), "float64"),
+    (Unit("test_warm", formula_value, ACTIVATIONS["relu"]), "float32"),
+    (Unit("test_warm_back", formula_value, ACTIVATIONS["relu"]), "float64"),
 ]
 
 

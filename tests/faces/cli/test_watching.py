@@ -31,7 +31,7 @@ from tests.base.test_progress import REMOVED, Clock, Tty, clock, tty
 from tests.faces.cli.test_class_pages import got
 from tests.machine import ROOT
 from tests.pages.node import data_in
-from tests.sessions import advanced
+from tests.sessions import advanced, session_on
 from tests.wording import refused
 
 QUICK = ("--engine", "python", "--steps", "20")
@@ -380,8 +380,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def test_the_newest_branches_of_a_kept_training_are_shown_side_by_side(
     run: Any, watched: list[Any], tmp_path: Path
 ) -> None:
-    net = sv.Network([2, 3, 1], "tanh", seed=0)
-    session = advanced(sv.Session(net, sv.data.Xor(), optimizer=sv.SGD(0.5), engine="python"), 6)
+    session = advanced(session_on(sv.data.Xor(), [2, 3, 1], "tanh", optimizer=sv.SGD(0.5)), 6)
     path = str(tmp_path / "kept.safetensors")
     session.save(path)
     assert run("replay", path, "--branches")[0] == 0

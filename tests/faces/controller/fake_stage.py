@@ -40,7 +40,7 @@ class FakeStage:
         self.help = self.marks = self.present = self.walking = False
         self.reduced_motion = False
         self.nodes: Any = None
-        self.camera = "perspective"
+        self.name = "perspective"
         self.has_walls = self.has_plane = False
         self.keys: list[tuple[str, str]] = []
         self.patience = 0.0

@@ -28,11 +28,12 @@ from scalarviz.stage.commands import page_keys
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.stage.stages import Stages
+from scalarviz.stage.thread import sample_to_explain
 from scalarviz.training.session import threads
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.fake_stage import attended
 from tests.machine import until
-from tests.sessions import at_work
+from tests.sessions import at_work, session_on
 from tests.studio import Studio
 
 MakeController = Callable[..., Any]
@@ -145,8 +146,7 @@ def test_play_shows_whole_operations_one_by_one(
 
 @pytest.mark.usefixtures("patient")
 def test_a_network_that_is_too_large_goes_by_operations(make: MakeController) -> None:
-    network = sv.Network([3, 61, 3], seed=0)
-    controller = make(sv.Session(network, sv.data.Rgb(), "mse", sv.SGD(0.1), engine="python"))
+    controller = make(session_on(sv.data.Rgb(), [3, 61, 3], optimizer=sv.SGD(0.1)))
     assert "neuron" not in controller.face.state.units
     controller.time.set_unit("neuron")
     assert controller.time.unit == "step" and "at most 60 neurons" in controller.message
@@ -917,3 +917,16 @@ def test_a_picture_that_nobody_has_read_for_reads_by_itself(
         3,
         3,
     )
+
+
+def test_a_step_that_is_walked_shows_the_sample_that_is_easiest_to_follow(controller: Any) -> None:
+    session = controller.session
+    wanted = sample_to_explain(session)
+    assert wanted is not None and session.focus == 0
+    controller.time.operation(+1)
+    assert session.focus == wanted
+    chosen = (wanted + 1) % session.trainer.batches.size or 1
+    session.focus = chosen  # by a user
+    controller.time.step(+1)
+    controller.time.operation(+1)
+    assert session.focus == chosen

@@ -27,7 +27,7 @@ from scalarviz.scene.look import DIGITS
 from scalarviz.stage.stage import Stage
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.fake_stage import FakeStage, patient
-from tests.sessions import inverting
+from tests.sessions import inverting, session_on
 
 ALONE = [each for each in CONTROLS.values() if not each.row.several]
 TICKS = [each for each in ALONE if each.row.kind == "tick"]
@@ -221,8 +221,11 @@ def test_only_what_a_training_has_is_offered(patiently_opened: Make) -> None:
     wave = sv.compile(lambda x: sv.Value(0.5) * x, inputs=1)
     found = shown(patiently_opened(sv.Session(wave, ([[1.0]], [[2.0]]), engine="python")))
     assert {"activation", "init", "bias"}.isdisjoint(found) and "loss" in found
-    net = sv.Network([sv.Residual(sv.Dense(2, 2)), sv.Dense(2, 1)], dtype="float64")
-    found = shown(patiently_opened(sv.Session(net, data.Xor(), engine="python")))
+    found = shown(
+        patiently_opened(
+            session_on(data.Xor(), [sv.Residual(sv.Dense(2, 2)), sv.Dense(2, 1)], dtype="float64")
+        )
+    )
     assert {"activation", "precision", "bias"}.isdisjoint(found) and "init" in found
 
 
@@ -462,18 +465,16 @@ def too_many_samples(controller: Any, folder: Path) -> None:
 
 def own_formula(controller: Any, folder: Path) -> None:
     sv.activation(bend, bend_derivative)
-    net = sv.Network([2, 3, 1], "bend", seed=1)
-    path = save(sv.Session(net, data.Xor(), "mse", sv.SGD(0.1), engine="python"), folder)
+    path = save(session_on(data.Xor(), [2, 3, 1], "bend", first=1, optimizer=sv.SGD(0.1)), folder)
     ACTIVATIONS.popitem()
     export.open_run(controller, path)
 
 
 def data_by_code(controller: Any, folder: Path) -> None:
-    net = sv.Network([1, 2, 1], seed=1)
     made = data.Generated(
         lambda step, batch, seed: (np.zeros((batch, 1)), np.zeros((batch, 1))), inputs=1, outputs=1
     )
-    path = save(sv.Session(net, made, "mse", sv.SGD(0.1), batch=2, engine="python"), folder)
+    path = save(session_on(made, [1, 2, 1], first=1, optimizer=sv.SGD(0.1), batch=2), folder)
     export.open_run(controller, path)
 
 

@@ -17,7 +17,7 @@ from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.training.session.reading import facts_of
 from tests.faces.controller.conftest import Open
-from tests.sessions import advanced, image, inverting, plane, training_of
+from tests.sessions import advanced, image, inverting, plane, session_on, training_of
 from tests.studio import Studio
 
 SIZE = (900, 600)
@@ -225,9 +225,8 @@ def test_an_input_of_ones_own_is_learned_and_that_is_undone(
 @pytest.mark.some(1)
 def test_many_answers_are_offered_by_themselves(opened: Open, stage: Stage, studio: Studio) -> None:
     rows = np.random.default_rng(0).uniform(size=(12, 2))
-    net = sv.Network([2, 6], seed=0)
     pair = (rows, np.arange(12) % 6)
-    shown = sv.Session(net, pair, "softmax_cross_entropy", sv.SGD(0.1), engine="python")
+    shown = session_on(pair, [2, 6], loss="softmax_cross_entropy", optimizer=sv.SGD(0.1))
     stage.replace(Show(shown))
     studio.stage(stage, 0.0, SIZE)
     controller = opened(shown, stage)

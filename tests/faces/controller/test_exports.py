@@ -292,11 +292,11 @@ def test_a_scene_is_found_again_with_its_options(make: Make) -> None:
     controller.stage.pinned = 5
     assert leads_back(controller)
     options = "hidden=4&engine=python&seed=3&optimizer=adam"
-    assert controller.copied == f"rgb?{options}#step=12&op=7&pin=5"
+    assert controller.copied == f"rgb?{options}#step=12&op=7&pin=5&sample=6"
     controller.stage.pinned_neuron = ("tanh 0", 3)
     controller.next_sample()
     assert leads_back(controller)
-    assert controller.copied.endswith("#step=12&op=7&neuron=tanh%200:3&sample=1")
+    assert controller.copied.endswith("#step=12&op=7&neuron=tanh%200:3&sample=7")
 
 
 def test_what_was_changed_is_found_again_in_its_file_only(make: Make, tmp_path: Path) -> None:

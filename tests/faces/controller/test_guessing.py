@@ -36,15 +36,14 @@ from scalarviz.story.guide import (
 from scalarviz.training.session.reading import bank_now, facts_of
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.fake_stage import HANG, attended, chips_of, shown, stage_of
+from tests.sessions import bits, colours, session_on
 
 SIZE = 800, 500
 ASKED = "The weight from input x to neuron 2: which way will this weight go?"
 
 
 def session_of(optimizer: Any = None, **options: Any) -> sv.Session:
-    net = sv.Network([2, 3, 1], "tanh", "sigmoid", seed=0)
-    how = optimizer or sv.SGD(0.5)
-    return sv.Session(net, data.Xor(), "mse", how, engine="python", **options)
+    return colours(data.Xor(), (2, 3, 1), optimizer=optimizer or sv.SGD(0.5), batch=None, **options)
 
 
 @pytest.fixture
@@ -81,11 +80,6 @@ def answer(controller: Controller, label: str) -> None:
     controller.face.attend()
     assert controller.stage.press("Show")
     controller.face.attend()
-
-
-def state_of(session: sv.Session) -> list[bytes]:
-    bank = session.network.bank
-    return [np.asarray(each).tobytes() for each in (bank.value, bank.grad)]
 
 
 def test_the_weight_that_is_asked_about_is_marked_and_lit_alone(controller: Controller) -> None:
@@ -132,7 +126,7 @@ def test_an_arrow_is_right_if_the_weight_goes_there(opened: Open, name: str) -> 
         place = session.clock.place
         while other.clock.place != place:
             other.advance(1, "operation")
-        assert state_of(other) == state_of(session)
+        assert bits(other) == bits(session)
 
 
 def test_a_frozen_weight_stays(controller: Controller, session: sv.Session) -> None:
@@ -163,9 +157,9 @@ def test_a_number_is_typed_behind_the_arrow(controller: Controller, session: sv.
     session.advance(2)
     controller.face.press("p")
     row = controller.stage.hidden.row
-    camera = controller.stage.camera
+    camera = controller.stage.eyes.name
     assert controller.face.press("3")  # a side to look from, as ever
-    assert controller.stage.camera != camera
+    assert controller.stage.eyes.name != camera
     controller.face.press("enter")  # there is no arrow yet
     assert controller.stage.hidden is not None and controller.stage.hidden.way is None
     controller.face.press("down")
@@ -247,8 +241,7 @@ def tells(words: str, number: float) -> bool:
 def test_the_answer_is_nowhere_before_it_is_given(
     opened: Open, studio: Any, number: int, shows: str
 ) -> None:
-    net = sv.Network([2, 3, 1], "tanh", seed=0)
-    session = sv.Session(net, data.Circle(), "mse", sv.Adam(0.1), batch=1, engine="python")
+    session = session_on(data.Circle(), [2, 3, 1], "tanh", optimizer=sv.Adam(0.1), batch=1)
     session.advance(3)
     controller = opened(session, Stage)
     stage = stage_of(controller)
@@ -318,7 +311,7 @@ def test_a_drag_around_the_cube_is_the_arrow(
     controller.face.press("p")
     all_words(controller, studio)
     x, y = (float(each) for each in stage.place_of(stage.hidden.row))
-    camera, numbers = stage.eyes.camera, state_of(session)
+    camera, numbers = stage.eyes.camera, bits(session)
     beside = tuple(float(each) for each in stage.place_of(stage.hidden.row + 1))
     for place, up, way in (((x, y), 40.0, 1), (beside, -40.0, -1)):
         pointer.press(LEFT, *place)
@@ -326,7 +319,7 @@ def test_a_drag_around_the_cube_is_the_arrow(
         pointer.move(place[0], place[1] - up)
         pointer.release(LEFT, place[0], place[1] - up)
         assert stage.hidden is not None and stage.hidden.way == way
-    assert stage.eyes.camera == camera and state_of(session) == numbers
+    assert stage.eyes.camera == camera and bits(session) == numbers
     assert chips_of(controller) == []
     pointer.press(LEFT, x - 150.0, y)
     pointer.move(x - 150.0, y - 40.0)
@@ -347,15 +340,15 @@ def test_no_cube_is_dragged_while_it_asks(
     controller: Controller, session: sv.Session, studio: Any
 ) -> None:
     asked_about(controller, 0)
-    stage, numbers = stage_of(controller), state_of(session)
+    stage, numbers = stage_of(controller), bits(session)
     for row in range(13):
         all_words(controller, studio)
         dragged(controller, *stage.place_of(row).tolist(), 40.0)
-    assert state_of(session) == numbers and stage.hidden is not None
+    assert bits(session) == numbers and stage.hidden is not None
     controller.face.press("escape")
     all_words(controller, studio)
     dragged(controller, *stage.place_of(5).tolist(), 40.0)
-    assert state_of(session) != numbers
+    assert bits(session) != numbers
 
 
 @pytest.mark.some(1)
@@ -484,11 +477,6 @@ def test_show_shows_once_however_long_it_takes(controller: Controller, session: 
     assert controller.stage.guess.result is not None and controller.stage.guess.way == 1
 
 
-def plain_session_of(**options: object) -> sv.Session:
-    net = sv.Network([2, 3, 1], "tanh", "sigmoid", seed=0)
-    return sv.Session(net, data.Xor(), "mse", sv.SGD(0.5), engine="python", **options)
-
-
 @pytest.mark.parametrize(
     ("old", "new", "way"),
     [
@@ -530,7 +518,7 @@ def test_a_number_is_near_by_a_tenth_or_by_its_digits(
 
 
 def test_questions_are_about_a_value_and_a_gradient_by_turns() -> None:
-    session = plain_session_of()
+    session = session_of()
     for step in range(3):
         for number in range(4):
             question = question_of(facts_of(session), bank_now(session), number, None)
@@ -543,7 +531,7 @@ def test_questions_are_about_a_value_and_a_gradient_by_turns() -> None:
 
 
 def test_a_question_is_about_the_pinned_weight_else_about_one_that_moves() -> None:
-    session = plain_session_of()
+    session = session_of()
     session.freeze(range(12))
     assert can_guess(facts_of(session), bank_now(session))
     assert {
@@ -558,8 +546,9 @@ def test_a_question_is_about_the_pinned_weight_else_about_one_that_moves() -> No
 
 def test_the_gradient_of_a_shared_weight_is_asked_about_before_its_last_sum() -> None:
     shared = sv.Dense(2, 2, "tanh")
-    net = sv.Network([shared, shared, sv.Dense(2, 1, "sigmoid")], seed=0)
-    session = sv.Session(net, data.Xor(), "mse", sv.SGD(0.5), engine="python")
+    session = session_on(
+        data.Xor(), [shared, shared, sv.Dense(2, 1, "sigmoid")], optimizer=sv.SGD(0.5)
+    )
     question = question_of(facts_of(session), bank_now(session), 1, 0)
     assert session.operations[question.at] == "weight gradient 0"
     session.advance(question.at + 1, "operation")

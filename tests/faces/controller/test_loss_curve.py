@@ -14,8 +14,7 @@ from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.pointer import LEFT, CurvePointer, Pointer
 from scalarviz.scene.canvas.palette import THEMES, rgb
-from scalarviz.scene.loss_chart import Chart
-from scalarviz.stage.curves import SMOOTHED_PART
+from scalarviz.scene.loss_chart import SMOOTHED_PART, Chart
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.training.session.callbacks import ConditionView
@@ -99,11 +98,11 @@ def test_under_a_mouse_that_rests_the_step_is_that_of_the_chart_as_it_is_now(
     chart = chart_of(stage, studio)
     pointed = stage.frame_data().curve.pointed
     assert pointed == chart.step_at(x) and pointed > 200
-    assert pointer.controller.face.press("g")  # the large chart stands elsewhere
+    assert pointer.controller.face.press("l")  # the large chart stands elsewhere
     chart_of(stage, studio)
-    pointer.controller.face.press("g")
+    pointer.controller.face.press("l")
     pointer.move(*on_curve(chart, 100))
-    pointer.controller.face.press("g")
+    pointer.controller.face.press("l")
     chart_of(stage, studio)
     assert stage.frame_data().curve.pointed is None
 
@@ -257,7 +256,7 @@ def test_escape_shows_all_steps_then_closes_the_large_chart(
     pointer: Pointer, stage: Stage, studio: Studio
 ) -> None:
     controller, view = pointer.controller, stage.common.curve_view
-    assert controller.face.press("g") and view.large
+    assert controller.face.press("l") and view.large
     for _ in range(3):
         pointer.wheel(1.0, *on_curve(chart_of(stage, studio), 30))
     controller.face.press("escape")

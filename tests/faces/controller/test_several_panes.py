@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz import data
 from scalarviz.base.texts import text
 from scalarviz.faces.controller import export
 from scalarviz.faces.controller.controls import CONTROLS
@@ -24,15 +23,14 @@ from scalarviz.stage.render_options import shown
 from scalarviz.stage.stages import stages_of
 from tests.faces.controller.fake_stage import attended
 from tests.machine import until
+from tests.sessions import colours
 from tests.studio import Studio
 
 SIZE = 1000, 700
 
 
-def make(sizes: Sequence[int] = (3, 8, 3), **given: Any) -> sv.Session:
-    network = sv.Network([*sizes], "tanh", "sigmoid", seed=given.pop("first", 0))
-    loss, optimizer = "mse", given.pop("optimizer", None) or sv.SGD(0.5)
-    return sv.Session(network, data.Rgb(levels=4), loss, optimizer, batch=8, engine="python")
+def make(*sizes: int, **given: Any) -> sv.Session:
+    return colours(None, sizes or (3, 8, 3), **given)
 
 
 class Faced:
@@ -81,7 +79,7 @@ def open_face() -> Iterator[Callable[..., Faced]]:
     faces: list[Faced] = []
 
     def opened(*sessions: sv.Session, **given: Any) -> Faced:
-        faces.append(Faced(*(sessions or (make((3, 3)), make(), make((3, 4, 4, 3)))), **given))
+        faces.append(Faced(*(sessions or (make(3, 3), make(), make(3, 4, 4, 3))), **given))
         return faces[-1]
 
     yield opened
@@ -200,7 +198,7 @@ def test_channels_cameras_and_themes_are_those_of_the_picture(
         "w*x",
         "light",
     )
-    assert {stage.camera for stage in face.stage.panes} == {"orthographic"}
+    assert {stage.eyes.name for stage in face.stage.panes} == {"orthographic"}
     assert face.face.state.look.color == "gradient"
     face.press("?")
     assert face.stage.common.help
@@ -211,7 +209,7 @@ def test_channels_cameras_and_themes_are_those_of_the_picture(
 def test_a_click_chooses_a_session_and_pins_in_it_and_in_equal_ones(
     open_face: Callable[..., Faced], studio: Studio
 ) -> None:
-    face = open_face(make(first=1), make((3, 3)), make(first=2))
+    face = open_face(make(first=1), make(3, 3), make(first=2))
     face.draw(studio)
     pointer = Pointer(face.face)
     at = face.cube(2, 5)
@@ -266,7 +264,7 @@ def test_the_curves_seek_and_grow(open_face: Callable[..., Faced], studio: Studi
     pointer.press(1, x, y)
     pointer.release(1, x, y)
     face.until(lambda: face.steps == [10, 10, 10])
-    face.press("g")
+    face.press("l")
     face.draw(studio)
     large = face.stage.chart
     assert large is not None and large.plot.width > 1.3 * chart.plot.width
@@ -275,7 +273,7 @@ def test_the_curves_seek_and_grow(open_face: Callable[..., Faced], studio: Studi
 
 
 def test_an_error_is_told_under_the_name_of_its_session(open_face: Callable[..., Faced]) -> None:
-    wild, calm = make((3, 3)), make()
+    wild, calm = make(3, 3), make()
     face = open_face(wild, calm)
     wild.network.bank.value[0] = np.inf
     face.press("space")
@@ -289,7 +287,7 @@ def test_an_error_is_told_under_the_name_of_its_session(open_face: Callable[...,
 
 
 def test_what_a_callback_said_is_told_and_the_others_go_on(open_face: Callable[..., Faced]) -> None:
-    first, second = make((3, 3)), make()
+    first, second = make(3, 3), make()
     first.on_step(lambda view: view.stop("good enough") if view.step == 5 else None)
     face = open_face(first, second)
     face.press("space")
@@ -349,7 +347,7 @@ open(sys.argv[3], "w").write(json.dumps([files, json.loads(sys.argv[4])]))
 
 @pytest.fixture
 def face() -> Iterator[Faced]:
-    made = Faced(make(), make(first=2), make((3, 3)))
+    made = Faced(make(), make(first=2), make(3, 3))
     yield made
     made.face.quit()
     made.face.rest()
@@ -414,7 +412,7 @@ def drawn_steps(
 def test_each_past_is_drawn_to_its_end_though_it_stopped_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stopped, free = make(), make((3, 3))
+    stopped, free = make(), make(3, 3)
     stopped.stop_when("loss < 100")
     stopped.advance(7)
     assert stopped.step_index == 1 and stopped.stopped
@@ -424,7 +422,7 @@ def test_each_past_is_drawn_to_its_end_though_it_stopped_by_itself(
 
 
 def test_a_video_ends_where_the_last_session_stops_by_itself(tmp_path: Path) -> None:
-    first, second = make(), make((3, 3))
+    first, second = make(), make(3, 3)
     first.stop_when("loss < 100")
     second.stop_when(lambda view: view.step == 4)
     options: dict[str, Any] = {"size": (160, 100), "samples": 1, "fps": 1}
@@ -620,7 +618,7 @@ def test_one_file_has_all_panes(panes: Any, tmp_path: Path, monkeypatch: Any) ->
 def test_what_the_chosen_pane_refused_is_undone_in_the_others(
     open_face: Callable[..., Faced],
 ) -> None:
-    face = open_face(make((3, 3)), make())
+    face = open_face(make(3, 3), make())
     face.face.act(CONTROLS["double rate"], 1)
     face.face.act(CONTROLS["stop when"], "weight 20 > 5")  # the first one has 12 weights
     assert [bool(each.stop_conditions) for each in face.sessions] == [False, True]

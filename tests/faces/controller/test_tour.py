@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 
 import scalarviz as sv
-from scalarviz import data
 from scalarviz.base.texts import text
 from scalarviz.faces.controller import guide
-from scalarviz.faces.controller import guide as tour
 from scalarviz.faces.controller.changes import set_learning_rate
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.face import Face, Opening
@@ -32,20 +30,20 @@ from scalarviz.story.guide import (
     steps_after,
 )
 from tests.faces.controller.fake_stage import FakeStage
+from tests.sessions import colours, session_on
 
 FRAME = 0.05
 
 
 @pytest.fixture
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tour, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(guide, "cache_folder", lambda: tmp_path)
     monkeypatch.setattr("scalarviz.faces.controller.controller.AT_ONCE", 10.0)
 
 
 def session_of(sizes: list[int], rate: float = 0.5) -> sv.Session:
-    net = sv.Network(sizes, "tanh", seed=0)
     data = [[0, 0], [0, 1], [1, 0], [1, 1]], [[0], [1], [1], [0]]
-    return sv.Session(net, data, optimizer=sv.SGD(rate), engine="python")
+    return session_on(data, sizes, "tanh", optimizer=sv.SGD(rate))
 
 
 class Watcher:
@@ -127,8 +125,12 @@ def test_speed_rises_at_the_end() -> None:
     assert done == [0, 0, 1, 4, 12, 41, 126, 412] and steps_after(END + 2.0) == 2412
 
 
-@pytest.mark.usefixtures("own_cache")
-def test_where_steps_take_long_there_are_few_at_once_and_more_time() -> None:
+def toured(took: Callable[[int, int], float], looks: Callable[[int], float]) -> tuple[float, int]:
+    """When a tour is over, and the most steps that it took at a time.
+
+    took   seconds, by the number of steps before and the number of steps that take them
+    looks  seconds from one look to the next, by the number of steps between them
+    """
     going, now = Tour([each.kind for each in session_of([2, 2, 1]).trainer.moments]), STEP
     going.count(*going.due(now))
     done, longest = 0, 0
@@ -136,23 +138,21 @@ def test_where_steps_take_long_there_are_few_at_once_and_more_time() -> None:
         steps, _ = going.due(now)
         going.count(steps, 0)
         if steps:
-            going.took(steps, 0.02 * steps)
-        done, longest = done + steps, max(longest, steps)
-        now += max(0.03, 0.02 * steps)
-    assert END + 5.0 < now < END + MORE and longest == 5
+            going.took(steps, took(done, steps))
+        done, now, longest = done + steps, now + looks(steps), max(longest, steps)
+    return now, longest
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_where_steps_take_long_there_are_few_at_once_and_more_time() -> None:
+    end, longest = toured(lambda done, n: 0.02 * n, lambda n: max(0.03, 0.02 * n))
+    assert END + 5.0 < end < END + MORE and longest == 5
 
 
 @pytest.mark.usefixtures("own_cache")
 def test_a_step_that_waited_for_the_machine_leaves_none_out() -> None:
-    going, now, done = Tour([each.kind for each in session_of([2, 2, 1]).trainer.moments]), STEP, 0
-    going.count(*going.due(now))
-    while not going.is_over(now, learned=done >= steps_after(END)):
-        steps, _ = going.due(now)
-        going.count(steps, 0)
-        if steps:
-            going.took(steps, 0.001 * steps if done else 3.0)
-        done, now = done + steps, now + FRAME
-    assert now < END + 2 * FRAME
+    end, _ = toured(lambda done, n: 0.001 * n if done else 3.0, lambda n: FRAME)
+    assert end < END + 2 * FRAME
 
 
 @pytest.mark.usefixtures("own_cache")
@@ -278,10 +278,10 @@ def test_it_is_shown_once_on_a_machine_unless_somebody_asks(
 def test_a_cache_that_cannot_be_written_shows_it_again(
     watcher: Watcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tour, "seen", lambda: Path("/nowhere/at/all"))
+    monkeypatch.setattr(guide, "seen", lambda: Path("/nowhere/at/all"))
     watcher.controller.guide.show_tour()
     watcher.controller.guide.skip()
-    assert not tour.was_seen()
+    assert not guide.was_seen()
 
 
 @pytest.mark.usefixtures("own_cache")
@@ -321,9 +321,7 @@ class Adder:
     """A controller whose time is set by hand, with what it shows of the batch."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, batch: int | None = 8) -> None:
-        net = sv.Network([3, 8, 3], "tanh", output="sigmoid", seed=0)
-        colours = data.Rgb(levels=4)
-        self.session = sv.Session(net, colours, "mse", sv.SGD(0.5), batch=batch, engine="python")
+        self.session = colours(batch=batch)
         self.stage = FakeStage(Show(self.session))
         self.controller = Face(Stages([self.stage])).lead  # type: ignore[arg-type]  # a part of a stage
         self.now = 0.0

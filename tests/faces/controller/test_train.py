@@ -20,7 +20,7 @@ from scalarviz.files import atomic, runs
 from scalarviz.stage.show import Show
 from scalarviz.training.session import timeline
 from tests.base.test_progress import Tty, tty
-from tests.sessions import advanced
+from tests.sessions import advanced, session_on
 from tests.wording import refused
 
 __all__ = ["tty"]  # a fixture
@@ -112,8 +112,7 @@ def test_what_is_compiled_at_the_first_step_is_no_part_of_the_pace(
 def test_a_rate_that_failed_is_not_proposed_again_unless_steps_are_few(
     steps: int, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    net = sv.Network([3, 8, 3], "tanh", output="sigmoid", seed=0)
-    session = sv.Session(net, data.Rgb(), optimizer=sv.SGD(1e6), batch=8, engine="python")
+    session = session_on(data.Rgb(), [3, 8, 3], "tanh", "sigmoid", optimizer=sv.SGD(1e6), batch=8)
     train(Show(session, hint="more"), steps)
     assert capsys.readouterr().out.endswith(f" {said}\n")
 
@@ -278,8 +277,7 @@ def test_what_is_stopped_is_saved_under_a_name_of_its_own(
 
 def diverging(rate: float = 1e300) -> Show:
     """A show whose next step overflows, with 20 good ones behind it."""
-    net = sv.Network([2, 3, 1], "tanh", seed=0)
-    session = advanced(sv.Session(net, data.Xor(), "mse", sv.SGD(0.1), engine="python"), 20)
+    session = advanced(session_on(data.Xor(), [2, 3, 1], "tanh", optimizer=sv.SGD(0.1)), 20)
     session.learning_rate = rate
     return Show(session)
 
@@ -338,8 +336,7 @@ def test_a_training_whose_loss_is_not_finite_says_so_and_fails(
 
 
 def test_the_end_of_a_training_takes_no_array_of_all_losses() -> None:
-    net = sv.Network([2, 3, 1], "tanh", seed=0)
-    session = sv.Session(net, data.Xor(), "mse", sv.SGD(0.1), engine="cpu")
+    session = session_on(data.Xor(), [2, 3, 1], "tanh", optimizer=sv.SGD(0.1), engine="cpu")
     session.advance(100_000)
     tracemalloc.start()
     closing(Show(session), 0, 100_000)

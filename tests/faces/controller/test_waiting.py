@@ -43,7 +43,7 @@ from scalarviz.story.guide import END, MORE, SLOWEST, STEP
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.fake_stage import FakeStage, attended, patient
 from tests.machine import until
-from tests.sessions import advanced
+from tests.sessions import advanced, session_on
 from tests.training.session.test_threads import SOON, Gate
 
 # A hand.
@@ -313,8 +313,9 @@ def make(compiler: Path, patient: None, opened: Open) -> Open:
 
 
 def network_session(engine: str = "cpu", **given: Any) -> sv.Session:
-    net = sv.Network([2, 2, 1], "tanh", seed=0)
-    return sv.Session(net, ([[0.0, 1.0]], [[1.0]]), optimizer=sv.SGD(0.5), engine=engine, **given)
+    return session_on(
+        ([[0.0, 1.0]], [[1.0]]), [2, 2, 1], "tanh", optimizer=sv.SGD(0.5), engine=engine, **given
+    )
 
 
 def test_objects_do_the_work_until_the_kernels_are_there(make: Any, compiler: Path) -> None:
@@ -536,7 +537,7 @@ def test_another_process_compiles_the_formulas_of_this_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
-    unit = Unit("test_bent", expression_kernels.unary, Formula("bent", bent, (bent_slope,)))
+    unit = Unit("test_bent", expression_kernels.formula_value, Formula("bent", bent, (bent_slope,)))
     kind = precompile.remembered("float64", [unit], "float64")
     word = precompile.words_for(kind)
     assert not precompile.is_ready(kind)

@@ -16,7 +16,7 @@ import nbformat
 import pytest
 
 from scalarviz.base.texts import text
-from tests.faces.notebook.lab import LivePage, Page, Server, chromium, lack, serving, until
+from tests.faces.notebook.lab import LivePage, Page, Server, chromium, serving, until
 from tests.lessons import KERNEL
 from tests.machine import ROOT
 
@@ -32,20 +32,6 @@ def session(seed=0):
     return sv.Session(net, sv.data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="python")
 s = session()
 """
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if why := lack():
-        pytest.skip(why)
-    with chromium() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, browser: Any) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("lab")) as made:
-        yield made
 
 
 @pytest.fixture

@@ -282,25 +282,6 @@ def case_a_run_is_opened_when_its_kernels_are_there() -> None:
             everything(it)
 
 
-def case_the_keys_of_a_first_start() -> None:
-    """The shortest of them: what freezes a window on a first start does so here too."""
-    never_compiled()
-    with Open(*scene("rgb")) as it:
-        it.do(
-            it.controller.time.reset,
-            lambda: it.controller.time.operation(+1),
-            it.controller.time.play,
-        )
-        it.until(lambda: it.session.step_index > 1)
-        it.do(
-            it.controller.time.reset,
-            lambda: it.controller.face.press("l"),
-            lambda: it.controller.time.seek(0),
-        )
-        it.do(lambda: it.controller.edit(0, 0.25), lambda: it.controller.time.step(+1))
-        assert it.session.engine == "python" and "Compiling" in it.chips[0]
-
-
 def case_all_is_compiled_and_then_kernels_do_the_work() -> None:
     """Not in play: what is compiled here takes a minute or two."""
     precompile.COMMAND = COMMAND

@@ -9,6 +9,7 @@ from typing import Any
 import scalarviz as sv
 from scalarviz.errors import DisplayError
 from scalarviz.scene.picture import Picture
+from tests.sessions import session_on
 
 LOST = "OpenGL got errors (glDrawElements): GL_OUT_OF_MEMORY"
 
@@ -47,8 +48,7 @@ def main(times: float) -> None:
     timer = QTimer()
     timer.timeout.connect(look)
     timer.start(250)
-    network = sv.Network([2, 3, 1], "tanh", seed=1)
-    session = sv.Session(network, sv.data.Xor(), "mse", sv.SGD(0.5), engine="python")
+    session = session_on(sv.data.Xor(), [2, 3, 1], "tanh", first=1, optimizer=sv.SGD(0.5))
     try:
         print("code", sv.watch(session, speed=10.0, size=(400, 300)))
     except DisplayError as error:

@@ -13,28 +13,22 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QCheckBox
 
 import scalarviz as sv
-from scalarviz import data
 from scalarviz.base.interrupt import Stop
 from scalarviz.faces.controller.face import WatchOptions
 from scalarviz.faces.window.main_window import MainWindow
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.layout.division import Panes
 from scalarviz.stage.show import Several
+from tests.faces.controller.test_several_panes import make
 from tests.faces.window.window_cases import NONE, Key, Left, main
 from tests.machine import until
-
-
-def session(*sizes: int) -> sv.Session:
-    network = sv.Network([*sizes], "tanh", "sigmoid", seed=0)
-    optimizer = sv.SGD(0.5)
-    return sv.Session(network, data.Rgb(levels=4), "mse", optimizer, batch=8, engine="python")
 
 
 class Open:
     """A window of several sessions, with their real picture, and hands to use it."""
 
     def __init__(self, *sessions: sv.Session, size: tuple[int, int] = (1000, 700)) -> None:
-        self.sessions = list(sessions) or [session(3, 3), session(3, 8, 3), session(3, 4, 4, 3)]
+        self.sessions = list(sessions) or [make(3, 3), make(), make(3, 4, 4, 3)]
         several = Several.of(self.sessions)
         assert several is not None
         self.face = WatchOptions(reduced_motion=True).face(several, "dark")

@@ -4,7 +4,8 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import Mock
@@ -25,7 +26,6 @@ def cases_of(module: str) -> list[str]:
     return re.findall(r"^def (case_\w+)", source, re.MULTILINE)
 
 
-CASES = cases_of("window_cases")
 QUICK = (
     "case_space_plays_and_pauses",
     "case_the_timeline_seeks_and_an_edit_in_the_past_begins_a_branch",
@@ -33,40 +33,49 @@ QUICK = (
     "case_closing_ends_every_thread",
     "case_an_error_in_drawing_is_raised_where_it_was_opened",
 )
-
-
-def run(
-    cases: list[str], screen: Mapping[str, str], module: str = "window_cases"
-) -> dict[str, str]:
-    """What went wrong in each case of a module beside this one."""
-    command = [sys.executable, "-m", f"tests.faces.window.{module}", *cases]
-    done = subprocess.run(command, env=screen, cwd=ROOT, capture_output=True, text=True)
-    lines = [line for line in done.stdout.splitlines() if line.startswith("[")]
-    if len(lines) < len(cases):
-        raise AssertionError(f"it broke off after {len(lines)} cases:\n{done.stderr}")
-    told = [json.loads(line) for line in lines]
-    return {name: wrong for name, wrong, _ in told}
+LONG = "case_all_is_compiled_and_then_kernels_do_the_work"
+# Cases that share a process, and their module: the core of the window, the rest of it, that it
+# never freezes, that the kernels do the work in the end, and several sessions in one window.
+GROUPS = {
+    "core": ("window_cases", [*QUICK]),
+    "rest": ("window_cases", [each for each in cases_of("window_cases") if each not in QUICK]),
+    "kernels": ("kernel_cases", [each for each in cases_of("kernel_cases") if each != LONG]),
+    "compiled": ("kernel_cases", [LONG]),
+    "several": ("several_cases", cases_of("several_cases")),
+}
 
 
 @pytest.fixture(scope="module")
-def quickly(screen: Mapping[str, str]) -> dict[str, str]:
-    return run(list(QUICK), screen)
+def wrong_in(
+    screen: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], dict[str, str]]:
+    """What went wrong in each case of a group; nothing was ever compiled for those of kernels."""
+    folder = str(tmp_path_factory.mktemp("cache"))
+    bare = {"SCALARVIZ_CACHE_DIR": folder, "NUMBA_CACHE_DIR": folder}
+
+    @cache
+    def wrong(group: str) -> dict[str, str]:
+        module, cases = GROUPS[group]
+        command = [sys.executable, "-m", f"tests.faces.window.{module}", *cases]
+        known = {**screen, **(bare if module == "kernel_cases" else {})}
+        done = subprocess.run(command, env=known, cwd=ROOT, capture_output=True, text=True)
+        lines = [line for line in done.stdout.splitlines() if line.startswith("[")]
+        assert len(lines) == len(cases), f"it broke off after {len(lines)} cases:\n{done.stderr}"
+        return {name: error for name, error, _ in map(json.loads, lines)}
+
+    return wrong
 
 
-@pytest.fixture(scope="module")
-def thoroughly(screen: Mapping[str, str]) -> dict[str, str]:
-    return run([case for case in CASES if case not in QUICK], screen)
-
-
-@pytest.mark.parametrize("case", QUICK)
-def test_the_core_of_the_window(case: str, quickly: Mapping[str, str]) -> None:
-    assert not quickly[case], quickly[case]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", [case for case in CASES if case not in QUICK])
-def test_the_rest_of_the_window(case: str, thoroughly: Mapping[str, str]) -> None:
-    assert not thoroughly[case], thoroughly[case]
+@pytest.mark.parametrize(
+    ("group", "case"),
+    [
+        pytest.param(group, case, marks=() if group == "core" else pytest.mark.slow)
+        for group, (_, cases) in GROUPS.items()
+        for case in cases
+    ],
+)
+def test_a_window(group: str, case: str, wrong_in: Callable[[str], dict[str, str]]) -> None:
+    assert not wrong_in(group)[case], wrong_in(group)[case]
 
 
 # Where no window can be opened.
@@ -107,61 +116,6 @@ def test_a_screen_that_refuses_for_a_moment_is_asked_again(monkeypatch: pytest.M
     assert connects(":4242")
     assert xcb.xcb_disconnect.call_count == 2  # the connection that succeeded stays
     connects.cache_clear()
-
-
-KERNEL_CASES = cases_of("kernel_cases")
-QUICK_KERNEL_CASE = "case_the_keys_of_a_first_start"
-LONG = "case_all_is_compiled_and_then_kernels_do_the_work"
-
-
-@pytest.fixture(scope="module")
-def bare(screen: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    """The environment of a program for which nothing was ever compiled."""
-    folder = str(tmp_path_factory.mktemp("cache"))
-    return {**screen, "SCALARVIZ_CACHE_DIR": folder, "NUMBA_CACHE_DIR": folder}
-
-
-@pytest.mark.slow
-def test_a_first_start_does_not_freeze(bare: Mapping[str, str]) -> None:
-    wrong = run([QUICK_KERNEL_CASE], bare, "kernel_cases")[QUICK_KERNEL_CASE]
-    assert not wrong, wrong
-
-
-@pytest.fixture(scope="module")
-def thoroughly_with_kernels(bare: Mapping[str, str]) -> dict[str, str]:
-    return run(
-        [case for case in KERNEL_CASES if case not in (QUICK_KERNEL_CASE, LONG)],
-        bare,
-        "kernel_cases",
-    )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "case", [case for case in KERNEL_CASES if case not in (QUICK_KERNEL_CASE, LONG)]
-)
-def test_it_never_freezes(case: str, thoroughly_with_kernels: Mapping[str, str]) -> None:
-    assert not thoroughly_with_kernels[case], thoroughly_with_kernels[case]
-
-
-@pytest.mark.slow
-def test_in_the_end_the_kernels_do_the_work(bare: Mapping[str, str]) -> None:
-    wrong = run([LONG], bare, "kernel_cases")[LONG]
-    assert not wrong, wrong
-
-
-CASES_OF_SEVERAL = cases_of("several_cases")
-
-
-@pytest.fixture(scope="module")
-def with_several(screen: Mapping[str, str]) -> dict[str, str]:
-    return run(CASES_OF_SEVERAL, screen, "several_cases")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", CASES_OF_SEVERAL)
-def test_several_sessions_in_one_window(case: str, with_several: Mapping[str, str]) -> None:
-    assert not with_several[case], with_several[case]
 
 
 @pytest.mark.some(1)

@@ -25,7 +25,7 @@ from scalarviz.faces.cli import doctor
 from scalarviz.faces.cli.doctor import CHECKS
 from scalarviz.faces.window import display_check
 from tests.base.test_processes import HUP, INT, RGB, TERM, Ended
-from tests.machine import ROOT
+from tests.machine import ROOT, output_of
 from tests.stage.many_pictures import MOST, grown, linux
 from tests.wording import refused
 
@@ -143,16 +143,14 @@ def test_a_lost_display_ends_the_training_and_saves_it(
     assert sv.Session.load(tmp_path / "run.safetensors").step_index > 3
 
 
-def run_losing(screen: Mapping[str, str], times: str) -> list[str]:
-    command = [sys.executable, "-m", "tests.faces.window.lost_context", times]
-    done = subprocess.run(command, env=screen, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+def seen_by(screen: Mapping[str, str], program: str, *words: str) -> list[str]:
+    """What a program beside this file prints."""
+    return output_of("-m", f"tests.faces.window.{program}", *words, env=screen).splitlines()
 
 
 @pytest.mark.slow
 def test_a_window_goes_on_after_one_lost_frame(screen: Mapping[str, str]) -> None:
-    said = run_losing(screen, "once")
+    said = seen_by(screen, "lost_context", "once")
     assert "frames True colors True" in said and "code 0" in said
 
 
@@ -160,7 +158,7 @@ def test_a_window_goes_on_after_one_lost_frame(screen: Mapping[str, str]) -> Non
 def test_one_that_cannot_draw_at_all_any_more_ends_with_a_sentence(
     screen: Mapping[str, str],
 ) -> None:
-    said = run_losing(screen, "always")
+    said = seen_by(screen, "lost_context", "always")
     assert "OpenGL failed while drawing (OpenGL got errors" in said[-1]
     assert not any(line.startswith(("frames", "code")) for line in said)
 
@@ -169,28 +167,22 @@ def test_one_that_cannot_draw_at_all_any_more_ends_with_a_sentence(
 def test_a_context_that_is_refused_is_told_with_what_is_possible(
     screen: Mapping[str, str],
 ) -> None:
-    said = run_losing({**screen, "QT_XCB_GL_INTEGRATION": "none"}, "never")
+    said = seen_by({**screen, "QT_XCB_GL_INTEGRATION": "none"}, "lost_context", "never")
     assert said[-1].startswith("OpenGL cannot be used here (Qt makes no context)")
     assert "browser=True" in said[-1]
 
 
 def run_deeds(screen: Mapping[str, str], *words: str) -> list[str]:
     """What a program with these deeds saw."""
-    command = [sys.executable, "-m", "tests.faces.window.one_process", *words]
-    done = subprocess.run(command, env=screen, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return [line for line in done.stdout.splitlines() if line.split()[0] in words]
-
-
-@pytest.mark.slow
-def test_a_picture_and_then_a_window(screen: Mapping[str, str]) -> None:
-    assert run_deeds(screen, "picture", "watch") == ["picture same", "watch seen"]
+    said = seen_by(screen, "one_process", *words)
+    return [line for line in said if line.split()[0] in words]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "seen"),
     [
+        (["picture", "watch"], ["same", "seen"]),
         (["watch", "picture", "watch"], ["seen", "same", "seen"]),
         (["picture", "watch", "picture", "watch", "picture"], ["same", "seen"] * 2 + ["same"]),
         (["inside", "picture", "inside"], ["seen same", "same", "seen same"]),

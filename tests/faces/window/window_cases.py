@@ -66,6 +66,7 @@ from scalarviz.stage.commands import COMMANDS, FIRST_CONTROLS
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.stage.stages import Stages
+from tests import sessions
 from tests.additions import test_new_controls
 from tests.faces.controller.fake_stage import FakeStage
 from tests.machine import until
@@ -75,10 +76,8 @@ NONE = Qt.KeyboardModifier.NoModifier
 
 
 def colours() -> Show:
-    network = sv.Network([3, 8, 3], activation="tanh", output="sigmoid", seed=0)
-    loss, optimizer = "mse", sv.SGD(0.5)
-    session = sv.Session(network, data.Rgb(levels=4), loss, optimizer, batch=8, engine="python")
-    return Show(session, title="colours", steps=1_000_000)  # none of it ends by itself
+    """A training of 64 colours that does not end by itself."""
+    return Show(sessions.colours(), title="colours", steps=1_000_000)
 
 
 class Bench:
@@ -838,7 +837,7 @@ def case_what_is_found_in_the_background_is_drawn_though_nothing_else_changes() 
     stage.patience = 0.05
     bench = Bench(show, recipe, stage)
     stage.common.curve_view.order = "landscape"
-    bench.press("g")
+    bench.press("l")
     terrain = stage.reading.curves.past.terrain
     bench.until(lambda: terrain.shown.done == 1.0 and len(terrain.shown.path) == 61)
     stage.common.curve_view.order = "layer"

@@ -538,8 +538,7 @@ def test_the_parts_of_a_split_are_all_read(
         node("Sin", "b", "s"),
         node("Concat", "s a", "y", axis=1),
     ]
-    given = graph(*made, numbers=numbers, opset=opset, out=None, shape=("batch", *shape))
-    same(given, tmp_path)
+    same(graph(*made, numbers=numbers, opset=opset, out=None, shape=("batch", *shape)), tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -458,8 +458,7 @@ def test_a_network_of_ours_becomes_a_module_that_trains_alike() -> None:
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
-    found = net.train(x, t, "mse", sv.AdamW(0.01), steps=50)
-    np.testing.assert_allclose(found, losses, rtol=1e-12)
+    np.testing.assert_allclose(net.train(x, t, "mse", sv.AdamW(0.01), steps=50), losses, rtol=1e-12)
 
 
 @pytest.mark.slow

@@ -111,8 +111,7 @@ def main(folder: Path) -> int:
             kind = "r32f" if texels.shape[2] == 1 else "rgba32f"
             texture = gloo.Texture2D(texels, internalformat=kind, interpolation="nearest")
             given = {case["texture"]: texture, f"{case['texture']}_size": case["size"]}
-        found = run(gloo, text, samples, case, **given)
-        np.save(path.with_suffix(".outputs.npy"), found)
+        np.save(path.with_suffix(".outputs.npy"), run(gloo, text, samples, case, **given))
     for path in sorted(folder.glob("*.frag")):
         pixels = draw(gloo, VERTEX_150, path.read_text(encoding="utf-8"), (SIDE, SIDE))
         np.save(path.with_suffix(".outputs.npy"), pixels)

@@ -304,7 +304,9 @@ def hlsl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-HELD = {name: case for name, case in CASES.items() if len(case.network.bank)}
+HELD = {
+    name: Case(case.network, case.samples) for name, case in CASES.items() if len(case.network.bank)
+}
 
 
 def numbers_of(case: Case) -> np.ndarray:
@@ -325,7 +327,7 @@ def write_live(folder: Path, name: str, case: Case) -> None:
 def live_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("live")
     for name in asked(request):
-        write_live(made, name, Case(HELD[name].network, HELD[name].samples))
+        write_live(made, name, HELD[name])
     run_all(made)
     return made
 
@@ -333,9 +335,8 @@ def live_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
 @pytest.mark.some(10)
 @pytest.mark.parametrize("name", HELD)
 def test_it_computes_what_forward_computes(name: str, live_folder: Path) -> None:
-    case = Case(HELD[name].network, HELD[name].samples)
     with np.errstate(over="ignore"):
-        wanted = expected(case).astype(np.float32)
+        wanted = expected(HELD[name]).astype(np.float32)
     np.testing.assert_allclose(found(live_folder, name), wanted, rtol=1e-5, atol=1e-5)
 
 

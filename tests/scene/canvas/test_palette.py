@@ -18,7 +18,6 @@ from scalarviz.scene.canvas.palette import (
     contrast,
     linear,
     rgb,
-    spread,
     to_bytes,
 )
 
@@ -192,11 +191,6 @@ def test_not_a_number_is_no_colour_of_the_map() -> None:
 def test_oklab_there_and_back_is_the_same_colour() -> None:
     cube = np.stack(np.meshgrid(*[np.linspace(0.0, 1.0, 6)] * 3), axis=-1)
     np.testing.assert_allclose(srgb(oklab(cube)), cube, atol=1e-6)
-
-
-@pytest.mark.parametrize("values", [[], [0.0, 0.0], [np.nan, np.inf]])
-def test_a_scale_is_never_zero(values: list[float]) -> None:
-    assert spread(values) == 1.0
 
 
 every_ground = pytest.mark.parametrize("ground", [row.background for row in MAPS.values()])

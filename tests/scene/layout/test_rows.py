@@ -33,18 +33,33 @@ from scalarviz.scene.layout.plates import (
 )
 from scalarviz.scene.layout.trays import CAMERA, HIGH, PITCH, trays_layout
 from scalarviz.scene.layout.walls import ROW, walls
-from scalarviz.scene.layout.ways import LANES, RUNS, SeenFan, products, way_in, wire, wires
+from scalarviz.scene.layout.ways import (
+    LANES,
+    RUNS,
+    TRUNK,
+    SeenFan,
+    as_printed,
+    digits_of,
+    draw_upright,
+    products,
+    ribbons,
+    strokes_of,
+    way_in,
+    wire,
+    wires,
+)
 from scalarviz.scene.lines import known_fan
+from scalarviz.scene.long_rows import open_unit
 from scalarviz.scene.visuals.mip_levels import fill, levels_of, room_of, strength_of
 from scalarviz.scene.visuals.picking import seen_at
 from scalarviz.stage.network_layout import has_walls, shows_every_weight
 from scalarviz.stage.stage import Stage
-from tests.scene.measures import projection, stage_of, trained
+from tests.scene.measures import DARK, Notes, projection, stage_of, trained
 from tests.scene.test_neuron_images import laid_out as laid_out_maps
 from tests.sessions import deep_networks, networks, picture_networks
 from tests.studio import Studio, at, between, framed, picked, shade
 
-SCENES = ["rgb", "xor", "xnor", "circle", "normalized", "retrain", "digits", "8-12-6-3"]
+SCENES = "rgb xor xnor circle normalized retrain digits micrograd 8-12-6-3 3-17-14-2".split()
 SIZES = [(1280, 800), (800, 500), (1920, 1080)]
 
 
@@ -73,7 +88,7 @@ def test_no_cube_meets_another_of_its_row_or_the_gate(name: str, size: tuple[int
     stage, see = seen(name, size)
     compared = 0
     for fan, own in zip(stage.plan.fans, map(fan_seen(stage, see), stage.plan.fans), strict=True):
-        if own is None or own.tiled:
+        if own is None or own.tiled or own.form == "upright":
             continue
         for unit in range(len(fan.ends)):
             rows = fan.first_rows[unit].tolist()
@@ -109,7 +124,7 @@ def crosses(a: Any, b: Any, c: Any, d: Any) -> bool:
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("name", ["rgb", "xor", "xnor", "circle", "normalized", "8-12-6-3"])
 def test_wires_of_a_layer_nest(name: str, size: tuple[int, int]) -> None:
-    nested = [fan for fan in fans_of(name, size) if fan.nested and fan.wired]
+    nested = [fan for fan in fans_of(name, size) if fan.form == "nested" and fan.wired]
     assert nested
     for fan in nested:
         paths = [[*wire(fan, j), (fan.column(j), fan.feet[-1][j][1])] for j in range(fan.count)]
@@ -149,6 +164,89 @@ def test_products_end_in_their_gate_and_the_strongest_have_strands() -> None:
             assert abs(each.points[-1][1] - y) < fan.half_gate
         assert crossings([each.points for each in own]) == 0
         assert [each.kind for each in strokes if each.unit == unit].count("rest") == 1
+
+
+@pytest.mark.parametrize("name", ["micrograd", "3-17-14-2"])
+def test_the_units_before_long_rows_stand_above_their_columns_once_more(name: str) -> None:
+    stage, see = seen(name, (1280, 800))
+    fans = [fan for fan in stage.plan.fans if fan.form == "long"]
+    assert fans
+    for fan in fans:
+        own, heads = fan_seen(stage, see)(fan), stage.plan.neurons[fan.before + 1]
+        xy = see(heads.points).xy
+        assert heads.values == stage.plan.neurons[fan.before].values
+        assert xy[:, 0] == pytest.approx([x for x, _ in own.feet[0][: fan.inputs_count]])
+        assert np.ptp(xy[:, 1]) < 0.01
+        radius = heads.radius * own.cell
+        assert xy[0, 1] - radius == pytest.approx(own.bus + TRUNK, abs=0.1)
+        assert xy[0, 1] + radius < own.top
+        paths = [path.points for path in ribbons(own)]
+        assert all(path[-1][0] == pytest.approx(own.first) for path in paths[:-1])
+        assert min(y for _, y in paths[-1]) == pytest.approx(own.bus)
+
+
+def test_a_long_row_of_one_neuron_stands_upright_behind_what_it_reads() -> None:
+    stage, see = seen("micrograd", (1280, 800))
+    fan = stage.plan.fans[-1]
+    own = fan_seen(stage, see)(fan)
+    assert fan.form == "upright"
+    apart = np.diff([y for _, y in own.feet[0]])
+    assert apart == pytest.approx(apart[0]) and apart[0] > 20.0  # the bias is last, below
+    down = [foot[1] - ring[1] for foot, ring in zip(own.feet[0], own.starts, strict=False)]
+    assert np.ptp(down) < 0.01 and abs(down[0]) < 0.5 * own.slot
+    right = max(x + radius for x, _, radius in own.starts)
+    zero, added, longest = own.bars
+    assert right < own.feet[0][0][0] < zero - longest and zero + longest < own.gates[0][0]
+    strokes = strokes_of(own, [1.0] * 16, [[0.5] * 17], [[0.2] * 17], summed=True)
+    assert crossings([each.points for each in strokes if each.kind == "in"]) == 0
+    assert strokes[-1].value == pytest.approx(8.5) and strokes[-1].points[0][0] == added
+
+
+def test_bars_of_an_upright_row_begin_at_zero_and_are_to_scale() -> None:
+    stage, see = seen("micrograd", (1280, 800))
+    own, terms = fan_seen(stage, see)(stage.plan.fans[-1]), [(-1.0) ** i * i for i in range(17)]
+    notes = Notes(1280, 800)
+    draw_upright(notes, DARK, own, terms, ("minus", "plus"))
+    zero, _, longest = own.bars
+    for (x, _, wide, _, color, _), term in zip(notes.noted, terms[1:], strict=True):
+        assert wide == pytest.approx(longest * abs(term) / 16.0)
+        assert (x if term > 0.0 else x + wide) == pytest.approx(zero)
+        assert color == ("plus" if term > 0.0 else "minus")
+
+
+def test_the_printed_numbers_of_a_row_add_up() -> None:
+    rng, agreed = np.random.default_rng(0), 0
+    for _ in range(200):
+        comes, weights = np.maximum(rng.normal(size=16), 0.0).tolist(), rng.normal(size=16).tolist()
+        result = float(np.dot(comes, weights))
+        small, large, last = digits_of(comes, weights, result)
+        found = [as_printed(each, small, large) for each in (*comes, *weights)]
+        total = sum(a * b for a, b in zip(found[:16], found[16:], strict=True))
+        agreed += f"{total:.{last}f}" == f"{result:.{last}f}"
+    assert agreed >= 197
+
+
+def test_a_row_is_opened_by_the_mouse_else_the_one_that_adds_most() -> None:
+    stage, _ = seen("micrograd", (1280, 800))
+    data = stage.frame_data()
+    line = data.layout.neurons[data.layout.fans[-1].before]
+    said = data.buffers.values[line.values]
+    last = data.weights[data.layout.fans[-1].all_rows[0, :16]]
+    assert open_unit(1, data) == int(np.abs(said * last).argmax())
+    fan = data.layout.fans[1]
+    hovered = data.with_numbers(hover_neuron=(line.values, 5))
+    assert open_unit(1, hovered) == 5
+    first = data.with_numbers(hover_neuron=(data.layout.neurons[0].values, 0))
+    assert open_unit(1, first) == open_unit(1, data)
+    assert fan.form == "long"
+
+
+def test_a_gate_has_the_curve_of_a_layer_of_a_compiled_function() -> None:
+    stage, _ = seen("micrograd", (1280, 800))
+    bends = [stage.plan.neurons[fan.after].bends for fan in stage.plan.fans]
+    for hinge in bends[:2]:
+        assert hinge[0] == hinge[len(hinge) // 2] < hinge[-1]
+    assert len(bends[2]) == 2  # a straight line
 
 
 def test_rows_and_columns_are_level_and_upright() -> None:
@@ -390,7 +488,7 @@ def test_rows_are_the_matrix_level_with_their_balls_and_the_bias_is_last() -> No
             assert places[:-1, 0].max() < places[-1, 0] < ball[0]
             # From inputs, columns stand in the order of these; from neurons, as wires arrive.
             steps = np.diff(places[:-1, 0])
-            assert (steps < 0.0 if fan.nested else steps > 0.0).all()
+            assert (steps < 0.0 if fan.form == "nested" else steps > 0.0).all()
             np.testing.assert_allclose(np.diff(np.sort(places[:, 0])), abs(steps[0]))
 
 

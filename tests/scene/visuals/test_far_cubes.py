@@ -16,8 +16,9 @@ from scalarviz.scene.layout.plates import HALF, LEAST_ON_WALL, Plate
 from scalarviz.scene.offscreen import drawing
 from scalarviz.scene.picture import Canvas
 from scalarviz.scene.visuals import mip_levels, opengl
-from scalarviz.scene.visuals.cubes import ANYHOW, Near, nearness
+from scalarviz.scene.visuals.cubes import nearness
 from scalarviz.scene.visuals.mip_levels import fill, levels_of, place_of, room_of, strength_of
+from scalarviz.scene.visuals.nearness import ANYHOW, Near
 from scalarviz.scene.visuals.opengl import Smooth
 from scalarviz.scene.visuals.shaders import FLAT_TO
 from tests.studio import BLACK, Studio, framed, ground_of, plate, project, shade

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,11 @@ import pytest
 import scalarviz as sv
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 from tests.machine import ROOT
-from tests.sessions import advanced
+from tests.sessions import advanced, both_engines
 from tests.wording import refused
 
 PYTORCH = ROOT / "tests" / "reference" / "pytorch.json"
 REFERENCE = json.loads(PYTORCH.read_text(encoding="utf-8"))["state_dicts"]
-every_engine = pytest.mark.parametrize("engine", ["python", "cpu"])
 
 
 def dense(**options: Any) -> sv.Network:
@@ -162,7 +161,7 @@ def test_a_network_is_a_sequence_of_its_layers() -> None:
 # State dicts.
 
 
-@every_engine
+@both_engines
 @every_network
 def test_that_of_pytorch_gives_its_outputs(name: str, engine: str) -> None:
     expected = REFERENCE[name]
@@ -183,7 +182,7 @@ def test_ours_goes_back_by_the_names_of_pytorch(name: str) -> None:
     assert all((back[key] == theirs[key]).all() for key in back)
 
 
-@every_engine
+@both_engines
 def test_loading_is_an_edit_that_is_done_again_in_a_replay(engine: str) -> None:
     x = np.random.default_rng(0).random((6, 3))
     s = advanced(sv.Session(dense(), (x, x[:, :2]), "mse", sv.Adam(0.1), engine=engine), 2)
@@ -217,20 +216,21 @@ def changed(**arrays: Any) -> dict[str, Any]:
     return kept
 
 
-def bad_dicts() -> Iterator[tuple[Any, type[Exception], str]]:
-    yield changed(_0_bias=None), InputError, "lacks 0.bias"
-    yield changed(_9_gain=[1.0]), InputError, "besides 9.gain"
-    yield changed(_0_bias=None, _9_gain=[1.0]), InputError, "lacks 0.bias; it has besides 9.gain"
-    yield {f"{'x' * 300}.{i}": i for i in range(50)}, InputError, "and 44 more"
-    yield changed(_0_bias=[1.0] * 4, _4_weight=[[0.0] * 4] * 18), ShapeError, "(18, 4)"
-    yield changed(_4_bias=[0.0, 1.0, np.nan, 0.0]), NotFiniteError, "4.bias"
-    yield changed(_4_bias=["a"] * 4), InputError, "4.bias"
-    yield changed(_1_running_var=[1.0, -1.0, 1.0]), InputError, "running variance"
-    yield [1, 2], InputError, "[1, 2]"
-    yield {0: [1.0]}, InputError, "{0: [1.0]}"
+BAD_DICTS: list[tuple[Any, type[Exception], str]] = [
+    (changed(_0_bias=None), InputError, "lacks 0.bias"),
+    (changed(_9_gain=[1.0]), InputError, "besides 9.gain"),
+    (changed(_0_bias=None, _9_gain=[1.0]), InputError, "lacks 0.bias; it has besides 9.gain"),
+    ({f"{'x' * 300}.{i}": i for i in range(50)}, InputError, "and 44 more"),
+    (changed(_0_bias=[1.0] * 4, _4_weight=[[0.0] * 4] * 18), ShapeError, "(18, 4)"),
+    (changed(_4_bias=[0.0, 1.0, np.nan, 0.0]), NotFiniteError, "4.bias"),
+    (changed(_4_bias=["a"] * 4), InputError, "4.bias"),
+    (changed(_1_running_var=[1.0, -1.0, 1.0]), InputError, "running variance"),
+    ([1, 2], InputError, "[1, 2]"),
+    ({0: [1.0]}, InputError, "{0: [1.0]}"),
+]
 
 
-@pytest.mark.parametrize(("bad", "error", "value"), [*bad_dicts()])
+@pytest.mark.parametrize(("bad", "error", "value"), BAD_DICTS)
 def test_one_that_does_not_fit_is_refused_and_changes_nothing(
     bad: Any, error: type[Exception], value: str
 ) -> None:

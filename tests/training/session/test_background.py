@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -26,7 +26,7 @@ from scalarviz.training.session.callbacks import StepView
 from scalarviz.training.session.shared_clock import SharedClock, place_of
 from scalarviz.training.session.threads import Background
 from tests.machine import ROOT, until
-from tests.sessions import advanced, at_work
+from tests.sessions import advanced, at_work, bits, both_engines, colours, session_on
 from tests.training.session.test_threads import ours
 from tests.wording import refused
 
@@ -314,21 +314,16 @@ def test_other_tasks_go_on_while_a_busy_session_is_awaited(s: sv.Session) -> Non
 RNG = np.random.default_rng(7)
 X = RNG.random((24, 2))
 T = X[:, :1] * X[:, 1:]
-ENGINES = ["python", "cpu"]
-every_engine = pytest.mark.parametrize("engine", ENGINES)
 
 
 def held_out_session(engine: str = "python", **options: Any) -> sv.Session:
-    net = sv.Network([2, 3, 1], "tanh", seed=0)
     table = data.Arrays(X, T, held_out=8)
-    return sv.Session(net, table, "mse", sv.SGD(0.1), batch=4, engine=engine, **options)
+    return session_on(
+        table, [2, 3, 1], "tanh", optimizer=sv.SGD(0.1), batch=4, engine=engine, **options
+    )
 
 
-def bits_and_losses(s: sv.Session) -> tuple[bytes, bytes]:
-    return s.network.bank.value.tobytes(), s.losses.tobytes()
-
-
-@every_engine
+@both_engines
 def test_a_callback_is_called_on_arrival_at_every_some_steps(engine: str) -> None:
     s, seen = held_out_session(engine), []
     s.on_step(lambda view: seen.append((view.step, view.loss, view.values[3])), every=4)
@@ -340,10 +335,10 @@ def test_a_callback_is_called_on_arrival_at_every_some_steps(engine: str) -> Non
         expected.append((step, other.losses[step - 1], other.network.bank.value[3]))
     assert seen == expected
     other.seek(10)
-    assert bits_and_losses(s) == bits_and_losses(other)  # only looking changes nothing
+    assert bits(s) == bits(other)  # only looking changes nothing
 
 
-@every_engine
+@both_engines
 def test_what_it_changes_is_done_again_without_it(engine: str) -> None:
     s, calls = held_out_session(engine), []
 
@@ -355,7 +350,7 @@ def test_what_it_changes_is_done_again_without_it(engine: str) -> None:
 
     s.on_step(tamper, every=5)
     s.advance(12)
-    first, rate = bits_and_losses(s), s.learning_rate
+    first, rate = bits(s), s.learning_rate
     assert calls == [5, 10]
     assert rate == 0.025
     assert s.network.bank.frozen[2]
@@ -366,18 +361,18 @@ def test_what_it_changes_is_done_again_without_it(engine: str) -> None:
         by_hand.edit(1, 0.25)
         by_hand.freeze(2)
     by_hand.advance(2)
-    assert bits_and_losses(by_hand) == first
+    assert bits(by_hand) == first
     s.seek(3)
     assert s.learning_rate == 0.1
     s.seek(12)
     s.back(1)
     s.advance(1)
     assert calls == [5, 10]
-    assert (bits_and_losses(s), s.learning_rate) == (first, rate)
+    assert (bits(s), s.learning_rate) == (first, rate)
     assert len(s.branches) == 1
 
 
-@every_engine
+@both_engines
 def test_stop_ends_an_advance_there(engine: str) -> None:
     s = held_out_session(engine)
     s.on_step(lambda view: view.stop("enough") if view.step == 7 else None)
@@ -392,7 +387,7 @@ def test_stop_ends_an_advance_there(engine: str) -> None:
     assert s.step_index == 20
 
 
-@every_engine
+@both_engines
 def test_an_error_stops_the_training_and_names_the_function(engine: str) -> None:
     s = held_out_session(engine)
 
@@ -410,7 +405,7 @@ def test_an_error_stops_the_training_and_names_the_function(engine: str) -> None
     assert s.learning_rate == 0.1  # what it asked for was not done
     s.advance(4)
     other = advanced(held_out_session(engine), 10)
-    assert bits_and_losses(s) == bits_and_losses(other)
+    assert bits(s) == bits(other)
 
 
 CALLS: dict[str, Callable[[sv.Session], Any]] = {
@@ -431,7 +426,7 @@ def test_it_cannot_call_what_moves_or_changes_the_session(call: Any) -> None:
     assert s.branches[0].journal == []
 
 
-@every_engine
+@both_engines
 def test_what_it_writes_into_weights_is_journalled(engine: str) -> None:
     s = held_out_session(engine)
 
@@ -440,10 +435,10 @@ def test_what_it_writes_into_weights_is_journalled(engine: str) -> None:
 
     s.on_step(write, every=4)
     s.advance(6)
-    first = bits_and_losses(s)
+    first = bits(s)
     s.seek(0)
     s.seek(6)
-    assert bits_and_losses(s) == first
+    assert bits(s) == first
     assert [action.kind for action in s.current_branch.journal] == ["edit"]
 
 
@@ -481,7 +476,7 @@ def test_unsuitable_callbacks_are_refused() -> None:
     refused(InputError, "0").by(s.on_step, print, every=0)
 
 
-@every_engine
+@both_engines
 def test_callbacks_change_no_bit_and_looking_back_calls_none(engine: str) -> None:
     s, other, calls = held_out_session(engine), held_out_session(engine), []
     s.on_step(lambda view: calls.append(view.step), every=3)
@@ -490,40 +485,16 @@ def test_callbacks_change_no_bit_and_looking_back_calls_none(engine: str) -> Non
         each.numbers("affine 0")
         each.explain(0)
         each.advance(5)
-    assert bits_and_losses(s) == bits_and_losses(other)
+    assert bits(s) == bits(other)
     assert calls == [3, 6, 9, 12]
 
 
-def make(sizes: Sequence[int] = (3, 8, 3), engine: str = "python", **given: Any) -> sv.Session:
-    network = sv.Network([*sizes], "tanh", "sigmoid", seed=0)
-    optimizer = given.pop("optimizer", None) or sv.Adam(0.05)
-    given = {"batch": 8, **given}
-    return sv.Session(network, data.Rgb(levels=4), "mse", optimizer, engine=engine, **given)
+def make(*sizes: int, **given: Any) -> sv.Session:
+    return colours(None, sizes or (3, 8, 3), **{"optimizer": sv.Adam(0.05), **given})
 
 
 def three() -> list[sv.Session]:
-    return [make((3, 3)), make(engine="cpu"), make((3, 4, 4, 3), "cpu", optimizer=sv.SGD(0.5))]
-
-
-def bits(session: sv.Session) -> tuple[Any, ...]:
-    bank = session.network.bank
-    blocks = [block.tobytes() for block in bank.blocks.values()]
-    return session.clock, bank.value.tobytes(), bank.grad.tobytes(), *blocks
-
-
-@pytest.mark.parametrize("unit", ["step", "epoch", "phase", "operation"])
-def test_together_gives_the_same_bits_as_alone(unit: Any) -> None:
-    together, alone = three(), three()
-    clock = SharedClock(together)
-    for count in (1, 3, 17):
-        clock.advance(count, unit)
-    clock.back(2, unit)
-    clock.advance(2, unit)
-    for session, twin in zip(together, alone, strict=True):
-        twin.advance(session.step_index)
-        twin.advance(session.clock.operation, "operation")
-        assert bits(session) == bits(twin)
-        assert session.losses.tobytes() == twin.losses.tobytes()
+    return [make(3, 3), make(engine="cpu"), make(3, 4, 4, 3, engine="cpu", optimizer=sv.SGD(0.5))]
 
 
 @pytest.fixture
@@ -618,7 +589,7 @@ def test_in_the_background_all_stand_at_the_same_step(speed: float | None, unit:
     for session, twin in zip(together, alone, strict=True):
         twin.advance(session.step_index)
         twin.advance(session.clock.operation, "operation")
-        assert bits(session) == bits(twin)
+        assert (session.clock, bits(session)) == (twin.clock, bits(twin))
 
 
 def test_in_the_background_the_samples_stay(sessions: list[sv.Session]) -> None:
@@ -652,7 +623,7 @@ def test_a_clock_that_nobody_has_any_more_stops(sessions: list[sv.Session]) -> N
 
 
 def test_a_session_that_cannot_go_on_is_left_out_until_it_is_moved() -> None:
-    wild, calm = make((3, 3)), make()
+    wild, calm = make(3, 3), make()
     clock = advanced(SharedClock([wild, calm]), 3)
     wild.network.bank.value[0] = np.inf
     with pytest.raises(GradientError):
@@ -668,7 +639,7 @@ def test_a_session_that_cannot_go_on_is_left_out_until_it_is_moved() -> None:
 
 
 def test_an_error_ends_the_play_and_is_raised_once() -> None:
-    wild, calm = make((3, 3)), make()
+    wild, calm = make(3, 3), make()
     clock = SharedClock([wild, calm])
     wild.network.bank.value[0] = np.inf
     clock.play()
@@ -683,7 +654,7 @@ def test_an_error_ends_the_play_and_is_raised_once() -> None:
 
 
 def test_a_callback_that_stops_a_session_pauses_all_and_the_others_can_go_on() -> None:
-    first, second = make((3, 3)), make()
+    first, second = make(3, 3), make()
     first.on_step(lambda view: view.stop("enough") if view.step == 6 else None)
     clock = SharedClock([first, second])
     clock.play()

@@ -16,7 +16,7 @@ from scalarviz.engines.cpu.parallel_networks import CpuMany
 from scalarviz.errors import EngineError, FileError, InputError, OrderError, UnknownAttributeError
 from scalarviz.training.session import replicas as module
 from scalarviz.training.session.replicas import Replicas
-from tests.sessions import advanced, reloaded
+from tests.sessions import advanced, reloaded, session_on
 from tests.wording import refused
 
 COLOURS = np.random.default_rng(0).random((6, 3))
@@ -281,8 +281,12 @@ COSINE = sv.Schedule("cosine", steps=50)
 
 
 def session_with(optimizer: sv.Optimizer, engine: str = "python") -> sv.Session:
-    net = sv.Network([2, 4, 1], "tanh", seed=0, dtype="float64")
-    return advanced(sv.Session(net, data.Xor(), "mse", optimizer, engine=engine), 5)
+    return advanced(
+        session_on(
+            data.Xor(), [2, 4, 1], "tanh", dtype="float64", optimizer=optimizer, engine=engine
+        ),
+        5,
+    )
 
 
 @pytest.mark.parametrize(
@@ -499,8 +503,9 @@ def test_what_cannot_be_replicated_is_refused() -> None:
 
 def test_ctrl_c_leaves_clock_losses_and_networks_at_the_same_step() -> None:
     def replicas() -> Replicas:
-        net = sv.Network([2, 16, 1], "tanh")
-        s = sv.Session(net, data.Circle(), "mse", sv.Adam(0.01), batch=8, engine="cpu")
+        s = session_on(
+            data.Circle(), [2, 16, 1], "tanh", optimizer=sv.Adam(0.01), batch=8, engine="cpu"
+        )
         return sv.replicate(s, range(4))
 
     stopped, straight = replicas(), replicas()

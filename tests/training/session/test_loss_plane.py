@@ -23,8 +23,8 @@ from scalarviz.training.session.landscape import (
     plane_of,
     samples_of,
 )
-from tests.sessions import advanced
-from tests.training.session.test_stops import T, X, bits, every_engine, session
+from tests.sessions import advanced, bits, both_engines
+from tests.training.session.test_stops import T, X, session
 from tests.wording import refused
 
 RNG = np.random.default_rng(5)
@@ -55,7 +55,7 @@ def walked(s: sv.Session, steps: list[int]) -> list[FloatArray]:
     return found
 
 
-@every_engine
+@both_engines
 @pytest.mark.parametrize("weights", [None, (2, 9)])
 def test_each_loss_is_that_of_all_samples_at_the_point(engine: str, weights: Any) -> None:
     s = advanced(session(engine), 40)
@@ -66,7 +66,7 @@ def test_each_loss_is_that_of_all_samples_at_the_point(engine: str, weights: Any
     check_points(s, plane, s.trainer.batches.inputs, s.trainer.batches.targets)
 
 
-@every_engine
+@both_engines
 def test_at_the_present_point_it_is_the_loss_of_the_session(engine: str) -> None:
     s = advanced(session(engine, batch=None), 30)
     found = Landscape(s.timeline, [], 2).loss_at(s.network.bank.value)
@@ -89,7 +89,7 @@ def test_kernels_compute_the_loss_as_the_loss_itself_does(
         net.bank.value[:] = RNG.normal(size=len(net.bank))
 
 
-@every_engine
+@both_engines
 def test_dropout_is_off_and_norms_have_their_running_statistics(engine: str) -> None:
     layers = [
         sv.Dense(2, 6, activation="tanh"),
@@ -105,7 +105,7 @@ def test_dropout_is_off_and_norms_have_their_running_statistics(engine: str) -> 
     assert plane.losses[2, 0] == pytest.approx(float(((net(X) - T) ** 2).mean()), rel=1e-6)
 
 
-@every_engine
+@both_engines
 def test_the_path_has_the_weights_of_its_steps_and_ends_at_the_present(engine: str) -> None:
     s = advanced(session(engine), 60)
     plane = s.landscape(size=2)
@@ -260,7 +260,7 @@ def test_a_large_table_is_sampled_and_new_samples_are_those_of_the_first_step() 
 
 
 def test_a_coarse_grid_comes_first() -> None:
-    places = coarse_to_fine(17).tolist()
+    places = [list(each) for each in coarse_to_fine(17)]
     assert sorted(places) == [[row, column] for row in range(17) for column in range(17)]
     assert places[:9] == [[row, column] for row in (0, 8, 16) for column in (0, 8, 16)]
     assert all(row % 4 == column % 4 == 0 for row, column in places[:25])
@@ -281,7 +281,7 @@ def state_of(planes: LossPlanes) -> tuple[bool, float, bool]:
     return planes.now is not None, planes.done, planes.busy
 
 
-@every_engine
+@both_engines
 def test_in_the_background_it_is_the_same(engine: str) -> None:
     s = advanced(session(engine), 30)
     planes = LossPlanes(s)

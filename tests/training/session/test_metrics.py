@@ -25,9 +25,8 @@ from scalarviz.errors import (
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.training.network.model_queries import check_loss
 from scalarviz.training.session import branches
-from scalarviz.training.session import branches as losses
 from scalarviz.training.session.branches import Losses
-from tests.sessions import advanced, reloaded
+from tests.sessions import advanced, reloaded, session_on
 from tests.wording import refused
 
 METRIC_RNG = np.random.default_rng(5)
@@ -409,15 +408,15 @@ def changing(s: sv.Session) -> sv.Session:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few losses are kept, so that a short training is a long one."""
-    monkeypatch.setattr(losses, "EXACT", 64)
     monkeypatch.setattr(branches, "EXACT", 64)
-    monkeypatch.setattr(losses, "BLOCK", 8)
-    monkeypatch.setattr(losses, "MOST_BLOCKS", 16)
+    monkeypatch.setattr(branches, "BLOCK", 8)
+    monkeypatch.setattr(branches, "MOST_BLOCKS", 16)
 
 
 def training() -> sv.Session:
-    net = sv.Network([2, 3, 1], "tanh", seed=1)
-    return sv.Session(net, sv.data.Xor(), "mse", sv.SGD(0.3), batch=1, engine="cpu")
+    return session_on(
+        sv.data.Xor(), [2, 3, 1], "tanh", first=1, optimizer=sv.SGD(0.3), batch=1, engine="cpu"
+    )
 
 
 def test_two_million_losses_take_no_more_room_than_one() -> None:

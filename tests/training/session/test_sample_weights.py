@@ -25,7 +25,6 @@ X, T = RNG.normal(size=(90, 4)), RNG.uniform(0.1, 0.9, (90, 3))
 KINDS = RNG.integers(0, 3, 90)
 WEIGHTS = RNG.integers(0, 4, 90).astype(float)
 every_loss = pytest.mark.parametrize("name", [*LOSSES, *ROW_LOSSES])
-every_engine = pytest.mark.parametrize("engine", ["python", "cpu"])
 
 
 def session(data: Any, loss: Any = "mse", engine: str = "cpu", **options: Any) -> sv.Session:

@@ -13,8 +13,8 @@ from scalarviz.core.bank import Bank
 from scalarviz.data import DATA_SETS, remake
 from scalarviz.errors import InputError, NotFiniteError, OrderError, ShapeError, UnknownNameError
 from scalarviz.training.network.grown_networks import is_as_made
-from tests.sessions import RUNNABLE, advanced, training_of
-from tests.training.session.test_stops import bits, every_engine, session
+from tests.sessions import RUNNABLE, advanced, bits, both_engines, session_on, training_of
+from tests.training.session.test_stops import session
 from tests.wording import refused
 
 
@@ -43,8 +43,7 @@ def test_an_added_sample_is_one_of_those_of_a_step(engine: str) -> None:
 
 
 def test_a_label_stands_for_its_row() -> None:
-    net = sv.Network([64, 10], seed=0)
-    s = sv.Session(net, data.Digits(), "softmax_cross_entropy", batch=16, engine="python")
+    s = session_on(data.Digits(), [64, 10], loss="softmax_cross_entropy", batch=16)
     count = s.data.samples
     drawn = np.zeros(64)
     drawn[:9] = 1.0
@@ -88,9 +87,8 @@ def test_growths_of_one_set_do_not_write_into_each_other() -> None:
 
 
 def test_samples_are_checked_against_data_that_waits_for_the_next_step() -> None:
-    net = sv.Network([2, 3, 1], "tanh", seed=0)
     pair = ([[0.0, 1.0], [1.0, 0.0]], [[0.3], [0.4]])
-    s = advanced(sv.Session(net, pair, "mse", sv.SGD(0.1), engine="python"), 2, "operation")
+    s = advanced(session_on(pair, [2, 3, 1], "tanh", optimizer=sv.SGD(0.1)), 2, "operation")
     s.data = sv.data.Xor()
     refused(InputError, "0 or 1").by(s.add_samples, [[0.6, 0.9]], [[0.8]])
     s.add_samples([[0.6, 0.9]], [[1.0]])
@@ -103,8 +101,7 @@ def test_samples_are_checked_against_data_that_waits_for_the_next_step() -> None
 
 def test_tables_that_grow_share_their_memory() -> None:
     rows = np.random.default_rng(0).random((500, 2))
-    net = sv.Network([2, 1], seed=0)
-    s = sv.Session(net, (rows, rows[:, :1]), "mse", sv.SGD(0.1), engine="python")
+    s = session_on((rows, rows[:, :1]), [2, 1], optimizer=sv.SGD(0.1))
     s.add_samples([[0.5, 0.5]], [[0.5]])
     s.advance(1)
     first = training_of(s)[0].base
@@ -132,7 +129,7 @@ def by_explaining(s: sv.Session, row: int, first: int, rate: float) -> dict[int,
     return found
 
 
-@every_engine
+@both_engines
 def test_with_sgd_it_is_what_each_sample_changed_the_weight_by(engine: str) -> None:
     s = advanced(session(engine), 40)
     s.advance(2, "operation")
@@ -502,8 +499,7 @@ INPUTS = np.arange(8.0).reshape(4, 2)
 
 
 def learn(targets: Any) -> sv.Session:
-    net = sv.Network([2, 3], "linear")
-    return sv.Session(net, (INPUTS, targets), "softmax_cross_entropy", engine="python")
+    return session_on((INPUTS, targets), [2, 3], "linear", loss="softmax_cross_entropy")
 
 
 def test_targets_in_the_place_of_the_loss_ask_for_a_pair() -> None:
@@ -545,7 +541,6 @@ def test_a_weight_that_is_not_pinned_has_no_history_and_a_message_says_so(caplog
     assert len(s.history(4, wait=True)[0]) == 3 and not caplog.text
 
 
-ENGINES = pytest.mark.parametrize("engine", ["python", "cpu"])
 UNIT_PICTURES = np.random.default_rng(0).random((12, 1, 4, 4))
 ROWS = UNIT_PICTURES.reshape(12, -1)
 KINDS = np.arange(12) % 3
@@ -560,7 +555,7 @@ def conv(engine: str = "python", channels: int = 1) -> sv.Network:
     return sv.Network(layers, seed=0, engine=engine)
 
 
-@ENGINES
+@both_engines
 def test_a_network_takes_pictures_as_the_rows_of_their_numbers(engine: str) -> None:
     net = conv(engine)
     rows = net(ROWS)
@@ -578,7 +573,7 @@ def test_a_network_takes_pictures_as_the_rows_of_their_numbers(engine: str) -> N
     assert net(UNIT_PICTURES[0]).shape == (1, 3)  # a batch of one picture without its channel
 
 
-@ENGINES
+@both_engines
 def test_a_step_on_pictures_is_that_on_rows(engine: str) -> None:
     one, other = conv(engine), conv(engine)
     loss = "softmax_cross_entropy"
@@ -589,7 +584,7 @@ def test_a_step_on_pictures_is_that_on_rows(engine: str) -> None:
     assert (one.bank.value == other.bank.value).all()
 
 
-@ENGINES
+@both_engines
 @pytest.mark.parametrize("pooled", [sv.MaxPool2d, sv.AvgPool2d])
 def test_channels_come_before_rows_and_columns(engine: str, pooled: Any) -> None:
     colours = np.random.default_rng(1).random((2, 3, 4, 4))
@@ -601,7 +596,7 @@ def test_channels_come_before_rows_and_columns(engine: str, pooled: Any) -> None
     )
 
 
-@ENGINES
+@both_engines
 @pytest.mark.parametrize(
     "options", [{}, {"share": 0.75}, {"held_out": (UNIT_PICTURES[:2], KINDS[:2])}]
 )

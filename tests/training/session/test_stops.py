@@ -19,26 +19,19 @@ from scalarviz.files.runs import restore_marks
 from scalarviz.training.session.callbacks import ConditionView
 from scalarviz.training.session.conditions import PREDICATES, QUANTITIES, STATES, one_clause
 from scalarviz.training.session.stops import PastNumbers, Seen
-from tests.sessions import advanced, reloaded
+from tests.sessions import advanced, bits, both_engines, reloaded, session_on
 from tests.wording import refused
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(24, 2))
 T = 0.5 + 0.4 * np.tanh(X[:, :1] * X[:, 1:])
-every_engine = pytest.mark.parametrize("engine", ["python", "cpu"])
 STEPS = 80
 
 
 def session(engine: str = "python", **options: Any) -> sv.Session:
-    net = sv.Network([2, 3, 1], "relu", seed=1)
     table = data.Arrays(X, T, held_out=8)
     given: dict[str, Any] = {"optimizer": sv.SGD(0.2), "batch": 4, "seed": 2} | options
-    return sv.Session(net, table, engine=engine, **given)
-
-
-def bits(s: sv.Session) -> tuple[int, bytes, bytes, bytes]:
-    bank = s.network.bank
-    return s.step_index, bank.value.tobytes(), bank.grad.tobytes(), s.losses.tobytes()
+    return session_on(table, [2, 3, 1], "relu", first=1, engine=engine, **given)
 
 
 class Arrival(NamedTuple):
@@ -110,7 +103,7 @@ def stops_of(condition: str, past: list[Arrival]) -> list[int]:
 
 
 @pytest.mark.some(10)
-@every_engine
+@both_engines
 @pytest.mark.parametrize("condition", [*SO, *CHANGES])
 def test_it_stops_at_each_step_where_the_condition_holds_anew(engine: str, condition: str) -> None:
     past, s = arrivals(engine), session(engine)
@@ -128,7 +121,7 @@ def test_it_stops_at_each_step_where_the_condition_holds_anew(engine: str, condi
     assert bits(s) == bits(plain)
 
 
-@every_engine
+@both_engines
 def test_where_it_stops_does_not_depend_on_how_it_goes(engine: str) -> None:
     s = session(engine)
     s.stop_when("weight 1 changes sign or loss rises 3x")
@@ -159,7 +152,7 @@ def test_where_it_stops_does_not_depend_on_how_it_goes(engine: str) -> None:
     assert (bits(other), other.stopped) == (bits(s), why)
 
 
-@every_engine
+@both_engines
 def test_what_rises_is_compared_with_the_whole_past_however_one_comes_there(
     engine: str, tmp_path: Path
 ) -> None:
@@ -222,7 +215,7 @@ def test_a_learning_rate_stops() -> None:
     assert s.step_index == 20
 
 
-@every_engine
+@both_engines
 def test_not_finite_stops_before_the_step_without_an_error(engine: str) -> None:
     s = session(engine, optimizer=sv.SGD(1e6))
     with pytest.raises(GradientError):
@@ -264,7 +257,7 @@ def test_a_dead_kernel_is_found_but_not_one_that_only_sleeps() -> None:
 # ---- functions of the user's own -----------------------------------------------------------------
 
 
-@every_engine
+@both_engines
 def test_an_own_function_sees_the_moment_and_stops(engine: str) -> None:
     seen: list[tuple[Any, ...]] = []
 
@@ -315,7 +308,7 @@ def test_an_own_function_must_say_yes_or_no_and_change_nothing() -> None:
 # ---- files, copies, networks that grow -----------------------------------------------------------
 
 
-@every_engine
+@both_engines
 def test_a_saved_training_stops_where_it_would_have(engine: str, tmp_path: Path) -> None:
     s = advanced(session(engine, metrics=["mae"], every=7), 4)
     s.stop_when("weight 1 changes sign", "mae < 0.001", "loss falls 1e9x")
@@ -513,8 +506,9 @@ def test_the_best_step_is_that_of_the_best_value_on_this_branch() -> None:
     rng = np.random.default_rng(1)
     table = sv.data.Arrays(rng.random((40, 2)), rng.random((40, 1)), share=0.5)
     metrics = ["r2", worse_than_none]
-    net = sv.Network([2, 8, 1], "tanh", seed=0)
-    s = sv.Session(net, table, "mse", "adam", metrics=metrics, every=5)
+    s = session_on(
+        table, [2, 8, 1], "tanh", optimizer="adam", engine="auto", metrics=metrics, every=5
+    )
     refused(InputError, "no metric has been measured").by(s.best_step)
     s.learning_rate = 0.05
     s.advance(60)
@@ -565,15 +559,14 @@ def test_unsuitable_arguments_are_refused() -> None:
 
 @pytest.mark.parametrize("kind", [sv.EarlyStopping, sv.ReduceOnPlateau])
 def test_held_out_metrics_want_held_out_samples(kind: Any) -> None:
-    net = sv.Network([2, 3, 2], seed=0)
     pair = [[0.0, 1.0], [1.0, 0.0]], [0, 1]
-    s = sv.Session(net, pair, "softmax_cross_entropy", metrics="accuracy", engine="python")
+    s = session_on(pair, [2, 3, 2], loss="softmax_cross_entropy", metrics="accuracy")
     refused(InputError, "held-out samples").by(s.on_step, kind(patience=2))
     s.on_step(kind("accuracy", patience=2))
 
 
 @pytest.mark.some(10)
-@every_engine
+@both_engines
 @pytest.mark.parametrize("condition", [*SO, *CHANGES])
 def test_it_is_the_first_step_at_which_the_condition_holds(engine: str, condition: str) -> None:
     past = arrivals(engine)
@@ -640,14 +633,13 @@ WAYS = pytest.mark.parametrize(
     ("optimizer", "number"),
     [(sv.SGD(0.5), np.nan), (sv.Adam(0.1, not_finite="zero"), np.nan), (sv.SGD(0.5), np.inf)],
 )
-ENGINES = pytest.mark.parametrize("engine", ["python", "cpu"])
 
 
 def network() -> sv.Network:
     return sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0)
 
 
-@ENGINES
+@both_engines
 @WAYS
 def test_a_session_names_the_weight_and_the_step_to_go_back_to(
     engine: str, optimizer: Any, number: float
@@ -675,7 +667,7 @@ def test_the_first_of_all_weights_is_named() -> None:
     )
 
 
-@ENGINES
+@both_engines
 @WAYS
 def test_train_and_the_verbs_name_the_weight(engine: str, optimizer: Any, number: float) -> None:
     net = network().to(engine)

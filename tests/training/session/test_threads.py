@@ -9,6 +9,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -26,13 +27,12 @@ from scalarviz.errors import (
     UpdateError,
 )
 from tests.machine import until
-from tests.sessions import advanced
+from tests.sessions import advanced, bits
 from tests.training.session.test_session import (
     PAIR,
     asking,
     every_engine,
     session,
-    state,
 )
 from tests.wording import refused
 
@@ -127,9 +127,9 @@ def test_several_threads_may_play_and_pause(engine: str) -> None:
     assert together(pairs, pairs, pairs) == []
     s.pause()
     assert not s.playing and ours() == []
-    before = state(s)
+    before = bits(s)
     time.sleep(0.05)
-    assert state(s) == before
+    assert bits(s) == before
 
 
 @pytest.mark.usefixtures("nothing_is_left_running")
@@ -206,10 +206,10 @@ def test_data_may_pause_the_training_that_asks_for_it() -> None:
 def test_data_cannot_move_the_training_that_asks_for_it() -> None:
     s = asking(lambda step: s.seek(0) if step == 5 else None)
     s.advance(4)
-    before = state(s)
+    before = bits(s)
     refused(OrderError).by(s.advance, 3)
     s.seek(4)
-    assert state(s) == before
+    assert bits(s) == before
 
 
 @pytest.mark.usefixtures("nothing_is_left_running")
@@ -235,14 +235,15 @@ def test_a_session_that_nobody_holds_stops_playing() -> None:
 PUBLIC = {name: what for name, what in vars(sv.Session).items() if not name.startswith("_")}
 
 
+def tried(deed: Callable[[], object]) -> None:
+    """Do it where it can be done: pandas may not be there, and these data are made by code."""
+    with suppress(InputError, OrderError):
+        deed()
+
+
 def as_csv(s: sv.Session) -> None:
     with tempfile.TemporaryDirectory() as folder:
         s.to_csv(Path(folder) / "table.csv")
-
-
-def as_data_frame(s: sv.Session) -> None:
-    with suppress(InputError):  # pandas may not be there
-        s.to_pandas()
 
 
 def nothing_measured(s: sv.Session) -> None:
@@ -258,7 +259,7 @@ LOOKS: dict[str, Callable[[sv.Session], object]] = {
     "own_rate": lambda s: s.own_rate(3),
     "best_step": lambda s: nothing_measured(s),
     "to_csv": as_csv,
-    "to_pandas": as_data_frame,
+    "to_pandas": lambda s: tried(s.to_pandas),
     "on_step": lambda s: s.on_step(print, every=1000).remove(),
     "pin": lambda s: (s.pin(5), s.pin(6, on=False)),
     "snapshot": lambda s: (shot := s.snapshot(), shot.request(), shot.ready),
@@ -279,26 +280,6 @@ def test_who_only_looks_on_does_not_wait(look: str) -> None:
     gate.session.pause()
 
 
-def moved_by(s: sv.Session) -> None:
-    with suppress(InputError):  # its data are made by code
-        s.samples_that_moved(3)
-
-
-def losses_of_samples(s: sv.Session) -> None:
-    with suppress(InputError):  # its data are made by code
-        s.sample_losses()
-
-
-def nothing_to(undo: Callable[[], None]) -> None:
-    with suppress(OrderError):
-        undo()
-
-
-def add_one(s: sv.Session) -> None:
-    with suppress(InputError):  # its data are made by code
-        s.add_samples([0.0] * s.network.inputs, [0.0] * s.network.outputs)
-
-
 DEEDS: dict[str, Callable[[sv.Session, Path], object]] = {
     "advance": lambda s, path: s.advance(1),
     "back": lambda s, path: s.back(1),
@@ -308,7 +289,7 @@ DEEDS: dict[str, Callable[[sv.Session, Path], object]] = {
     "write": lambda s, path: setattr(s.network.parameters()[3], "value", 0.5),
     "freeze": lambda s, path: s.freeze(3),
     "set_rate": lambda s, path: s.set_rate(3, 0.5),
-    "add_samples": lambda s, path: add_one(s),
+    "add_samples": lambda s, path: tried(lambda: s.add_samples([0.0] * 3, [0.0] * 3)),
     "learning_rate": lambda s, path: setattr(s, "learning_rate", 0.5),
     "optimizer": lambda s, path: setattr(s, "optimizer", sv.Momentum(0.5)),
     "data": lambda s, path: setattr(s, "data", PAIR),
@@ -319,17 +300,17 @@ DEEDS: dict[str, Callable[[sv.Session, Path], object]] = {
     "to": lambda s, path: s.to("cpu"),
     "set_activation": lambda s, path: s.set_activation(0, "relu"),
     "stop_when": lambda s, path: s.stop_when("not finite"),
-    "undo": lambda s, path: nothing_to(s.undo),
-    "redo": lambda s, path: nothing_to(s.redo),
+    "undo": lambda s, path: tried(s.undo),
+    "redo": lambda s, path: tried(s.redo),
     "first": lambda s, path: s.first("weight 3 > 9"),
-    "samples_that_moved": lambda s, path: moved_by(s),
+    "samples_that_moved": lambda s, path: tried(lambda: s.samples_that_moved(3)),
     "landscape": lambda s, path: s.landscape(size=2),
     "branch": lambda s, path: s.branch(),
     "switch": lambda s, path: s.switch(0),
     "explain": lambda s, path: s.explain(3),
     "caption": lambda s, path: s.caption(3),
     "numbers": lambda s, path: s.numbers("affine 0"),
-    "sample_losses": lambda s, path: losses_of_samples(s),
+    "sample_losses": lambda s, path: tried(s.sample_losses),
     "norms": lambda s, path: s.norms(),
     "copy": lambda s, path: s.copy(),
     "save": lambda s, path: s.save(path / "run.safetensors"),
@@ -469,18 +450,15 @@ def test_weights_are_pinned_by_several_threads() -> None:
         s.seek(step)
         told[step] = s.network.bank.value.copy()
 
-    def pins(first: int) -> Callable[[], None]:
-        def pin() -> None:
-            for row in range(first, first + 6):
-                s.pin(row)
-                s.history(row)
-                s.pinned  # noqa: B018  # to read it is the point
-                s.history(row, wait=row % 2 == 0)
-                s.pin(row + 20, on=row % 3 == 0)
+    def pin(first: int) -> None:
+        for row in range(first, first + 6):
+            s.pin(row)
+            s.history(row)
+            s.pinned  # noqa: B018  # to read it is the point
+            s.history(row, wait=row % 2 == 0)
+            s.pin(row + 20, on=row % 3 == 0)
 
-        return pin
-
-    assert together(pins(0), pins(6), pins(12)) == []
+    assert together(*[partial(pin, first) for first in (0, 6, 12)]) == []
     for row in range(18):
         steps, values = s.history(row, wait=True)
         assert steps.tolist() == list(range(301))
@@ -587,7 +565,7 @@ def test_numbers_belong_to_the_clock_though_the_way_back_fails_too() -> None:
     s = advanced(asking(fail), 2)
     s.timeline.pace = 50.0  # no keyframe is kept before step 50
     s.advance(6)
-    reached = state(s)
+    reached = bits(s)
     broken.set()
     with pytest.raises(RuntimeError, match="the disk is gone"):
         s.advance(4)
@@ -595,7 +573,7 @@ def test_numbers_belong_to_the_clock_though_the_way_back_fails_too() -> None:
     broken.clear()
     assert not s.current_branch.journal
     s.seek(8)
-    assert state(s) == reached and not s.current_branch.journal
+    assert bits(s) == reached and not s.current_branch.journal
 
 
 @pytest.mark.usefixtures("nothing_is_left_running")

@@ -30,10 +30,10 @@ from scalarviz.training.session.over_time import (
     layers_of,
 )
 from scalarviz.training.session.session import Session
-from tests.sessions import advanced
+from tests.sessions import advanced, bits, session_on
 from tests.training.session.test_growing import COLOURS as SIX_COLOURS
 from tests.training.session.test_growing import numbers, trained
-from tests.training.session.test_session import COLOURS, every_engine, session, state
+from tests.training.session.test_session import COLOURS, every_engine, session
 from tests.wording import refused
 
 MEMORY = 2 * 2**20
@@ -93,7 +93,7 @@ def test_200_moments_of_20000_steps_come_back_in_2_megabytes(
         replays.append(sum(taken))
         starts.append(branch.frame_before(step).step)  # type: ignore[union-attr]  # it is there
         key = branch.number, step
-        found = state(s)
+        found = bits(s)
         assert seen.setdefault(key, found) == found
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -105,7 +105,7 @@ def test_200_moments_of_20000_steps_come_back_in_2_megabytes(
         for (branch_number, step), found in sorted(seen.items()):
             if branch_number == number:
                 s.seek(step)
-                assert state(s) == found
+                assert bits(s) == found
 
     assert s.timeline.keyframes.used <= MEMORY
     tables = 40 * 2**20  # data sets and their tables in the engine's type
@@ -337,14 +337,14 @@ def test_the_step_that_is_done_is_told_whatever_is_set_after_it(engine: str, cha
     s = advanced(session(engine, dtype="float32"), 3)
     expected = told(s)
     CHANGES_BETWEEN_STEPS[change](s)
-    before, moment = state(s), s.clock
+    before, moment = bits(s), s.clock
     assert told(s) == expected
-    assert state(s) == before and s.clock == moment and len(s.current_branch.journal) <= 2
+    assert bits(s) == before and s.clock == moment and len(s.current_branch.journal) <= 2
     s.advance(2)
     reference = advanced(session(engine, dtype="float32"), 3)
     CHANGES_BETWEEN_STEPS[change](reference)
     reference.advance(2)
-    assert state(s) == state(reference)
+    assert bits(s) == bits(reference)
 
 
 @pytest.mark.some(4)
@@ -362,10 +362,10 @@ def test_what_waits_for_the_next_step_is_not_seen_in_this_one(engine: str, chang
         assert told(s) == told(untouched)
     assert s.clock.place == (4, 0)
     s.advance(1)
-    replayed = state(s)
+    replayed = bits(s)
     s.seek(0)
     s.seek(5)
-    assert state(s) == replayed
+    assert bits(s) == replayed
 
 
 @every_engine
@@ -380,13 +380,12 @@ def test_a_step_goes_on_after_something_was_set_past_the_session(engine: str) ->
     assert np.array_equal(s.numbers("tanh 0").outputs, reference.numbers("tanh 0").outputs)
     for each in (s, reference):
         each.advance(3)
-    assert state(s) == state(reference)
+    assert bits(s) == bits(reference)
 
 
 def branched_session() -> sv.Session:
     """A session with a branch from step 2."""
-    net = sv.Network([3, 4, 3], "tanh", seed=0)
-    s = sv.Session(net, data.Rgb(levels=3), optimizer=sv.SGD(0.1), batch=5, engine="python")
+    s = session_on(data.Rgb(levels=3), [3, 4, 3], "tanh", optimizer=sv.SGD(0.1), batch=5)
     s.advance(5)
     s.back(3)
     s.learning_rate = 0.3

@@ -28,7 +28,7 @@ from scalarviz.errors import (
 from scalarviz.faces.controller.precompile import kind_of
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.training.session.branches import Clock
-from tests.sessions import advanced, reloaded
+from tests.sessions import advanced, bits, reloaded, session_on
 from tests.wording import refused
 
 DATA = ([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [[0.0], [1.0], [1.0], [0.0]])
@@ -38,8 +38,9 @@ ENGINES = ("python", "cpu")
 
 
 def of_xor(engine: str) -> sv.Session:
-    net = sv.Network([2, 3, 1], "tanh", seed=1)
-    return sv.Session(net, DATA, "mse", sv.SGD(0.5), batch=2, engine=engine)
+    return session_on(
+        DATA, [2, 3, 1], "tanh", first=1, optimizer=sv.SGD(0.5), batch=2, engine=engine
+    )
 
 
 @pytest.fixture
@@ -47,24 +48,18 @@ def undo_session() -> sv.Session:
     return of_xor("python")
 
 
-def state(undo_session: sv.Session) -> tuple[Any, ...]:
-    bank = undo_session.network.bank
-    clock = undo_session.timeline.clock
-    return clock.place, bank.value.tobytes(), bank.frozen.tobytes(), undo_session.learning_rate
-
-
 def test_an_undo_goes_back_to_the_moment_before_a_change_and_a_redo_to_the_one_after(
     undo_session: sv.Session,
 ) -> None:
     undo_session.advance(3)
     undo_session.advance(4, "operation")
-    before = state(undo_session)
+    before = bits(undo_session)
     undo_session.edit(0, 9.0)
-    after = state(undo_session)
+    after = bits(undo_session)
     undo_session.undo()
-    assert state(undo_session) == before and len(undo_session.branches) == 1
+    assert bits(undo_session) == before and len(undo_session.branches) == 1
     undo_session.redo()
-    assert state(undo_session) == after and len(undo_session.branches) == 1
+    assert bits(undo_session) == after and len(undo_session.branches) == 1
 
 
 def test_every_kind_of_change_is_undone_and_done_again(undo_session: sv.Session) -> None:
@@ -76,20 +71,20 @@ def test_every_kind_of_change_is_undone_and_done_again(undo_session: sv.Session)
         lambda s: s.set_activation(0, "relu"),
     ]
     undo_session.advance(2)
-    states = [state(undo_session)]
+    states = [bits(undo_session)]
     for change in changes:
         change(undo_session)
-        states.append(state(undo_session))
+        states.append(bits(undo_session))
     undo_session.network.bank.value[4] = 3.0  # written into the bank
     undo_session.advance(0)
     assert undo_session.data is not None
     for expected in reversed(states):
         undo_session.undo()
-        assert state(undo_session) == expected
+        assert bits(undo_session) == expected
     refused(OrderError, "nothing to undo").by(undo_session.undo)
     for expected in states[1:]:
         undo_session.redo()
-        assert state(undo_session) == expected
+        assert bits(undo_session) == expected
     undo_session.redo()
     assert undo_session.network.bank.value[4] == 3.0
     refused(OrderError, "nothing to redo").by(undo_session.redo)
@@ -97,14 +92,14 @@ def test_every_kind_of_change_is_undone_and_done_again(undo_session: sv.Session)
 
 def test_a_reset_and_the_choice_of_a_branch_are_undone(undo_session: sv.Session) -> None:
     undo_session.advance(4)
-    trained = state(undo_session)
+    trained = bits(undo_session)
     undo_session.reset()
     undo_session.advance(2)
     undo_session.switch(0)
     undo_session.undo()
     assert undo_session.current_branch.number == 1 and undo_session.step_index == 2
     undo_session.undo()
-    assert state(undo_session) == trained and undo_session.current_branch.number == 0
+    assert bits(undo_session) == trained and undo_session.current_branch.number == 0
     undo_session.redo()
     assert undo_session.current_branch.number == 1 and undo_session.step_index == 0
 
@@ -143,7 +138,7 @@ def test_all_that_a_user_does_is_undone_done_again_saved_and_replayed(tmp_path: 
         chance, s = random.Random(seed), of_xor(ENGINES[seed % 2])
         log = s.undo_log
         for _ in range(25):
-            before = state(s)
+            before = bits(s)
             try:
                 match chance.randrange(4):
                     case 0:
@@ -155,13 +150,13 @@ def test_all_that_a_user_does_is_undone_done_again_saved_and_replayed(tmp_path: 
                     case _:
                         chance.choice(CHANGES)(s, chance)
             except InputError:  # a rate of three frozen weights
-                assert state(s) == before
-        here, now, data = s.timeline.clock, state(s), s.data.training
+                assert bits(s) == before
+        here, now, data = s.timeline.clock, bits(s), s.data.training
         for each in (s, reloaded(s, tmp_path)):
             each.timeline.restore(0)
             each.timeline.go(here)
             each.timeline.remember()
-            assert state(each) == now, seed
+            assert bits(each) == now, seed
             assert [rows.tolist() for rows in each.data.training] == [
                 rows.tolist() for rows in data
             ]
@@ -175,9 +170,9 @@ def test_an_undo_keeps_the_moment_where_another_branch_begins(
     undo_session.branch()
     undo_session.undo()
     undo_session.undo()
-    there = state(undo_session)
+    there = bits(undo_session)
     loaded = reloaded(undo_session, tmp_path)
-    assert state(loaded) == there and len(loaded.branches) == len(undo_session.branches)
+    assert bits(loaded) == there and len(loaded.branches) == len(undo_session.branches)
 
 
 def test_what_no_user_did_is_not_undone_and_ends_nothing(undo_session: sv.Session) -> None:
@@ -366,16 +361,17 @@ def test_random_sequences_lead_where_a_straight_training_leads(
                 done.append((before, line, {act}))
                 undone.clear()
         now = s.timeline.clock
-        assert state(s) == state(straight := line.replayed(make, now)), seed
+        assert bits(s) == bits(straight := line.replayed(make, now)), seed
         assert s.batch == straight.batch, seed
 
 
 def inverting_session(
     engine: str = "python", output: str = "sigmoid", **options: Any
 ) -> sv.Session:
-    net = sv.Network([3, 8, 3], "tanh", output=output, seed=0, dtype="float64")
     options = {"batch": 8, "optimizer": sv.SGD(0.1)} | options
-    return sv.Session(net, data.Rgb(levels=3), "mse", engine=engine, **options)
+    return session_on(
+        data.Rgb(levels=3), [3, 8, 3], "tanh", output, dtype="float64", engine=engine, **options
+    )
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -442,8 +438,7 @@ def test_what_cannot_be_is_refused_in_one_sentence(wrong: str) -> None:
 
 
 def test_class_labels_are_checked_for_a_new_loss() -> None:
-    net = sv.Network([2, 4, 1], seed=0)
-    s = sv.Session(net, ([[0.0, 1.0], [1.0, 0.0]], [0.0, 2.0]), engine="python")
+    s = session_on(([[0.0, 1.0], [1.0, 0.0]], [0.0, 2.0]), [2, 4, 1])
     with refused(InputError, "2"):
         s.loss_function = "sigmoid_cross_entropy"
     assert s.loss_function.name == "mse"

@@ -1,0 +1,297 @@
+"""Blame, as it comes to a weight: ways that meet and grow wider, and a few words at each joint.
+
+Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scalarviz.scene.annotations import lead
+from scalarviz.scene.layout.camera import Box
+from scalarviz.scene.layout.ways import ROUND, Point, part_of, rounded, way_out, wire
+from scalarviz.scene.telling import card_place, told_about
+
+if TYPE_CHECKING:
+    from scalarviz.scene.annotations import Ball
+    from scalarviz.scene.canvas.canvas2d import Canvas2D
+    from scalarviz.scene.canvas.palette import Theme
+    from scalarviz.scene.layout.plates import Fan
+    from scalarviz.scene.layout.ways import SeenFan
+    from scalarviz.story.caption import Blame
+
+# Pixels of a way without blame, and how much wider 1 makes it; the widest has at least, and at most
+# a part of what is between two wires.
+THIN, WIDE, LEAST, MOST = 1.6, 100.0, 2.4, 0.9
+# Parts of an operation: until light has come to the cubes, along their column, to the weight.
+TO_CUBES, ALONG, TO_WEIGHT = (0.0, 0.4), (0.3, 0.7), (0.65, 0.95)
+LONG = 60.0  # pixels of a way from which on it has an arrow head
+LETTERS, TALL, AROUND = 12.0, 22.0, 9.0  # pixels of a tag: its words, its height, beside the words
+BESIDE, TRIES, TAGS = 10.0, 9, 4  # from a column to its tag, places tried, most tags
+HEAD, LINE, LEFT, OVER = 14.0, 20.0, 24.0, 14.0  # letters of the head, lines, its place in the view
+Lit = tuple[list[Point], float]  # a path and its width
+
+
+@dataclass
+class SeenLayer:
+    """A layer, its rows as they are seen, and halves of the sides of its cubes, in cells."""
+
+    fan: Fan
+    seen: SeenFan
+    halves: list[list[float]]
+
+    @property
+    def boxes(self) -> list[Box]:
+        """Boxes of its cubes and gates."""
+        return boxes_of(self.seen, self.halves)
+
+
+def unit_width(fan: SeenFan, blame: Blame) -> float:
+    """Return by how many pixels blame of 1 widens a way."""
+    amounts: list[float] = [each.amount for each in blame.parts]
+    most = max([1e-12, abs(blame.total), *[abs(each) for each in amounts]])
+    widest = MOST * fan.runs / fan.scale - THIN
+    return min(max(WIDE, LEAST / most), widest / most)
+
+
+def so_far(path: list[Point], part: float, span: tuple[float, float]) -> list[Point]:
+    """Return the part of a path on which light has come in a span of an operation."""
+    share = min(1.0, max(0.0, (part - span[0]) / (span[1] - span[0])))
+    return part_of(path, 0.0, share) if share > 0.0 else []
+
+
+def lit_by_blame(
+    fan: Fan, seen: SeenFan, halves: list[list[float]], blame: Blame, part: float
+) -> list[Lit]:
+    """Return the ways of blame through a layer, from the outputs on.
+
+    halves  half the side of each cube, in cells
+    part    of the operation that is done
+    """
+    amounts = {each.row: each.amount for each in blame.parts}
+    own = [row for row in [*amounts, *blame.earlier] if fan.unit_of(row) is not None]
+    unit_of_weight, widen = fan.unit_of(blame.row), unit_width(seen, blame)
+    found: list[Lit] = []
+    if len(own) > 0:
+        column = fan.unit_before(own[0])
+        sent = [amounts.get(fan.row_of(i, column), 0.0) for i in range(fan.units)]
+        sides = [row[column] for row in halves]
+        for path, width, span in column_ways(seen, column, sides, sent):
+            found.append((so_far(path, part, span), seen.scale * (THIN + widen * width)))
+    if unit_of_weight is not None:
+        path = way_back(seen, unit_of_weight, fan.unit_before(blame.row))
+        width = seen.scale * (THIN + 0.9 * widen * abs(blame.total))
+        found.append((so_far(path, part, TO_WEIGHT), width))
+    return [each for each in found if len(each[0]) > 1]
+
+
+def head_on(path: list[Point]) -> list[Point]:
+    """Return where an arrow head stands on a way, and where it points; nothing on a short one."""
+    x, y = path[0]
+    right, below = path[len(path) - 1]
+    far = abs(right - x) + abs(below - y)
+    return part_of(path, 0.5, 0.52)[:2] if far > LONG else []
+
+
+def way_back(fan: SeenFan, unit: int, column: int) -> list[Point]:
+    """Return the way from a neuron through its gate to the foot of a cube."""
+    end, below, radius = fan.ends[unit]
+    path = [*way_out(fan, unit, column), (end - radius, below)]
+    return [*reversed(path)]
+
+
+def column_ways(
+    fan: SeenFan, column: int, halves: list[float], amounts: list[float]
+) -> list[tuple[list[Point], float, tuple[float, float]]]:
+    """Return the ways through the cubes of a column to its neuron: path, blame, and when.
+
+    Between two cubes the column carries what has come together so far.
+    """
+    down, corners = fan.column(column), wire(fan, column)
+    join = corners[len(corners) - 1][1]
+    levels = [feet[column][1] - fan.arm for feet in fan.feet]
+    found: list[tuple[list[Point], float, tuple[float, float]]] = []
+    for unit, level in enumerate(levels):
+        left = fan.feet[unit][column][0] - halves[unit] * fan.cell
+        found.append((way_back(fan, unit, column), abs(amounts[unit]), TO_CUBES))
+        found.append(([(left, level), (down, level)], abs(amounts[unit]), ALONG))
+    below = sorted([i for i in range(len(levels)) if levels[i] >= join], key=lambda i: -levels[i])
+    above = sorted([i for i in range(len(levels)) if levels[i] < join], key=lambda i: levels[i])
+    for units in (below, above):
+        total: float = 0.0
+        for place, unit in enumerate(units):
+            total += amounts[unit]
+            end = levels[units[place + 1]] if place + 1 < len(units) else join
+            found.append(([(down, levels[unit]), (down, end)], abs(total), ALONG))
+    found.append((rounded([*reversed(corners)], ROUND * fan.scale), abs(sum(amounts)), ALONG))
+    return found
+
+
+def boxes_of(fan: SeenFan, halves: list[list[float]]) -> list[Box]:
+    """Return the boxes of the cubes and the gates of a layer, as they are seen."""
+    reach, scale = fan.half_gate, fan.scale
+    found = [Box(x - reach, y - reach, 2.0 * reach, 2.0 * reach) for x, y in fan.gates]
+    if len(fan.feet[0]) > fan.count:  # the letter above the biases
+        x = fan.feet[0][fan.count][0]
+        found.append(Box(x - 8.0 * scale, fan.top - 26.0 * scale, 16.0 * scale, 22.0 * scale))
+    for unit, feet in enumerate(fan.feet):
+        for column, (x, y) in enumerate(feet):
+            half = halves[unit][column] * fan.cell
+            found.append(Box(x - half, y - 2.6 * half, 2.6 * half, 2.6 * half + 3.0 * scale))
+    return found
+
+
+def boxes_along(fan: SeenFan, column: int) -> list[Box]:
+    """Return the boxes of the way from the rows along a column to its neuron."""
+    half = 0.5 * MOST * fan.runs
+    last = fan.feet[len(fan.feet) - 1][column][1] - fan.arm
+    points = [*wire(fan, column), (fan.column(column), last)]
+    found: list[Box] = []
+    for place in range(len(points) - 1):
+        x, y = points[place]
+        right, low = points[place + 1]
+        span = Box(min(x, right), min(y, low), abs(right - x), abs(low - y))
+        found.append(
+            Box(span.x - half, span.y - half, span.width + 2.0 * half, span.height + 2.0 * half)
+        )
+    return found
+
+
+def tag_size(canvas: Canvas2D, words: str) -> tuple[float, float]:
+    """Return width and height of a tag."""
+    scale = canvas.scale
+    wide = canvas.measure(words, size=LETTERS * scale, bold=True)
+    return wide + 2.0 * AROUND * scale, TALL * scale
+
+
+def joint_of(fan: SeenFan, unit: int, column: int, half: float) -> tuple[Point, float]:
+    """Return where a tag points to the column of a cube, and the top of the cube."""
+    y = fan.feet[unit][column][1]
+    top = y - 2.6 * half * fan.cell
+    return (fan.column(column), top if fan.form == "nested" else y - fan.arm), top
+
+
+def tag_place(
+    wide: float, high: float, joint: Point, top: float, view: Box, others: Sequence[Box]
+) -> Box | None:
+    """Return where a tag stands beside a column, near its joint; None where it would cover much."""
+    step = 0.5 * high
+    for number in range(TRIES):
+        y = top - high - number * step
+        for x in (joint[0] - BESIDE - wide, joint[0] + BESIDE):
+            box = Box(x, y, wide, high)
+            inside = x >= view.x and box.right <= view.right and y >= view.y - high
+            if inside and not any(box.meets(each) for each in others):
+                return box
+    return None
+
+
+def draw_tag(canvas: Canvas2D, theme: Theme, box: Box, to: Box, words: str) -> None:
+    """Draw a few words at a joint of ways, with a line to it."""
+    scale, size = canvas.scale, LETTERS * canvas.scale
+    lead(canvas, box, to, theme.accent)
+    fill, rim = theme.panel[:7], 7.0 * scale
+    canvas.box(box.x, box.y, box.width, box.height, fill, radius=rim, outline=theme.accent)
+    first, colon, rest = words.partition(": ")
+    x, low = box.x + AROUND * scale, box.y + 0.5 * box.height + 0.36 * size
+    first += colon
+    canvas.text(x, low, first, size=size, color=theme.accent)
+    x += canvas.measure(first, size=size)
+    canvas.text(x, low, rest, size=size, color=theme.ink, bold=True)
+
+
+def draw_head(canvas: Canvas2D, theme: Theme, lines: Sequence[str], x: float, y: float) -> None:
+    """Write what a weight should become, and a line below it."""
+    scale = canvas.scale
+    for place, words in enumerate(lines):
+        low = y + (14.0 + LINE * place) * scale
+        ink, size = (theme.ink, HEAD * scale) if place == 0 else (theme.soft, LETTERS * scale)
+        halo = theme.ground
+        canvas.text(x, low, words, size=size, color=ink, bold=place == 0, outline=halo)
+
+
+def head_boxes(canvas: Canvas2D, lines: Sequence[str], x: float, y: float) -> list[Box]:
+    """Return the boxes of the lines of a head."""
+    scale = canvas.scale
+    found: list[Box] = []
+    for place, words in enumerate(lines):
+        size = (HEAD if place == 0 else LETTERS) * scale
+        wide = canvas.measure(words, size=size, bold=place == 0)
+        found.append(Box(x, y + LINE * place * scale, wide, LINE * scale))
+    return found
+
+
+def head_place(
+    canvas: Canvas2D, lines: Sequence[str], subject: Box, view: Box, others: Sequence[Box]
+) -> list[Box]:
+    """Return where the lines of a head stand: in the upper left corner, else beside its cube.
+
+    There are none where it has no room.
+    """
+    scale = canvas.scale
+    boxes = head_boxes(canvas, lines, max(view.x, LEFT * scale), view.y - OVER * scale)
+    whole = boxes[0].around(boxes[1])
+    if not any(each.meets(boxes[0]) or each.meets(boxes[1]) for each in others):
+        return boxes
+    box = card_place(whole.width, whole.height, subject, view, others)
+    return [] if box is None else head_boxes(canvas, lines, box.x, box.y)
+
+
+def draw_blame(
+    canvas: Canvas2D,
+    theme: Theme,
+    blame: Blame,
+    head_words: str,
+    layers: Sequence[SeenLayer],
+    ball: Ball,
+    view: Box,
+    others: Sequence[Box],
+    part: float,
+) -> tuple[list[Box], Box | None]:
+    """Write what blame asks of a weight, and why: a head, and tags at the joints of its ways.
+
+    head_words  what the weight should become
+    ball    the neuron of the weight
+    others  boxes that are kept clear
+    part    of the operation that is done
+
+    Return the boxes of the words, and that of the head; None if it has no room.
+    """
+    scale = canvas.scale
+    taken = [*others]
+    subject = told_about(ball, scale)
+    for layer in layers:
+        taken += layer.boxes
+        unit = layer.fan.unit_of(blame.row)
+        if unit is not None:
+            x, y = layer.seen.feet[unit][layer.fan.unit_before(blame.row)]
+            subject = Box(x, y, 0.0, 0.0)
+    lines = [head_words, blame.comes]
+    found = head_place(canvas, lines, subject, view, taken)
+    head = found[0] if len(found) > 0 else None
+    if head is not None:
+        draw_head(canvas, theme, lines, head.x, head.y)
+    parts = sorted(blame.parts, key=lambda each: -abs(each.amount))[:TAGS]
+    for layer in layers:
+        column = layer.fan.unit_before(parts[0].row)
+        if layer.fan.unit_of(parts[0].row) is None:
+            continue
+        taken += boxes_along(layer.seen, column)
+        for each in parts if part >= TO_CUBES[1] else []:
+            unit = each.neuron[1]
+            joint, top = joint_of(layer.seen, unit, column, layer.halves[unit][column])
+            wide, high = tag_size(canvas, each.words)
+            box = tag_place(wide, high, joint, top, view, [*taken, *found])
+            if box is not None:
+                draw_tag(canvas, theme, box, Box(joint[0], joint[1], 0.0, 0.0), each.words)
+                found.append(box)
+    if len(blame.parts) > 1 and part >= ALONG[1]:
+        wide, high = tag_size(canvas, blame.words)
+        around = told_about(ball, scale)
+        box = card_place(wide, high, around, view, [*taken, *found, around.inside(1.0)])
+        if box is not None:
+            draw_tag(canvas, theme, box, around, blame.words)
+            found.append(box)
+    return found, head

@@ -1,0 +1,55 @@
+"""What a hand drags, with all that changes with it, and what the parts of the first row are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import Theme
+from scalarviz.scene.first_row import draw_first_row, is_called
+from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.hands import MOST_GIVEN, draw_gives, lines_held
+from scalarviz.scene.layout.division import Box, Projection
+from scalarviz.scene.lines import carried, known_fans, tops_of
+from scalarviz.scene.marks import draw_held_cube, draw_rings
+
+
+def draw_held(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
+    """Mark what a hand drags, and all that changes with it, as it was before and is now."""
+    held, layout = frame_data.held, frame_data.layout
+    if held is None:
+        return
+    draw_held_cube(canvas, see, frame_data, theme)
+    own = layout.fan_of(held.row)
+    reached = [] if own is None else [(own[0].after, [own[1]])]
+    before = frame_data.with_numbers(
+        weights=held.weights, buffers=replace(frame_data.buffers, values=held.values)
+    )
+    fans = known_fans(see, layout, canvas.scale)
+    signs: Any = theme.map.negative, theme.map.positive
+    for number, units in lines_held(layout, held.row, held.neuron):
+        fan, known = layout.fans[number], fans[number]
+        reached.append((fan.after, list(range(fan.units))))
+        if known is None or fan.is_direct or len(units) > 1 or fan.units > MOST_GIVEN:
+            continue
+        old, new = carried(fan, before).terms, carried(fan, frame_data).terms
+        for unit in range(fan.units):
+            products = old[unit][units[0]], new[unit][units[0]]
+            draw_gives(canvas, theme, known.seen.feet[unit][units[0]], products, signs)
+    draw_rings(canvas, see, frame_data, theme, reached)
+
+
+def draw_call_outs(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, view: Box
+) -> list[Box]:
+    """Draw what the parts of the first row are, while that is said; return the boxes of words."""
+    layout, scale = frame_data.layout, canvas.scale
+    rows = [each for each in layout.fans if not each.is_direct] if frame_data.names_row else []
+    fans = known_fans(see, layout, scale)
+    known = [fans[layout.fans.index(each)] for each in rows]
+    first, seen = known[0] if known else None, [each.seen for each in known if each is not None]
+    if first is None or not is_called(first.seen, scale, see.camera, asked=frame_data.marks):
+        return []
+    tops = tops_of(first, 0, carried(rows[0], frame_data).halves[0])
+    return draw_first_row(canvas, theme, seen, tops, view)

@@ -1,0 +1,71 @@
+"""Long rows: the bars of one that stands upright, and one row with its numbers."""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+
+import numpy as np
+
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import Theme
+from scalarviz.scene.focus import chosen_neurons, chosen_rows
+from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.layout.division import Projection
+from scalarviz.scene.layout.threads import thread_of
+from scalarviz.scene.layout.ways import (
+    OpenRow,
+    SeenFan,
+    digits_of,
+    draw_heads,
+    draw_open,
+    draw_upright,
+)
+from scalarviz.scene.lines import carried, known_fans
+from scalarviz.scene.overlay import draw_cubes
+
+
+def draw_long_rows(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
+    """Draw what stands beside all long rows."""
+    for number, known in enumerate(known_fans(see, frame_data.layout, canvas.scale)):
+        if known is not None and frame_data.layout.fans[number].form in ("long", "upright"):
+            draw_beside(canvas, theme, number, known.seen, frame_data)
+
+
+def draw_beside(
+    canvas: Canvas2D, theme: Theme, number: int, seen: SeenFan, frame_data: FrameData
+) -> None:
+    """Draw the bars of an upright row; of others what they are, and one with its numbers."""
+    layout, signs = frame_data.layout, (theme.map.negative, theme.map.positive)
+    fan = layout.fans[number]
+    numbers = carried(fan, frame_data)
+    if fan.form == "upright":
+        draw_upright(canvas, theme, seen, numbers.terms[0] if numbers.summed else [], signs)
+        return
+    draw_heads(canvas, theme, seen)
+    unit = open_unit(number, frame_data) if numbers.summed else None
+    if unit is None:
+        return
+    weights = frame_data.weights[fan.first_rows[unit]]
+    top = float(frame_data.cubes.size_scales[layout.plate_number(fan.weights)]) or 1.0
+    comes = [*numbers.values[: fan.inputs_count], *[1.0] * (len(weights) - fan.inputs_count)]
+    shares = np.clip(np.nan_to_num(weights / top), -1.0, 1.0).tolist()
+    bends = len(layout.neurons[fan.after].bends) > 2
+    own, result = weights.tolist(), sum(numbers.terms[unit])
+    digits = known_digits(tuple(comes), tuple(own), result)
+    row = OpenRow(unit, comes, own, shares, result, bends, digits)
+    draw_open(canvas, theme, seen, row, signs, partial(draw_cubes, canvas, theme=theme))
+
+
+known_digits = lru_cache(maxsize=16)(digits_of)  # while only the camera moves
+
+
+def open_unit(number: int, frame_data: FrameData) -> int | None:
+    """Return the unit whose row has its numbers: that of the mouse, or of the way with most."""
+    layout = frame_data.layout
+    fan = layout.fans[number]
+    units = [fan.unit_of(row) for row in chosen_rows(frame_data)]
+    into = [layout.fan_into(neuron) for neuron in chosen_neurons(frame_data)]
+    units += [found[1] for found in into if found is not None and found[0] is fan]
+    thread = thread_of(layout, frame_data.weights, frame_data.buffers.values)
+    units += [unit for place, unit, _ in thread if place == number]
+    return next((unit for unit in units if unit is not None), None)

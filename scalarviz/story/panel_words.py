@@ -1,0 +1,165 @@
+"""Words of the panels below OUT: what comes of another weight, and of a step.
+
+Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import short, typeset
+from scalarviz.story.facts import NONE
+from scalarviz.story.names import color_name, sentence
+
+if TYPE_CHECKING:
+    from scalarviz.story.caption import Effect, Outcome, Trial
+
+FINE = 3  # digits of how far outputs are off
+UNITS = [0.0001, 0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0]  # of a scale
+PARTS = 3  # units along a scale
+WORDED = 9  # largest number that is a word
+
+
+@dataclass
+class PanelRow:
+    """A row of a panel: a number before and after, between a name and what that means.
+
+    place  of the output that it is about; NONE: of none
+    """
+
+    name: str
+    before: str
+    after: str
+    words: str
+    place: int = NONE
+
+
+def trial_title(trial: Trial) -> str:
+    """Return what is tried."""
+    step = short(abs(trial.step), 1)
+    return text("trial.higher", step=step) if trial.step > 0.0 else text("trial.lower", step=step)
+
+
+def trial_end(trial: Trial) -> str:
+    """Return what comes of it."""
+    before, after = short(trial.off[0], FINE), short(trial.off[1], FINE)
+    if trial.off[1] < trial.off[0]:
+        return text("trial.closer", before=before, after=after)
+    return text("trial.farther", before=before, after=after)
+
+
+def trial_rows(trial: Trial) -> list[PanelRow]:
+    """Return the weight, its neuron and each output, before and after."""
+    more = trial.neuron.after > trial.neuron.before
+    says = text("trial.says.more") if more else text("trial.says.less")
+    before, after = trial.weight
+    neuron = trial.neuron
+    rows = [
+        PanelRow("", typeset(short(before)), typeset(short(after)), text("trial.weight")),
+        PanelRow(
+            text("trial.neuron"), typeset(short(neuron.before)), typeset(short(neuron.after)), says
+        ),
+    ]
+    for place, each in enumerate(trial.outputs):
+        name = each.name
+        if place < len(trial.between):
+            name = f"× {typeset(short(trial.between[place]))}"
+        one, other = typeset(short(each.before)), typeset(short(each.after))
+        words = change_words(each, len(trial.outputs))
+        rows.append(PanelRow(name, one, other, words, place))
+    return rows
+
+
+def change_words(effect: Effect, count: int) -> str:
+    """Return what becomes of an output, one of some."""
+    more = effect.after > effect.before
+    if short(effect.before) == short(effect.after):
+        return text("trial.hardly.more") if more else text("trial.hardly.less")
+    if count == 1:
+        return text("trial.up") if more else text("trial.down")
+    name = color_name(effect.name)
+    return text("reason.more", name=name) if more else text("reason.less", name=name)
+
+
+# What a step made of the outputs: on a short scale where each was, where it is, and its goal.
+
+
+@dataclass
+class Scale:
+    """A short scale around an output before and after, which are parts of it, from 0 to 1.
+
+    ends  its first number and its last one
+    goal  a part of it; less than 0 or more than 1: beyond an end
+    """
+
+    ends: tuple[float, float]
+    before: float
+    after: float
+    goal: float
+
+
+def scale_of(effect: Effect, goal: float) -> Scale:
+    """Return the shortest scale on which an output moves."""
+    low, high = min(effect.before, effect.after), max(effect.before, effect.after)
+    for unit in UNITS:
+        start = math.floor((low - 0.3 * unit) / unit) * unit
+        long = PARTS * unit
+        if start + long > high + 0.2 * unit:
+            break
+    parts = [(each - start) / long for each in (effect.before, effect.after, goal)]
+    return Scale((start, start + long), parts[0], parts[1], parts[2])
+
+
+def number_word(count: int) -> str:
+    """Return a small number as a word."""
+    return text(f"number.{count}") if 0 < count <= WORDED else f"{count:,}"
+
+
+def is_nearer(effect: Effect, goal: float) -> bool:
+    """Return whether an output has come nearer to its goal."""
+    return abs(effect.after - goal) < abs(effect.before - goal)
+
+
+def outcome_title(outcome: Outcome) -> str:
+    """Return whether the outputs are closer to their goals."""
+    count = len(outcome.outputs)
+    pairs = zip(outcome.outputs, outcome.goals, strict=True)
+    right = len([each for each, goal in pairs if is_nearer(each, goal)])
+    if right == 0:
+        return text("outcome.no")
+    if right == count:
+        all_of = number_word(count)
+        return text("outcome.yes") if count == 1 else text("outcome.all", count=all_of)
+    return text("outcome.some", right=sentence(number_word(right)), count=number_word(count))
+
+
+def outcome_reason(outcome: Outcome, things: str) -> str:
+    """Return which output moves away, and why; "" if none does.
+
+    things  what the samples are
+    """
+    for each, goal in zip(outcome.outputs, outcome.goals, strict=True):
+        if is_nearer(each, goal):
+            continue
+        if outcome.others > 0:
+            count = number_word(outcome.others)
+            return text("outcome.pulled", name=each.name, count=count, things=things)
+        return text("outcome.away", name=each.name)
+    return ""
+
+
+def outcome_end(outcome: Outcome) -> str:
+    """Return how far all outputs are off, before and after."""
+    before, after = pair_words(outcome.off[0], outcome.off[1])
+    return text("outcome.off", before=before, after=after)
+
+
+def pair_words(before: float, after: float) -> tuple[str, str]:
+    """Return two numbers with as few digits, from three on, as show that they differ."""
+    for digits in (FINE, FINE + 1, FINE + 2):
+        if short(before, digits) != short(after, digits):
+            return typeset(short(before, digits)), typeset(short(after, digits))
+    return typeset(short(before, FINE)), typeset(short(after, FINE))

@@ -1,0 +1,136 @@
+"""What a step made of the outputs: said to be closer only if it is, and drawn to scale."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scalarviz.base.texts import text
+from scalarviz.faces.scene_file import find, load
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.layout.division import Box
+from scalarviz.scene.picture import beside_network, draw_side
+from scalarviz.stage.show import Show
+from scalarviz.story.caption import Effect, Outcome
+from scalarviz.story.panel_words import (
+    PARTS,
+    is_nearer,
+    outcome_end,
+    outcome_reason,
+    outcome_title,
+    pair_words,
+    scale_of,
+)
+from scalarviz.training.session.reading import caption
+from tests.scene.measures import Words, stage_of
+from tests.scene.test_blame import NETS, session_of
+
+DARK = THEMES["dark"]
+NUMBERS = st.floats(-3.0, 3.0).map(lambda x: round(x, 4))
+
+
+def outcome_with(pairs: list[tuple[float, float, float]], others: int) -> Outcome:
+    outputs = [Effect(("out", i), "RGBX"[i], a, b) for i, (a, b, _) in enumerate(pairs)]
+    off = [float(np.mean([abs(pair[k] - pair[2]) for pair in pairs])) for k in (0, 1)]
+    return Outcome(tuple(outputs), tuple(g for *_, g in pairs), (off[0], off[1]), others, 59)
+
+
+@given(st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), min_size=1, max_size=4), st.integers(0, 9))
+def test_it_is_said_to_be_closer_only_if_all_outputs_are(
+    pairs: list[tuple[float, float, float]], others: int
+) -> None:
+    outcome = outcome_with(pairs, others)
+    near = [abs(after - goal) < abs(before - goal) for before, after, goal in pairs]
+    title, reason = outcome_title(outcome), outcome_reason(outcome, "colours")
+    assert title.startswith("Closer? Yes") == all(near)
+    assert title.startswith("Closer? No") == (not any(near))
+    if 0 < sum(near) < len(near):
+        words = "One two three four".split()[sum(near) - 1].lower()
+        assert title.lower().startswith(f"closer? {words} of")
+    assert bool(reason) == (not all(near))
+    if reason:
+        assert reason.startswith("RGBX"[near.index(False)])
+        assert ("pull it" in reason) == (others > 0)
+        assert len(reason.split()) <= 12 and len(title.split()) <= 8
+
+
+@given(NUMBERS, NUMBERS, NUMBERS)
+def test_a_scale_has_both_numbers_and_true_lengths(
+    before: float, after: float, goal: float
+) -> None:
+    found = scale_of(Effect(("out", 0), "R", before, after), goal)
+    long = found.ends[1] - found.ends[0]
+    assert (
+        long > 0.0
+        and 0.0 <= min(found.before, found.after) <= max(found.before, found.after) <= 1.0
+    )
+    assert (found.after - found.before) * long == pytest.approx(after - before, abs=1e-9)
+    assert found.ends[0] + found.goal * long == pytest.approx(goal, abs=1e-9)
+    if abs(after - before) > 1e-3:
+        assert abs(found.after - found.before) > 0.04  # it is seen
+    unit = long / PARTS
+    assert found.ends[0] / unit == pytest.approx(round(found.ends[0] / unit), abs=1e-6)
+
+
+@given(NUMBERS, NUMBERS)
+def test_two_numbers_are_told_apart_if_digits_allow(before: float, after: float) -> None:
+    one, two = pair_words(before, after)
+    assert (one == two) == (before == after)
+
+
+@pytest.mark.parametrize(("sizes", "kinds", "loss"), NETS, ids=str)
+def test_a_step_says_what_it_made_of_the_outputs_as_the_loss_reads_them(
+    sizes: list[int], kinds: tuple[str, str], loss: str
+) -> None:
+    session = session_of(sizes, kinds, loss)
+    read = {"sigmoid_cross_entropy": lambda z: 1.0 / (1.0 + np.exp(-z))}.get(loss, lambda z: z)
+    if loss.startswith("softmax"):
+        read = lambda z: np.exp(z) / np.exp(z).sum()  # noqa: E731
+    for _ in range(4):
+        session.advance(1, "operation")
+        inputs, targets = session.trainer.batches.at(session.step_index)
+        before = read(np.asarray(session.network(inputs))[session.focus])
+        session.advance(len(session.operations) - 1, "operation")
+        after = read(np.asarray(session.network(inputs))[session.focus])
+        outcome = caption(session).outcome
+        assert outcome is not None and outcome.others == len(inputs) - 1
+        assert outcome.weights == len(session.network.bank)
+        np.testing.assert_allclose([x.before for x in outcome.outputs], before, atol=1e-6)
+        np.testing.assert_allclose([x.after for x in outcome.outputs], after, atol=1e-6)
+        goals = targets[session.focus]
+        np.testing.assert_allclose(outcome.goals, goals, atol=1e-6)
+        wanted = [np.abs(each - goals).mean() for each in (before, after)]
+        np.testing.assert_allclose(outcome.off, wanted, atol=1e-6)
+        words = outcome_end(outcome)
+        assert all(each in words for each in pair_words(*outcome.off))
+        assert outcome_title(outcome).startswith("Closer? Yes") == all(
+            is_nearer(each, goal) for each, goal in zip(outcome.outputs, outcome.goals, strict=True)
+        )
+
+
+@pytest.mark.parametrize("name", ["rgb", "xor", "circle", "expression", "digits"])
+def test_the_panel_of_a_step_stands_below_out_within_its_box(name: str) -> None:
+    show: Any = Show.of(load(find(name))(engine="cpu"))
+    show.session.advance(5)
+    for _ in show.session.operations:
+        show.session.advance(1, "operation")
+    for size in ((1280, 800), (1920, 1080), (800, 500)):
+        frame_data = stage_of(show, size).frame_data()
+        division = frame_data.division(*size)
+        exhibit, room, panel = beside_network(frame_data, division)
+        if panel is None:
+            assert size == (800, 500) or name == "digits"
+            continue
+        assert exhibit is not None and exhibit.places(room, division.scale).out.bottom <= panel.y
+        canvas = Words(*size)
+        canvas.scale = division.scale
+        draw_side(canvas, frame_data, panel, DARK)
+        around = Box(panel.x - 1.0, panel.y, panel.width + 2.0, panel.height)
+        for words, box in canvas.found:
+            assert around.x <= box.x and box.right <= around.right, words
+            assert around.y <= box.y and box.bottom <= around.bottom, words
+        boxes = [box for words, box in canvas.found if words.strip()]
+        assert not any(a.meets(b) for i, a in enumerate(boxes) for b in boxes[:i])
+        assert any(text("outcome.no")[:7] in words for words, _ in canvas.found)
