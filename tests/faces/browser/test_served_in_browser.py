@@ -197,7 +197,7 @@ def test_from_elsewhere_six_characters_let_one_look_and_copying_does_without_a_c
     page.says("you are looking on".capitalize())
     assert not page.page.is_visible("#play") and page.page.is_visible("#more")
     page.page.click("#cubes", position={"x": 5, "y": 5})
-    page.page.evaluate("scalarviz.run('link')")
+    page.page.evaluate("scalarviz.run('copy link')")
     page.says(text("page.link.kept", link="#step=") if before else text("page.link.copied"))
     assert page.heard(*FORBIDDEN) == []
     page.close()
