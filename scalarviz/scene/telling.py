@@ -265,7 +265,8 @@ def wish_words(caption: Caption, share: float, push: float) -> list[str]:
         kind = text("telling.smaller.plus") if share >= 0.0 else text("telling.smaller.minus")
     links = [piece.words for piece in caption.chain]
     why = " → ".join(links[1:])
-    return [head_of(caption), kind, f"{text('telling.then')} {why}." if why else f"{links[0]}."]
+    last = f"{text('telling.then')} {why}." if why else f"{links[0]}."
+    return [head_of(caption), *([caption.comes] if caption.comes else []), kind, last]
 
 
 def moved_words(caption: Caption, count: int, factor: float) -> list[str]:
@@ -311,7 +312,7 @@ def draw_wish(
         kept -= 1
     if kept < len(parts):  # the reason has two lines
         lines = [*lines[:-1], arrow.join(parts[:kept]), f"→ {arrow.join(parts[kept:])}"]
-    step = (20.0 if kept == len(parts) else 16.0) * scale
+    step = (20.0 if len(lines) < 4 else 16.0) * scale
     y = box.y + step + 2.0 * scale
     is_wide = canvas.measure(words[0], size=14.0 * scale, bold=True) <= room
     for place, line in enumerate(lines):

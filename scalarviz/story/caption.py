@@ -185,6 +185,7 @@ class Caption:
     blame    how it comes to the weight; None in the last layer, and where layers are not dense
     trial    what comes of another value of the weight, where blame comes to it
     wish     the weight before and after its step, or what its gradient asks for; "" if unknown
+    comes    what comes in at the weight, if that is a reason; else ""
     outcome  what a step makes of the outputs of the shown sample
     losses   loss of the samples of a step, before and after it; None where it is not known
     """
@@ -202,6 +203,7 @@ class Caption:
     blame: Blame | None = None
     trial: Trial | None = None
     wish: str = ""
+    comes: str = ""
     losses: tuple[str, str] | None = None
 
     @property

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from scalarviz.base.texts import plural, text
+from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.story.backward_captions import BACKWARD_KINDS, delta, row_back
 from scalarviz.story.caption import Caption, Piece, plain_lines
 from scalarviz.story.equations import (
@@ -319,7 +320,9 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
     way = -1.0 if total > 0.0 else 1.0
     trial = None if blame is None else trial_of(ctx.facts, ctx.state, row, way)
     wish = change_of(ctx.state, row)
-    return replace(caption, chain=chain, blame=blame, trial=trial, wish=wish)
+    came = "" if read is None else typeset(short(float(ctx.inputs[read[0]])))
+    comes = text("blame.comes", number=came) if came and len(chain) == 2 else ""
+    return replace(caption, chain=chain, blame=blame, trial=trial, wish=wish, comes=comes)
 
 
 def asked_for(ctx: TracedWeight, row: int, kind: str, grad: float) -> str:

@@ -108,6 +108,20 @@ def test_what_a_weight_should_become_has_a_reason_also_where_other_samples_ask_f
         assert chain[-1].words in wish_words(Caption("Lower.", chain=chain), -0.3, 0.5)[-1]
 
 
+def test_a_reason_at_an_output_names_the_number_that_comes_in() -> None:
+    comes = "Here .68 comes in."
+    chain = Piece("larger cube"), Piece("less G: closer to the goal")
+    words = wish_words(Caption("Lower.", chain=chain, comes=comes), -0.3, 0.5)
+    assert words[1] == comes and len(words) == 4
+    session = session_of(*NETWORKS[0], 0)
+    session.advance(session.operations.index("weight gradient 1") + 1, "operation")
+    said = caption(session, None)
+    assert len(said.chain) == 2
+    name, place = said.neurons[1]
+    came = np.ravel(state_of(session).values[name])[place :: session.network.layers[1].inputs]
+    assert said.comes in {text("blame.comes", number=typeset(short(float(each)))) for each in came}
+
+
 @pytest.mark.some(3)
 @pytest.mark.parametrize("network", range(len(NETWORKS)))
 def test_a_chain_says_what_a_step_does(network: int) -> None:
