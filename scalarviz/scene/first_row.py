@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 LETTERS, DOT = 12.0, 2.2  # pixels of letters, and radius of the dot at the end of a line
 APART, LINE = 14.0, 17.0  # pixels between two words side by side, and from a line to the next
 LEAST = 45.0, 36.0  # pixels of a cell, and from cube to cube, from which on they come unasked
-FRONT = 11.0, 11.0  # azimuth and elevation of the camera at which rows are seen first
 PRODUCTS = 20.0  # pixels from the feet of cubes to where their products have run
 FAINT = "99"  # alpha of a line
 
@@ -28,8 +27,7 @@ def is_called(fan: SeenFan, scale: float, camera: Camera, *, asked: bool) -> boo
     """Return whether a first layer has call-outs: where there is room, while nobody has turned the
     picture, and if someone has `asked` for them.
     """
-    is_front = camera.azimuth == FRONT[0] and camera.elevation == FRONT[1]
-    if not (asked or is_front):
+    if not (asked or camera.is_front):
         return False
     has_room = fan.cell >= LEAST[0] * scale and fan.slot >= LEAST[1] * scale
     return not fan.tiled and (asked or has_room)

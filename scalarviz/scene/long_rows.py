@@ -28,13 +28,22 @@ def draw_long_rows(canvas: Canvas2D, see: Projection, frame_data: FrameData, the
     """Draw what stands beside all long rows."""
     for number, known in enumerate(known_fans(see, frame_data.layout, canvas.scale)):
         if known is not None and frame_data.layout.fans[number].form in ("long", "upright"):
-            draw_beside(canvas, theme, number, known.seen, frame_data)
+            is_front = see.camera.is_front
+            draw_beside(canvas, theme, number, known.seen, frame_data, opens=is_front)
 
 
 def draw_beside(
-    canvas: Canvas2D, theme: Theme, number: int, seen: SeenFan, frame_data: FrameData
+    canvas: Canvas2D,
+    theme: Theme,
+    number: int,
+    seen: SeenFan,
+    frame_data: FrameData,
+    *,
+    opens: bool,
 ) -> None:
-    """Draw the bars of an upright row; of others what they are, and one with its numbers."""
+    """Draw the bars of an upright row; of others what they are, and if it `opens`, one with its
+    numbers, which are in the plane of the screen.
+    """
     layout, signs = frame_data.layout, (theme.map.negative, theme.map.positive)
     fan = layout.fans[number]
     numbers = carried(fan, frame_data)
@@ -42,7 +51,7 @@ def draw_beside(
         draw_upright(canvas, theme, seen, numbers.terms[0] if numbers.summed else [], signs)
         return
     draw_heads(canvas, theme, seen)
-    unit = open_unit(number, frame_data) if numbers.summed else None
+    unit = open_unit(number, frame_data) if numbers.summed and opens else None
     if unit is None:
         return
     weights = frame_data.weights[fan.first_rows[unit]]

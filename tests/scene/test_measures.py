@@ -8,7 +8,7 @@ import pytest
 
 from scalarviz.base.texts.decimals import short
 from scalarviz.faces.scene_file import find, load
-from scalarviz.scene.annotations import SHORT_MINUS, Number, write_names, write_on_faces
+from scalarviz.scene.annotations import SHORT_MINUS, Number, on_face, write_names, write_on_faces
 from scalarviz.scene.canvas.canvas2d import Canvas2D, color
 from scalarviz.scene.canvas.palette import THEMES, contrast
 from scalarviz.scene.cube_faces import CubeFaces
@@ -243,6 +243,19 @@ def test_a_face_with_room_has_its_number_at_rest(name: str, later: bool) -> None
         assert (cube.row in found) == fits, (cube.row, words, room)
         assert not fits or (found[cube.row].words, found[cube.row].size) == (words, size)
     assert len(found) >= NUMBERED[name][later] * len(cubes)
+
+
+def test_a_face_too_narrow_for_two_decimals_has_one_from_1_on() -> None:
+    canvas = Canvas2D(1280, 800)
+    wide = canvas.measure("–1.41", size=12.0) + 1.5
+    for value, room, words in (
+        (-1.41, wide + 0.1, "–1.41"),
+        (-1.41, wide - 0.1, "–1.4"),
+        (-0.41, 20.0, None),
+        (-1.41, 20.0, None),
+    ):
+        found = on_face(canvas, value, (0.0, 0.0), 0.0, (0.0, 0.0, 0.0, room), 1.0)
+        assert (None if found is None else found.words) == words
 
 
 @pytest.mark.parametrize(("theme", "least"), [("dark", 3.8), ("light", 4.5)])

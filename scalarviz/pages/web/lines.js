@@ -211,7 +211,7 @@ export function drawLines(view, fans) {
 
 /** Draw the bars of upright rows; of other long ones what they are, and one with its numbers. */
 export function drawLongRows(view, fans) {
-  const { paper, frame, palette } = view;
+  const { paper, see, frame, palette } = view;
   const { layout, weights } = frame;
   const [minus, , plus] = palette.ends;
   for (const [number, fan] of layout.fans.entries()) {
@@ -221,7 +221,7 @@ export function drawLongRows(view, fans) {
     const isUpright = fan.form === "upright";
     if (isUpright) draw_upright(paper, palette, seen, summed ? terms[0] : [], [minus, plus]);
     else draw_heads(paper, palette, seen);
-    const unit = summed && !isUpright ? openUnit(number, frame) : null;
+    const unit = summed && !isUpright && see.camera.is_front ? openUnit(number, frame) : null;
     if (unit === null) continue;
     const rows = terms[unit].map((_, column) => fan.row_of(unit, column));
     const own = rows.map((row) => weights[row]);

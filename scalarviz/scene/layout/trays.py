@@ -20,7 +20,7 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.program import NONE, Buffer, Operation, Program, Shape, Windows
 from scalarviz.core.trace_program import Chain
-from scalarviz.scene.layout.camera import Camera
+from scalarviz.scene.layout.camera import FRONT, Camera
 from scalarviz.scene.layout.plates import (
     DOWN,
     HALF,
@@ -38,7 +38,7 @@ from scalarviz.scene.layout.plates import (
 )
 from scalarviz.scene.layout.ways import GATE, HEAD, HEADS, SMALLER
 
-CAMERA = Camera(azimuth=11.0, elevation=11.0, fov=0.0)  # nearly from the front
+CAMERA = Camera(azimuth=FRONT[0], elevation=FRONT[1], fov=0.0)  # nearly from the front
 HIGH, SEEN = 10.0, 1.03  # cells of the height of all rows, and how high they are with their cubes
 PITCH = 2.95  # the most from one row to the next
 ROOM, LARGEST = 1.46, 1.14  # from row to row by the largest cube, and the most of that, in cells

@@ -625,7 +625,7 @@ def digits_of(
 
 
 def as_printed(value: float, small: int, large: int) -> float:
-    """Return a number with so many digits below 1, and so many from 1 on."""
+    """Return a number with the `small` count of digits below 1, and the `large` one from 1 on."""
     power = 10.0 ** (small if -1.0 < value < 1.0 else large)
     return round(value * power) / power
 
