@@ -55,7 +55,7 @@ def draw_caption(
     came = frame_data.guess is not None and frame_data.guess.result is not None
     row, card = 1.42 * size, None
     for share, most in SHAPES:  # all lines, unless they would cover something
-        room = min(WIDE * (1.0 if offers else share) * scale, division.inner.width) - 2.0 * pad
+        room = min(WIDE * (1.12 if offers else share) * scale, division.inner.width) - 2.0 * pad
         heads = heading(canvas, title, room, scale, 1 if offers else 2 if caption.chain else 3)
         top = 1.25 * sum(letters for _, letters in heads)
         lines = int((HIGH * division.scene.height - top) // row) * (came or not offers)

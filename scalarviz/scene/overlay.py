@@ -292,15 +292,13 @@ def draw_large_loss(
 def draw_offers(
     canvas: Canvas2D, box: Box, offers: Sequence[str], theme: Theme, scale: float
 ) -> list[Button]:
-    """Draw large buttons in a row at the bottom of a box, smaller if they are too many."""
+    """Draw large buttons in a row at the bottom of a box: closer if they are many, then fewer."""
     if not offers:
         return []
-    size, pad = 14.0 * scale, 16.0 * scale
-    while size > 8.0:
+    for size, pad in ((14.0 * scale, 16.0 * scale), (12.0 * scale, 12.0 * scale), (12.0, 7.0)):
         widths = [canvas.measure(each, size=size, bold=True) + 2.0 * pad for each in offers]
         if sum(widths) + 8.0 * scale * (len(offers) - 1) <= box.width:
             break
-        size, pad = size - 1.0, max(6.0, pad - 4.0)
     high, buttons = 32.0 * scale, []
     x, y = box.x, box.bottom - high - 6.0 * scale
     for words, width in zip(offers, widths, strict=True):
