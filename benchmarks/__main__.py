@@ -1,8 +1,7 @@
-"""All benchmarks: `make bench`, or `python -m benchmarks [rounds] [--long] [file.png]`.
+"""All benchmarks: `make bench`, or `python -m benchmarks [rounds] [--long]`.
 
 `python -m benchmarks start` runs one part, which is the name of a module beside this one;
-several can be named. --long adds what takes many minutes; file.png is where the plot of `growth`
-goes.
+several can be named. --long adds what takes many minutes.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """How the time of a training step of the cpu engine grows with the batch, and with the width.
 
-    python -m benchmarks growth [rounds] [file.png]
+    python -m benchmarks growth [rounds]
     python -m benchmarks.sides benchmarks.growth batch|width
 
-The first prints tables and draws them, into growth.png if no other file is named; the second prints
-the median seconds of a step at every size, one process for a whole curve. The slope is that
-of time over size, both on logarithmic scales: 0 where only overhead counts, 1 where twice as
-much takes twice as long, 2 where all of a wide network's time goes into its width x width weights.
+The first prints tables; the second prints the median seconds of a step at every size, one process
+for a whole curve. The slope is that of time over size, both on logarithmic scales: 0 where only
+overhead counts, 1 where twice as much takes twice as long, 2 where all of a wide network's time
+goes into its width x width weights.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from functools import partial
 import numpy as np
 
 from benchmarks.cases import multiplications
-from benchmarks.growth_plot import Panel, draw
 from benchmarks.sides import Options, in_turn, median_time, seconds_of
 
 CALL = 0.02  # seconds that a call of many steps takes, so that the call itself does not count
@@ -29,12 +28,11 @@ BATCH = 256  # where the width grows
 
 @dataclass(frozen=True)
 class Curve:
-    """The sizes of what grows, the network and batch of each, and how time grows in the end."""
+    """The sizes of what grows, and the network and batch of each."""
 
     title: str
     sizes: Sequence[int]
     case: Callable[[int], tuple[list[int], int]]
-    power: int
 
 
 CURVES = {
@@ -42,13 +40,11 @@ CURVES = {
         "12-64-64-64-64-3",
         [4**i for i in range(9)],
         lambda batch: ([12, 64, 64, 64, 64, 3], batch),
-        1,
     ),
     "width": Curve(
         f"12-width-width-3, batch {BATCH}",
         [2**i for i in range(4, 12)],
         lambda width: ([12, width, width, 3], BATCH),
-        2,
     ),
 }
 
@@ -80,17 +76,12 @@ SIDES = {name: partial(seconds_at_sizes, curve) for name, curve in CURVES.items(
 
 
 def report(options: Options) -> None:
-    """Two tables and a plot."""
+    """A table for each curve."""
     times = in_turn({name: [__name__, name] for name in CURVES}, options.rounds)
     print("\nGrowth of a training step, cpu engine on all cores, leaky_relu, Adam")
     for name, curve in CURVES.items():
         medians = [statistics.median(found) for found in zip(*times[name], strict=True)]
         print_table(name, curve, medians)
-    panels = [
-        Panel(curve.title, name, curve.sizes, times[name], curve.power)
-        for name, curve in CURVES.items()
-    ]
-    print(f"  {draw(panels, options.plot)}")
 
 
 def print_table(name: str, curve: Curve, medians: Sequence[float]) -> None:

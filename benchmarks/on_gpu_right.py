@@ -45,9 +45,12 @@ CLEAN = {
     "racecheck": r"RACECHECK SUMMARY: 0 hazards displayed \(0 errors, 0 warnings\)",
 }
 # Formulas of users would be compiled anew; graphs and the fused kernel have parts of their own.
-FILES = ("matrix", "cuda", "away")
-# What says that the simulator runs; and what compiles for minutes, which `bits` looks at.
-NOT_HERE = "not simulator_is_what and not kernels_for_the_formulas_in_use"
+FILES = (
+    "simulated_matrix", "simulated_cuda", "test_engines", "test_one_answer", "test_runs",
+    "simulated_away",
+)  # fmt: skip
+# Those of cuda, but what says that the simulator runs.
+OF_CUDA = "(simulated or cuda]) and not simulator_is_what"
 # In the simulator only the command is tried.
 TRIED = "(bad_gradient or schedule or what_is_refused or several) and not slow and "
 
@@ -334,8 +337,8 @@ def matrix() -> None:
         words += ["-p", plugin]
     if importlib.util.find_spec("xdist"):
         words += ["-p", "xdist.plugin", "-n", "2" if SIMULATED else "8"]
-    words += ["--continue-on-collection-errors", "-k", TRIED * SIMULATED + NOT_HERE]
-    words += [f"tests/engines/simulated_{name}.py" for name in names]
+    words += ["--continue-on-collection-errors", "-k", TRIED * SIMULATED + OF_CUDA]
+    words += [f"tests/engines/{name}.py" for name in names]
     outcomes = Path(os.environ[RESULTS]).with_name("matrix.jsonl")
     outcomes.unlink(missing_ok=True)
     known = os.environ | {OUTCOMES: str(outcomes), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}

@@ -24,28 +24,25 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Options:
-    """How often, whether the long ones too, and where the plot goes."""
+    """How often, and whether the long ones too."""
 
     rounds: int = 3
     long: bool = False
-    plot: str = "growth.png"
 
 
 Side = Callable[..., object]
 
 
 def options(words: Sequence[str]) -> Options:
-    """What the words of a command line ask for: [rounds] [--long] [file.png]."""
+    """What the words of a command line ask for: [rounds] [--long]."""
     chosen: dict[str, Any] = {}
     for word in words:
         if word == "--long":
             chosen["long"] = True
         elif word.isdigit() and int(word):
             chosen["rounds"] = int(word)
-        elif word.endswith(".png"):
-            chosen["plot"] = word
         else:
-            sys.exit(f"{word!r} is none of [rounds] [--long] [file.png]: leave it out")
+            sys.exit(f"{word!r} is neither [rounds] nor [--long]: leave it out")
     return Options(**chosen)
 
 

@@ -100,6 +100,7 @@ def bits(s: sv.Session) -> dict[str, Any]:
         "losses": s.losses.tobytes(),
         "rate": s.learning_rate,
         "optimizer": repr(s.optimizer),
+        "own rates": s.trainer.settings.optimizer.own_rates,
         "loss function": repr(s.loss_function),
         "batch": s.batch,
         "data": repr(s.data),
@@ -122,8 +123,12 @@ def training_of(session: sv.Session) -> Pair:
     return session.data.training
 
 
-# Those that can run on this machine. The tests of cuda without a GPU are in tests/engines.
+# Those that can run on this machine. Without a GPU `test_cuda.py` of tests/engines runs those
+# of cuda in a simulator.
 RUNNABLE = [name for name, row in ENGINES.items() if not row.lack()]
+FAST = [name for name in RUNNABLE if name != "python"]
+every_engine = pytest.mark.parametrize("engine", RUNNABLE)
+fast_engines = pytest.mark.parametrize("engine", FAST)
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     "add": operator.add,
@@ -132,6 +137,12 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "divide": operator.truediv,
     "power": operator.pow,
     "negate": operator.neg,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
 }
 LAYER_KINDS = st.sampled_from(
     [

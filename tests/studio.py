@@ -117,13 +117,12 @@ class Studio:
         theme: str = "dark",
         scale: Any = 1.0,
         top: Any = 1.0,
-        floats: bool | None = None,
     ) -> Any:
         """Cubes with these numbers; they are as large as can be if nothing is said of sizes."""
         from scalarviz.scene.visuals.cubes import CubesVisual
 
         self.canvas.set_current()
-        visual = CubesVisual(plates, len(colors), floats=floats)
+        visual = CubesVisual(plates, len(colors))
         look = THEMES[theme]
         visual.set_map(look.map, look.ground)
         visual.scales(scale, top)

@@ -17,7 +17,7 @@ import scalarviz as sv
 from scalarviz import errors
 from scalarviz.errors import InputError
 from scalarviz.faces.notebook.notebook_cells import CellOutput
-from tests.sessions import advanced, bits
+from tests.sessions import advanced
 from tests.training.session.test_session import COLOURS, PAIR, session
 from tests.wording import refused
 
@@ -111,17 +111,6 @@ def test_a_network_is_copied_whole_and_stands_by_itself(
 
 
 @every_way
-def test_a_copy_of_a_network_learns_as_the_network_does(
-    net: sv.Network, way: Callable[[Any], Any]
-) -> None:
-    net.train([[0.0, 1.0]], [[1.0]], optimizer=sv.Adam(0.1), steps=3)
-    other = way(net)
-    for each in (net, other):
-        each.train([[0.0, 1.0]], [[1.0]], optimizer=sv.Adam(0.1), steps=3)
-    assert np.array_equal(net.bank.value, other.bank.value)
-
-
-@every_way
 def test_the_parts_of_a_network_are_copied_with_their_bank(
     net: sv.Network, way: Callable[[Any], Any]
 ) -> None:
@@ -165,11 +154,8 @@ def test_an_expression_is_copied_with_its_parameters(
     assert [p.label for p in other.parameters] == ["slope", ""]
 
 
-VALUE_COPIES: dict[str, Callable[[Any], Any]] = {
-    "deepcopy": copy.deepcopy,
-    "pickle": lambda thing: pickle.loads(pickle.dumps(thing)),
-    "pickle in Python": lambda thing: pickle.loads(pickle._dumps(thing)),  # as dill has it
-}
+# As dill has it.
+VALUE_COPIES = COPIES | {"pickle in Python": lambda thing: pickle.loads(pickle._dumps(thing))}
 every_way_of_values = pytest.mark.parametrize("way", VALUE_COPIES.values(), ids=VALUE_COPIES)
 
 
@@ -305,44 +291,6 @@ def test_a_parameter_of_an_expression_is_copied_with_its_bank(way: Callable[[Any
 
 def test_an_input_of_a_function_that_is_recorded_is_not_copied() -> None:
     refused(InputError, "Recorded(x0)").by(sv.compile, copy.deepcopy, inputs=1, engine="python")
-
-
-def branched(**options: Any) -> sv.Session:
-    """A session with four branches, which stands within a step of the third."""
-    s = advanced(session("python", **options), 6)
-    s.back(3)
-    s.edit(4, 0.5)
-    s.advance(3)
-    s.back(1)
-    s.set_activation(0, "relu")
-    s.advance(2)
-    s.back(2)
-    s.branch()
-    s.switch(2)
-    s.advance(5, "operation")
-    return s
-
-
-def visits(s: sv.Session) -> list[tuple[Any, ...]]:
-    """Everything that can be seen at each step of each branch."""
-    seen = []
-    for branch in s.branches:
-        s.switch(branch)
-        parent = None if branch.parent is None else branch.parent.number
-        seen.append((branch.number, parent, branch.fork, branch.end, branch.losses.tobytes()))
-        for step in range(branch.end.step + 1):
-            s.seek(step)
-            seen.append(bits(s))
-    return seen
-
-
-def test_a_copy_has_every_branch_and_stands_where_its_original_stood() -> None:
-    s = branched()
-    copied = s.copy()
-    assert copied.clock == s.clock and copied.current_branch.number == 2
-    assert bits(copied) == bits(s)
-    assert not set(copied.branches) & set(s.branches)
-    assert visits(copied) == visits(s)
 
 
 def test_a_copy_has_the_pinned_weights_of_its_original() -> None:

@@ -34,6 +34,7 @@ from tests.lessons import examples, with_prompts
 from tests.machine import ROOT
 from tests.public_names import callables, parameters
 from tests.scene.test_look import other
+from tests.sessions import session_on
 from tests.wording import refused
 
 CALLABLES = {name: (function, home) for name, function, home in callables()}
@@ -319,8 +320,7 @@ def test_options_of_a_sweep_reach_its_picture(monkeypatch: pytest.MonkeyPatch) -
 
 
 def xor(lr: float, seed: int) -> sv.Session:
-    net = sv.Network([2, 2, 1], seed=seed)
-    return sv.Session(net, sv.data.Xor(), "mse", sv.SGD(lr), engine="python")
+    return session_on(sv.data.Xor(), [2, 2, 1], first=seed, optimizer=sv.SGD(lr))
 
 
 PAGES = "README", *(f"docs/guide/{name}" for name in ("networks", "sessions", "pictures", "values"))

@@ -36,6 +36,8 @@ TESTS = Path(__file__).parent
 GOLDEN = TESTS / "wording.json"
 WRITES = os.environ.get("WORDING") == "write"
 
+OF_CUDA = re.compile(r"(?<=[\[-])cuda(?=])")  # the case of an engine
+
 Messages = dict[str, dict[str, list[str]]]  # by file and test
 
 
@@ -125,10 +127,14 @@ def golden() -> Messages:
 
 
 def messages_of(test: str, known: Messages | None = None) -> list[str]:
-    """The known messages of a test; cases of one function that all say the same are one entry."""
+    """The known messages of a test; cases of one function that all say the same are one entry.
+
+    The engine cuda says what the engine cpu says.
+    """
     path, name = parts(test)
     of_file = (known or golden()).get(path, {})
-    return of_file.get(name, of_file.get(function(name), []))
+    names = name, OF_CUDA.sub("cpu", name), function(name)
+    return next((of_file[each] for each in names if each in of_file), [])
 
 
 def parts(test: str) -> tuple[str, str]:

@@ -17,6 +17,10 @@ PLAIN = "1", "1.5", "2", "3", "4", "6", "8"
 LARGEST = 1.7976931348623157e308
 LARGEST_LOSS, LEAST_LOSS = 1e300, 1e-300  # losses on a linear scale, and what is between them
 NEARLY_EQUAL = 1e-9  # relative difference of losses that are nearly the same
+# On the scale of steps below a large loss curve: numbers of all weights, their orders, and the loss
+# over a plane in their place, with its directions.
+KINDS, ORDERS = ("value", "gradient", "change"), ("layer", "distance", "norms")
+LANDSCAPE, ALONG = "landscape", ("main", "two")
 
 
 @final

@@ -13,8 +13,6 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 
-KINDS = {each: each for each in ("value", "gradient", "change")}
-ORDERS = {each: each for each in ("layer", "distance", "norms")}
 Rows = Any  # an array of bank indices
 
 

@@ -302,6 +302,7 @@ class Spiral(PlaneSet):
     """
 
     name = "spiral"
+    side_names = ("left", "right")
 
     def places(self, classes: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
         return around(u, 1.75 * u + 0.5 * classes)

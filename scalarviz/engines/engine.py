@@ -130,10 +130,11 @@ class Engine(ABC):
     @final
     def lost_statistic(self) -> str:
         """Return name and value of the first running statistic that is not finite, or ""."""
-        if not self.layers or np.isfinite(self.bank.state[SCALING:]).all():
+        if np.isfinite(self.bank.state[SCALING:]).all():
             return ""
         lost = [(i, layer.lost_statistic()) for i, layer in enumerate(self.layers)]
-        return next(f"layer {i}, {found}" for i, found in lost if found)
+        found = (f"layer {i}, {words}" for i, words in lost if words)
+        return next(found, "running statistics")  # replicas have no layers, and show no error
 
     @final
     def bad_statistic(self, lost: str, step: int) -> UpdateError:

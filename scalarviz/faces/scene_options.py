@@ -323,7 +323,12 @@ def played(scene: Scene, chosen: Mapping[str, Any]) -> Show:
         )
     show, name = Show.of(shown, scene), name_of(scene)  # "" for a user's scene, which has no rows
     title = row_text(f"rows.scenes.{name}.title", show.title)
-    return replace(show, title=title, about=row_text(f"rows.scenes.{name}.about", show.about))
+    kinds = {key: each.default for key, each in own_options(scene).items() if key != "engine"}
+    kinds = {key: each for key, each in kinds.items() if isinstance(each, str)}
+    is_usual = all(chosen.get(key, each) == each for key, each in kinds.items())
+    task = row_text(f"rows.scenes.{name}.task", show.task) if is_usual else show.task
+    about = row_text(f"rows.scenes.{name}.about", show.about)
+    return replace(show, title=title, task=task, about=about)
 
 
 def make_show(scene: Scene, given: Mapping[str, Any], typed: Collection[str] = ()) -> Show:

@@ -29,7 +29,6 @@ from scalarviz.core.layers import Layer
 from scalarviz.core.optimizer import NO_OWN_RATES, Optimizer
 from scalarviz.core.precision import Precision
 from scalarviz.data import DataSet
-from scalarviz.data.batches import Batches
 from scalarviz.data.data_set import DOUBLE, TableSet
 from scalarviz.engines.engine import ORDER_OF_SUMS
 from scalarviz.errors import FileError, InputError, ScalarvizError
@@ -177,27 +176,6 @@ def chosen(branches: Sequence[Branch], kind: str, detail: str = "") -> list[Any]
     """Return what the actions of a kind have chosen, in the detail of that name by default."""
     actions = [action for branch in branches for action in branch.journal]
     return [action.details[detail or kind] for action in actions if action.kind == kind]
-
-
-def needs_of_run(
-    path: object,
-) -> tuple[Network, Batches, list[tuple[Loss, Optimizer]], set[str]]:
-    """Return what a training in a file computes, without computing it.
-
-    That is the network, the batches, losses and optimizers that may have been used together, and
-    all engines: each optimizer with the first loss, and each further loss with the last optimizer.
-    """
-    description, arrays = read(path, KIND)
-    try:
-        parts = Rebuilding(description, arrays, None, None)
-        branches, start = parts.branches(), parts.start
-        optimizers = [start.optimizer, *chosen(branches, "optimizer")]
-        used = [(start.loss, each) for each in optimizers]
-        used += [(each, optimizers[-1]) for each in chosen(branches, "loss")]
-        batches = start.data.batches(start.batch, parts.seed)
-        return parts.network, batches, used, {start.engine, *chosen(branches, "engine", "name")}
-    except Exception as error:  # loading checks it in full
-        raise not_made(path, "a training", error) from error
 
 
 # ---- writing ------------------------------------------------------------------------------------

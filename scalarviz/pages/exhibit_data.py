@@ -41,6 +41,7 @@ from scalarviz.training.session.reading import class_names, output_names, side_n
 from scalarviz.training.session.session import Session
 
 SIDE = 24  # cells along a map
+MOST_PIXELS = 40_000  # of digits that a page has, besides those in columns
 DOTS, HELD = 256, 80  # most samples on a map, and held-out ones
 MOST_NUMBERS = 40_000  # of samples that are asked for numbers or classes
 PIXELS, FINE_PIXELS = 40, 256  # along the longer side of a learned picture: always, and at rest
@@ -70,8 +71,8 @@ def exhibit_data(session: Session) -> dict[str, Any] | None:
     if made is None:
         return None
     return {
-        **made[0],
         "things": session.data.things,
+        **made[0],
         "reads": session.trainer.loss.row.logits or "",
         "output": session.network.program.outputs.name,
         "outputs": session.network.program.outputs.size,
@@ -147,6 +148,7 @@ def plane_of(data: DataSet, plane: PlanePoints) -> Made:
         "classes": classes,
         "classNames": class_names(data, classes),
         "sides": side_names(data),
+        **({"things": "dots"} if is_curve else {}),
         "corner": None if is_curve else plane.free_corner(),
         "part": CORNER_PART[0],
         "sorts": bool(classes) or (count == 1 and len(np.unique(wanted)) == 2 and not is_curve),
@@ -200,10 +202,12 @@ def pictures_of(data: Texture) -> Made:
 def sorting_of(data: Digits) -> Made:
     """Return digits that are sorted by what the network takes them for."""
     inputs, labels, pictures, chosen = some_digits(data, ASKED_DIGITS)
+    kept = np.arange(len(labels)) if pictures.size <= MOST_PIXELS else chosen
     return {
         "kind": "sorting",
         "shape": [*data.shape[1:]],
-        "pictures": packed(np.rint(255.0 * pictures).astype(np.uint8)),
+        "pictures": packed(np.rint(255.0 * pictures[kept]).astype(np.uint8)),
+        "kept": kept.tolist(),
         "shown": chosen.tolist(),
         "labels": labels.tolist(),
         "names": [*output_names(data)],

@@ -72,6 +72,7 @@ CUBES = "minus", "minus half", "zero", "plus half", "plus"
 CUBE = """<span class="{}"><svg viewBox="0 0 43 41" aria-hidden="true"><path class="front" \
 d="M0 7h34v34H0z"/><path class="above" d="M0 7l9-7h34l-9 7z"/><path class="side" \
 d="M34 7l9-7v34l-9 7z"/></svg><b></b></span>"""
+OPENED = "draw_opened_rows"  # what only pages with long rows of kernels draw
 ROW = re.compile(r"(^  (\w+): (\w+),\n)", re.MULTILINE)  # of exhibit_kinds.js
 # Of a style, what it does without: comments, and spaces beside group 1.
 SPACED = re.compile(r"/\*.*?\*/\s*|\s*([{};])\s*", re.DOTALL)
@@ -213,7 +214,8 @@ def made_page(
     films = show.film and show.session.step_index == 0
     data: dict[str, Any] = {}
     parts: dict[str, str] = {}
-    script = bundle("main.js", partial(module_for, exhibit))
+    scene = scene_data(show)
+    script = bundle("main.js", partial(module_for, exhibit, opens=opens_rows(scene)))
     if does_train:
         module, image, engine_spec = engine_data(show.session, probe, check_image)
         first = show.session.data.first_shown
@@ -225,7 +227,7 @@ def made_page(
     spec: dict[str, Any] = {
         "fixed": show.session.trainer.recorded is not None,
         "engine": engine_spec,
-        "scene": scene_data(show),
+        "scene": scene,
         "facts": caption_data(show.session),
         "page": {
             "title": show.title,
@@ -339,13 +341,25 @@ def module_text(name: str) -> str:
     return translated().get(name) or text_beside(WEB, name)
 
 
-def module_for(exhibit: Mapping[str, Any] | None, name: str) -> str:
-    """Return the text of a module; exhibit_kinds.js has the kind of that exhibit alone."""
+def module_for(exhibit: Mapping[str, Any] | None, name: str, *, opens: bool = True) -> str:
+    """Return the text of a module; exhibit_kinds.js has the kind of that exhibit alone.
+
+    opens  whether rows of kernels are opened, whose module others lack
+    """
     content, shown = module_text(name), exhibit and exhibit["kind"]
+    if name == "picture.js" and not opens:
+        content = re.sub(
+            rf"import {{ {OPENED} }} from .*\n", f"const {OPENED} = () => [];\n", content
+        )
     for row, kind, module in ROW.findall(content) if name == "exhibit_kinds.js" else ():
         if kind != shown:
             content = re.sub(rf"import {{ {module} }} from .*\n", "", content.replace(row, ""))
     return content
+
+
+def opens_rows(scene: Mapping[str, Any]) -> bool:
+    """Return whether a layout of a scene has long rows of kernels, of which one is opened."""
+    return any(fan["form"] == "open" for layout in scene["layouts"] for fan in layout["fans"])
 
 
 def markup_of_page() -> str:
@@ -425,6 +439,7 @@ def properties(theme: Theme) -> str:
         "soft": theme.soft,
         "former": theme.former,
         "worse": theme.worse,
+        **{f"channel-{i}": color for i, color in enumerate(theme.channels)},
         "classes": " ".join(CLASSES_ON_DARK if theme.is_dark else CLASSES_ON_LIGHT),
     }
     scheme = "dark" if theme.is_dark else "light"
@@ -480,7 +495,7 @@ def description(show: Show, theme: str = "", *, tour: bool = False) -> dict[str,
             },
         }
         spec["facts"]["optimizers"] = [spec["facts"]["optimizer"]]
-    script = bundle(START, partial(module_for, exhibit))
+    script = bundle(START, partial(module_for, exhibit, opens=opens_rows(spec["scene"])))
     return {"spec": spec, "texts": texts_of(script, texts())}
 
 

@@ -18,9 +18,9 @@ from scalarviz.core.program import NONE, Moment, Program
 from scalarviz.pages.bundle import packed
 from scalarviz.pages.exhibit_data import places_data
 from scalarviz.scene import neuron_images
-from scalarviz.scene.canvas.palette import NOT_A_NUMBER, THEMES, Theme
+from scalarviz.scene.canvas.palette import NOT_A_NUMBER, THEMES, Theme, heat_of
 from scalarviz.scene.frame_data import BEYOND, FAINT, PERCENTILE
-from scalarviz.scene.layout.plates import HALF, LEAST, Fan, Layout, Neurons, Plate
+from scalarviz.scene.layout.plates import HALF, LEAST, Fan, Layout, Neurons, Plate, WrittenWords
 from scalarviz.scene.layout.threads import turned_cube
 from scalarviz.scene.lights import lit_buffers
 from scalarviz.scene.marks import LEAST_GHOST
@@ -47,6 +47,7 @@ from scalarviz.training.session.session import Session
 # Shapes of the free stage, width by height, for which there is a layout: phones to wide screens.
 SHAPES = tuple(float(np.exp(0.1 * step)) for step in range(-8, 15))
 OF_LARGE = 4  # graphs and walls have a layout for one shape in this number
+DIGITS = 5  # of numbers of a layout behind the point
 Placed = list[tuple[float, int]]
 REACH, STEP = 40.0, 0.01  # sums at which slopes of activations are looked at
 
@@ -83,7 +84,7 @@ def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
         },
         "ghost": LEAST_GHOST,
         "themes": {theme.name: colors_of(theme) for theme in THEMES.values()},
-        "layouts": layouts,
+        "layouts": shorter(layouts),
         "cube": plate_data(turned_cube(NONE, NONE, np.zeros(3))),
         "shapes": placed,
         "walls": walls,
@@ -121,14 +122,15 @@ def colors_of(theme: Theme) -> dict[str, Any]:
         **parts(
             theme, "ground pool tray shelf glass shadow channels ink soft former worse quiet faint"
         ),
-        **parts(theme, "accent light chip loss sides"),
+        **parts(theme, "accent light chip loss no_yes"),
         **parts(theme, "push lit wire panel rim ghost number halo on_faces borders"),
         "ends": (theme.map.negative, theme.map.zero, theme.map.positive),
         "places": theme.map.table[0],
         "colors": theme.map.table[1],
         "power": theme.map.power,
+        "answers": theme.answers.table,
         "unknown": NOT_A_NUMBER,
-        "heat": packed(neuron_images.heat_of(theme.name)[:, :3].copy()),
+        "heat": packed(heat_of(theme.name)[:, :3].copy()),
     }
 
 
@@ -269,12 +271,26 @@ def layout_data(layout: Layout) -> dict[str, Any]:
             }
             for sign in layout.signs
         ],
-        "written": [
-            {"words": each.words, "least": each.least, "ends": np.ravel(each.ends).tolist()}
-            for each in layout.written
-        ],
+        "written": [words_data(each) for each in layout.written],
+        "heads": [words_data(each) for each in layout.heads],
         "views": {name: astuple(camera) for name, camera in layout.views.items()},
     }
+
+
+def shorter(value: Any) -> Any:
+    """Return parts of a layout with numbers of DIGITS digits; a pixel is about .02 cells."""
+    if isinstance(value, dict):
+        return {name: shorter(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [shorter(each) for each in value]
+    return round(value, DIGITS) if isinstance(value, float) else value
+
+
+def words_data(words: WrittenWords) -> dict[str, Any]:
+    """Return words in space."""
+    hangs = None if words.hangs is None else words.hangs.tolist()
+    ends = np.ravel(words.ends).tolist()
+    return {"words": words.words, "least": words.least, "ends": ends, "hangs": hangs}
 
 
 def points(array: FloatArray | None) -> dict[str, Any] | None:

@@ -44,11 +44,12 @@ SOURCES = {
     "story/caption.js": "story/caption.py",
     "story/names.js": "story/names.py",
     "story/traced_weight.js": "story/traced_weight.py",
+    "story/panel_words.js": "story/panel_words.py",
     "story/trial.js": "story/trial.py",
     "story/equations.js": "story/equations.py",
+    "story/reason.js": "story/reason.py",
     "story/forward_captions.js": "story/forward_captions.py",
     "story/backward_captions.js": "story/backward_captions.py",
-    "story/reason.js": "story/reason.py",
     "story/captions.js": "story/captions.py",
     "story/cards.js": "story/cards.py",
     "story/weight_card.js": "story/weight_card.py",
@@ -74,7 +75,7 @@ SOURCES = {
     "story/annotations.js": "scene/annotations.py",
     "story/telling.js": "scene/telling.py",
     "story/blame.js": "scene/blame.py",
-    "story/panel_words.js": "story/panel_words.py",
+    "story/side_panel.js": "scene/side_panel.py",
     "story/loss_chart.js": "scene/loss_chart.py",
     "story/past_charts.js": "scene/past_charts.py",
     "story/metric_functions.js": "core/formulas/metric_functions.py",
@@ -85,6 +86,8 @@ SOURCES = {
     "story/tray_card.js": "scene/tray_card.py",
     "story/wall_lines.js": "scene/wall_lines.py",
     "story/labels.js": "scene/labels.py",
+    "story/opened_rows.js": "scene/opened_rows.py",
+    "story/why.js": "scene/exhibits/why.py",
 }
 # What modules for pages have that are written by hand, by the module of Python.
 TEXTS = {
@@ -151,7 +154,10 @@ BY_HAND = {
             )
         },
     ),
-    "scalarviz.scene.neuron_images": ("neuron_images.js", {"draw_inputs": Meaning("function")}),
+    "scalarviz.scene.neuron_images": (
+        "neuron_images.js",
+        {"draw_fields": Meaning("function"), "draw_inputs": Meaning("function")},
+    ),
     "scalarviz.scene.overlay": ("small_cubes.js", {"draw_cubes": Meaning("function")}),
     "scalarviz.scene.lights": (
         "lights.js",

@@ -14,7 +14,7 @@ from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import changed, old_and_new, rounded, short
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.layout.plates import SCORED
-from scalarviz.scene.layout.ways import bars_from
+from scalarviz.scene.layout.ways import Point, bars_from
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
@@ -38,7 +38,7 @@ class Ball:
 # In pixels: their line, how far outside they stand, and the least and the most of their arms, which
 # are a share of the width.
 BRACKET, OUTSIDE, ARMS, ARM = 2.2, 4.0, (5.0, 14.0), 0.28
-GAP = 8.0  # pixels from words to what they name, without a line
+GAP, FAR = 8.0, 120.0  # pixels from words to what they name, up to and beyond which no line is
 
 
 def bracket(canvas: Canvas2D, box: Box, color: str) -> None:
@@ -160,9 +160,10 @@ def outline_of(points: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
 
 
 def lead(canvas: Canvas2D, box: Box, subject: Box, color: str) -> None:
-    """Draw a line from words to their subject, unless they touch it."""
+    """Draw a line from words to their subject, unless they touch it or are far away."""
     start, end = box.shortest(subject)
-    if math.hypot(end[0] - start[0], end[1] - start[1]) > GAP * canvas.scale + 1.0:
+    apart = math.hypot(end[0] - start[0], end[1] - start[1])
+    if GAP * canvas.scale + 1.0 < apart <= FAR * canvas.scale:
         canvas.line([start, end], color, width=1.5 * canvas.scale)
 
 
@@ -211,6 +212,7 @@ FEW = 3.0  # least room for two lines, in sizes of letters
 PAST_NUMBER = 3.4  # from the middle of a ball to its name, in letters: right of a long number
 SPOKEN = 0.7  # brightness from which on a neuron has words
 EDGE = 9.0  # pixels by which names may leave the box of the network
+SMALL_SQUARE = 15.0  # half a side in pixels, below which numbers have one digit
 
 
 def name_lines(name: str) -> str:
@@ -230,12 +232,16 @@ def write_names(
     balls: Sequence[Ball],
     bright: Sequence[float],
     box: Box,
+    numbers: Sequence[float],
+    signs: tuple[Color, Color],
     *,
     is_first: bool,
 ) -> None:
     """Write names of neurons of a line: below squares and one that is alone, else beside.
 
     places    of the neurons that are seen, as `balls`; `bright` is the brightness of each
+    numbers   what they say, as far as it is known; below squares these are written also
+    signs     the colors of minus and plus
     box       of the network
     is_first  whether cubes stand at the right: names are left, if there is room in the box
 
@@ -244,53 +250,71 @@ def write_names(
     """
     size, margin, spaces = 12.0 * canvas.scale, 6.0 * canvas.scale, len(balls) - 1
     given = [line.names[place] for place in places if place < len(line.names)]
-    if not given:
-        return
-    edge = EDGE * canvas.scale
+    least: float = min([ball.radius for ball in balls])
     first, last = balls[0], balls[spaces]
     apart = math.hypot(last.x - first.x, last.y - first.y) / spaces if spaces else math.inf
-    if apart < size:
+    is_named, is_told = len(given) > 0, line.square and len(numbers) == len(balls)
+    is_told = is_told and apart > 2.0 * least + 1.45 * size  # there is room below squares
+    if apart < size or not (is_named or is_told):
         return
+    edge, digits = EDGE * canvas.scale, 2 if least >= SMALL_SQUARE * canvas.scale else 1
     names = given if apart < FEW * size else [name_lines(name) for name in given]
-    wide: float = max([canvas.measure(name, size=size, bold=True) for name in names])
-    least: float = min([ball.radius for ball in balls])
     start: float = min([ball.x - ball.radius for ball in balls])
-    has_room = apart > 2.0 * least + 1.3 * size and wide < 4.0 * least
+    said: list[str] = []
+    if is_told and is_named:
+        said = [f"{names[i]} = {rounded(numbers[i])}" for i in range(len(numbers))]
+    elif is_told:
+        said = [short(each, digits) for each in numbers]
+    if said and canvas.widest(said, size=size, bold=True) < 5.0 * least:
+        names = said
+    if not names:
+        return
+    wide = canvas.widest(names, size=size, bold=True)
+    has_room = apart > 2.0 * least + 1.45 * size and wide < 5.0 * least
     has_numbers = not line.square and len(balls) <= MOST and least >= SMALLEST_BALL * canvas.scale
     below, left = (
         not spaces or (line.square and has_room),
         is_first and start - margin - wide >= box.x - edge,
     )
+    written: list[tuple[Point, str, Color, str, float]] = []
+    is_color = line.is_color
     for i, name in enumerate(names):
-        ball, color, anchor = balls[i], theme.ink, "center"
+        ball, anchor = balls[i], "center"
+        color: Color = theme.ink
+        if not is_named:
+            color = signs[1 if numbers[i] > 0.0 else 0] if abs(numbers[i]) >= 0.005 else theme.quiet
         x = min(ball.x, box.right + edge - 0.5 * wide) if below else ball.x
-        y, far = ball.y + ball.radius + 1.15 * size, ball.radius + margin
+        y, far = ball.y + ball.radius + 1.3 * size, ball.radius + margin
         if has_numbers and not left:
             far = max(far, PAST_NUMBER * size)
         if line.scores:
             far = SCORED * ball.unit
         if bright[i] < SPOKEN or (
-            line.is_color and apart < ball.radius + max(ball.radius + size, 1.8 * size)
+            is_color and apart < ball.radius + max(ball.radius + size, 1.8 * size)
         ):
             continue  # the rings have the colors
-        if line.is_color:
+        if is_color:
             y, color = ball.y - ball.radius - 0.55 * size, theme.channels[i]
         elif not below:
             x, anchor = (
                 (x - far, "right") if left else (min(x + far, box.right + edge - wide), "left")
             )
             y = ball.y + (0.36 - (0.675 if "\n" in name else 0.0)) * size
-        canvas.text(
-            x,
-            y,
-            name,
-            size=size,
-            color=color,
-            bold=True,
-            anchor=anchor,
-            outline=theme.ground,
-            depth=ball.depth,
-        )
+        written.append(((x, y), name, color, anchor, ball.depth))
+    halo, inks = theme.ground, [*theme.channels] if is_color else [theme.ink, theme.quiet]
+    for ink in [*inks, *signs]:
+        some = [each for each in written if each[2] == ink]
+        if some:
+            canvas.texts(
+                [each[0] for each in some],
+                [each[1] for each in some],
+                size=size,
+                color=ink,
+                bold=True,
+                anchor=some[0][3],
+                outline=halo,
+                depth=[each[4] for each in some],
+            )
 
 
 # Signs of a graph: the operation above each node, its name and its gradient below.
@@ -464,6 +488,7 @@ def write_numbers_in(
 # Bars of outputs: from a neuron to the line of zero, and the longest bar, in cells; their height in
 # pixels.
 ZERO, LONGEST, BAR = 1.55, 0.7, 18.0
+SAID = 2.8  # widths of all this that words below it take at most
 
 
 def draw_scores(
@@ -484,6 +509,12 @@ def draw_scores(
     canvas.line(ends, theme.quiet, width=1.4 * scale)
     top, color = ends[0][1] - 0.4 * size, theme.quiet
     canvas.text(zero, top, "0", size=size, color=color, bold=True, anchor="center")
+    if len(numbers) > 0:
+        end, low = first.x + SCORED * first.unit, ends[1][1] + 1.2 * size
+        shapes = [text("scores.how"), text("scores.how.short")]
+        fits = [each for each in shapes if canvas.measure(each, size=size) < SAID * (end - first.x)]
+        if fits:
+            canvas.text(end, low, fits[0], size=size, color=theme.lit, anchor="right")
     known = [number if math.isfinite(number) else 0.0 for number in numbers]
     longest, high = LONGEST * first.unit, min(BAR * scale, 1.2 * half)
     bars_from(canvas, zero, [ball.y for ball in balls], known, (longest, high), signs)
@@ -593,7 +624,7 @@ def fitted(
 
 # On the face of a cube in a row, at rest: letters of a size from a width of the face on; pixels
 # beside the number; and the minus, which is short, so that it fits.
-FACE_LETTERS = (12.0, 20.0), (14.0, 44.0), (16.0, 60.0)
+FACE_LETTERS = (12.0, 20.0), (14.0, 44.0), (16.0, 60.0), (24.0, 90.0)
 BESIDE_NUMBER, SHORT_MINUS = 1.5, "–"
 
 
@@ -674,3 +705,39 @@ def write_number(canvas: Canvas2D, number: Number, color: Color, halo: Color) ->
             depth=number.depth,
             outline=halo,
         )
+
+
+# Between two answers, and the line to a point on their map.
+
+TO_SHOWN, CASING = 2.6, 1.0  # pixels of a line to the point shown, and of its dark sides
+INSET = 0.17  # of a map, from its upper and lower edge to the line of a point there
+
+
+@dataclass
+class Border:
+    """What is between two answers, such as yes and no.
+
+    middle   the number between them; `reach`, from there to the strongest colors
+    answers  the names of that below the middle and of that above it
+    """
+
+    middle: float
+    reach: float
+    answers: list[str]
+
+
+def way_on_map(box: Box, across: float, up: float) -> list[Point]:
+    """Return the line from the left edge of a map to a point, 0 to 1 to the right and up.
+
+    Along an edge, where other points may be, it runs inside.
+    """
+    x = box.x + min(1.0, max(0.0, across)) * box.width
+    y = box.bottom - min(1.0, max(0.0, up)) * box.height
+    level = min(max(y, box.y + INSET * box.height), box.bottom - INSET * box.height)
+    return [(box.x, level), (x, level), (x, y)]
+
+
+def draw_to_shown(canvas: Canvas2D, path: Sequence[Point], casing: Color, color: Color) -> None:
+    """Draw a part of the line from an answer to its point on the map."""
+    for paint, width in ((casing, TO_SHOWN + 2.0 * CASING), (color, TO_SHOWN)):
+        canvas.line(path, paint, width=width * canvas.scale)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from scalarviz.scene.annotations import lead
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.layout.ways import ROUND, Point, part_of, rounded, way_out, wire
-from scalarviz.scene.telling import card_place, told_about
 
 if TYPE_CHECKING:
     from scalarviz.scene.annotations import Ball
@@ -223,22 +222,6 @@ def head_boxes(canvas: Canvas2D, lines: Sequence[str], x: float, y: float) -> li
     return found
 
 
-def head_place(
-    canvas: Canvas2D, lines: Sequence[str], subject: Box, view: Box, others: Sequence[Box]
-) -> list[Box]:
-    """Return where the lines of a head stand: in the upper left corner, else beside its cube.
-
-    There are none where it has no room.
-    """
-    scale = canvas.scale
-    boxes = head_boxes(canvas, lines, max(view.x, LEFT * scale), view.y - OVER * scale)
-    whole = boxes[0].around(boxes[1])
-    if not any(each.meets(boxes[0]) or each.meets(boxes[1]) for each in others):
-        return boxes
-    box = card_place(whole.width, whole.height, subject, view, others)
-    return [] if box is None else head_boxes(canvas, lines, box.x, box.y)
-
-
 def draw_blame(
     canvas: Canvas2D,
     theme: Theme,
@@ -260,17 +243,15 @@ def draw_blame(
     Return the boxes of the words, and that of the head; None if it has no room.
     """
     scale = canvas.scale
-    taken = [*others]
-    subject = told_about(ball, scale)
+    taken: list[Box] = [*others]
     for layer in layers:
         taken += layer.boxes
-        unit = layer.fan.unit_of(blame.row)
-        if unit is not None:
-            x, y = layer.seen.feet[unit][layer.fan.unit_before(blame.row)]
-            subject = Box(x, y, 0.0, 0.0)
     lines = [head_words, blame.comes]
-    found = head_place(canvas, lines, subject, view, taken)
-    head = found[0] if len(found) > 0 else None
+    found = head_boxes(canvas, lines, max(view.x, LEFT * scale), view.y - OVER * scale)
+    head: Box | None = found[0]
+    lines_met = [each for each in taken if each.meets(found[0]) or each.meets(found[1])]
+    if len(lines_met) > 0:  # no room
+        found, head = [], None
     if head is not None:
         draw_head(canvas, theme, lines, head.x, head.y)
     parts = sorted(blame.parts, key=lambda each: -abs(each.amount))[:TAGS]
@@ -289,9 +270,13 @@ def draw_blame(
                 found.append(box)
     if len(blame.parts) > 1 and part >= ALONG[1]:
         wide, high = tag_size(canvas, blame.words)
-        around = told_about(ball, scale)
-        box = card_place(wide, high, around, view, [*taken, *found, around.inside(1.0)])
-        if box is not None:
-            draw_tag(canvas, theme, box, around, blame.words)
-            found.append(box)
+        reach, others = ball.radius + AROUND * scale, [*taken, *found]
+        around = Box(ball.x - reach, ball.y - reach, 2.0 * reach, 2.0 * reach)
+        below = (ball.x, around.bottom), around.bottom + 2.0 * high
+        for joint, top in (below, ((ball.x, around.y), around.y)):
+            box = tag_place(wide, high, joint, top, view, others)
+            if box is not None:
+                draw_tag(canvas, theme, box, around, blame.words)
+                found.append(box)
+                break
     return found, head

@@ -1,4 +1,4 @@
-"""How an operation is explained in the picture: its sum, its curve, the reason of a gradient."""
+"""How an operation is explained in the network: its sum, the error, the reason of a gradient."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.texts import text
 from scalarviz.scene.annotations import Ball
 from scalarviz.scene.blame import SeenLayer, draw_blame
-from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.focus import blame_in
 from scalarviz.scene.frame_data import FrameData
@@ -19,23 +18,12 @@ from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import Fan, Layout
 from scalarviz.scene.lines import carried, known_fans, tops_of
-from scalarviz.scene.marks import box_of, box_of_neuron, cube_boxes
 from scalarviz.scene.overlay import draw_cubes
-from scalarviz.scene.pace import BACK
 from scalarviz.scene.telling import (
-    BESIDE,
-    COME,
     FEW_OUTPUTS,
+    LEAST_ROW,
     ROWED,
-    WISH,
-    WISH_WIDE,
-    Miss,
     ToldRow,
-    card_place,
-    card_size,
-    draw_bars,
-    draw_card,
-    draw_curve,
     draw_misses,
     draw_sum,
     draw_wish,
@@ -43,12 +31,11 @@ from scalarviz.scene.telling import (
     kept_clear,
     moved_words,
     panel_of,
-    told_about,
     wish_of,
     wish_words,
     wished,
 )
-from scalarviz.story.caption import Caption, Summand, head_of
+from scalarviz.story.caption import Caption, head_of
 from scalarviz.story.facts import NONE, Neuron
 
 
@@ -59,59 +46,41 @@ def draw_told(
     taken: Obstacles,
     theme: Theme,
 ) -> list[Box]:
-    """Draw how an operation comes to its number; return the boxes that it covers.
+    """Draw how an operation comes to its number, in the network; return the boxes that it covers.
 
-    A sum has its products as bars below its row, an activation its curve, the loss a panel in the
-    place of the last layer, and a weight that is to change a panel with its cube and the reason.
-    The panel is noted in `taken`.
+    A sum has its products as bars below its row, the loss a panel in the place of the last layer,
+    a weight that is to change one with its cube and the reason, and blame its ways. All else stands
+    beside the network, see side_panel.py. The panel is noted in `taken`.
     """
-    caption, see_box = frame_data.told, see.box
-    boxes: list[Box] | None = None
+    caption = frame_data.told
+    if caption is None:
+        return []
     if blame_in(frame_data) is not None:
         return draw_blamed(canvas, see, frame_data, taken, theme)
-    if caption is not None and caption.chain:
-        boxes = draw_wished(canvas, see, frame_data, caption, taken, theme)
-    elif caption is not None and caption.outcome is not None:
-        boxes = draw_moved(canvas, see, frame_data, caption, taken, theme)
-    elif frame_data.moment is not None and frame_data.moment.kind == "loss":
-        boxes = draw_error(canvas, see, frame_data, theme)
-    if boxes is not None:
-        taken.panel = boxes[0] if boxes else None
-        return boxes
-    subject = None if caption is None else caption.subject
-    ball = None if subject is None else ball_of(see, frame_data.layout, subject)
-    if caption is None or subject is None or ball is None:
+    if frame_data.moment is not None and frame_data.moment.kind in ("weight gradient", "step"):
+        boxes = draw_weight(canvas, see, frame_data, caption, taken, theme)
+    elif len(caption.misses) > 0:
+        boxes = draw_error(canvas, see, frame_data, caption, theme)
+    else:
+        boxes = draw_added(canvas, see, frame_data, caption, theme)
+    taken.panel = boxes[0] if boxes else None
+    return boxes
+
+
+def draw_added(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, caption: Caption, theme: Theme
+) -> list[Box]:
+    """Draw a sum at its row; return the box of its panel."""
+    moment, subject = frame_data.moment, caption.subject
+    is_sum = caption.bars is not None and moment is not None and moment.kind == "forward"
+    into = frame_data.layout.fan_into(subject) if is_sum and subject is not None else None
+    row = None if into is None else told_row(see, frame_data, into, canvas.scale)
+    panel = None if row is None else panel_of(row, see.box, canvas.scale)
+    if row is None or panel is None:
         return []
-    scale, part = canvas.scale, frame_data.part
-    back = frame_data.moment is not None and frame_data.moment.kind in BACK
     signs: Any = theme.map.negative, theme.map.positive
-    summed, bent = caption.summed, caption.bent
-    into = frame_data.layout.fan_into(subject) if frame_data.is_upright else None
-    row = None if into is None else told_row(see, frame_data, into, scale)
-    panel = None if row is None else panel_of(row, see_box, scale)
-    if row is not None and panel is not None:
-        draw_sum(canvas, theme, row, panel, caption.title, signs, part)
-        taken.panel = panel
-        return [panel]
-    has_card = into is not None and into[0].is_direct  # see tray_card.py
-    wide, high = card_size(caption, scale)
-    if has_card or part < COME or wide > see_box.width or high > see_box.height:
-        return []
-    around = told_about(ball, scale)
-    rows = frame_data.cubes.moved[0] if summed is None else [each.row for each in summed.largest]
-    cubes = cube_boxes(see, frame_data, rows, None)
-    own = [box_of_neuron(see, frame_data.layout, subject) or around]
-    others = [*spheres_of(taken, scale), around.inside(1.0), *own, *cubes]
-    box = card_place(wide, high, around, see_box, others)
-    if box is None:
-        return []
-    draw_card(canvas, theme, box, around, back=back)
-    if summed is not None:
-        chips = [chip_of(frame_data.layout, each, theme) for each in summed.largest]
-        draw_bars(canvas, theme, summed, chips, box, signs, part, back=back)
-    elif bent is not None:
-        draw_curve(canvas, theme, bent, box, signs, part)
-    return [box]
+    draw_sum(canvas, theme, row, panel, caption.title, signs, frame_data.part)
+    return [panel]
 
 
 def spheres_of(taken: Obstacles, scale: float) -> list[Box]:
@@ -139,7 +108,7 @@ def draw_blamed(
     return boxes
 
 
-def draw_wished(
+def draw_weight(
     canvas: Canvas2D,
     see: Projection,
     frame_data: FrameData,
@@ -147,36 +116,21 @@ def draw_wished(
     taken: Obstacles,
     theme: Theme,
 ) -> list[Box]:
-    """Draw what a weight is to become, and why; return the box of the panel."""
-    row, pushes = caption.chain[0].row, frame_data.cubes.pushes
-    box = weight_place(canvas, see, frame_data, row, taken)
-    if box is None or pushes is None or not np.isfinite(pushes[row]):
-        return []
-    share = float(frame_data.weights[row]) / scale_at(frame_data, row)
-    push = float(pushes[row]) / (float(np.nanmax(np.abs(pushes))) or 1.0)
-    words, cube = wish_words(caption, share, push), (share, wished(share, push))
-    draw_wish(canvas, theme, box, cube, words, partial(draw_cubes, canvas, theme=theme))
-    return [box]
-
-
-def draw_moved(
-    canvas: Canvas2D,
-    see: Projection,
-    frame_data: FrameData,
-    caption: Caption,
-    taken: Obstacles,
-    theme: Theme,
-) -> list[Box]:
-    """Draw how a weight has moved, with all others; return the box of the panel."""
+    """Draw what a weight is to become and why, or how it has moved; return the panel's box."""
     row, cubes = caption.rows[0] if caption.rows else NONE, frame_data.cubes
-    box = weight_place(canvas, see, frame_data, row, taken)
-    if box is None or cubes.before is None or not caption.wish:
+    box, pushes = weight_place(canvas, see, frame_data, row, taken), cubes.pushes
+    if box is None:
         return []
-    words, top = (
-        moved_words(caption, len(cubes.moved[0]), cubes.moved[1]),
-        scale_at(frame_data, row),
-    )
-    cube = float(cubes.sizes[row]) / top, float(cubes.before[row]) / top
+    top = scale_at(frame_data, row)
+    if caption.outcome is None and pushes is not None and np.isfinite(pushes[row]):
+        share = float(frame_data.weights[row]) / top
+        push = float(pushes[row]) / (float(np.nanmax(np.abs(pushes))) or 1.0)
+        words, cube = wish_words(caption, share, push), (share, wished(share, push))
+    elif caption.outcome is not None and cubes.before is not None and caption.wish:
+        words = moved_words(caption, len(cubes.moved[0]), cubes.moved[1])
+        cube = float(cubes.sizes[row]) / top, float(cubes.before[row]) / top
+    else:
+        return []
     draw_wish(canvas, theme, box, cube, words, partial(draw_cubes, canvas, theme=theme))
     return [box]
 
@@ -189,22 +143,15 @@ def scale_at(frame_data: FrameData, row: int) -> float:
 def weight_place(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, row: int, taken: Obstacles
 ) -> Box | None:
-    """Return where the panel of a weight stands: below or above its row, else beside its cube.
+    """Return where the panel of a weight stands: below or above its row; None without room.
 
-    It meets no cube, gate or ball. It is None without room.
+    It meets no cube, gate or ball.
     """
-    near = box_of(see, frame_data, row, None) if row != NONE else None
-    if near is None:
-        return None
     scale, found = canvas.scale, frame_data.layout.fan_of(row)
     solid = [each for layer in layers_of(see, frame_data, scale) for each in layer.boxes]
     others = [*spheres_of(taken, scale), *solid]
     told = None if found is None else told_row(see, frame_data, found, scale)
-    box = None if told is None else wish_of(told, see.box, scale, others)
-    if box is None:
-        size = WISH_WIDE * scale, WISH * scale
-        box = card_place(*size, near.inside(-BESIDE * scale), see.box, [*others, near])
-    return box
+    return None if told is None else wish_of(told, see.box, scale, others)
 
 
 def layers_of(see: Projection, frame_data: FrameData, scale: float) -> list[SeenLayer]:
@@ -216,36 +163,40 @@ def layers_of(see: Projection, frame_data: FrameData, scale: float) -> list[Seen
     return found
 
 
-def draw_error(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> list[Box]:
+def draw_error(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, caption: Caption, theme: Theme
+) -> list[Box]:
     """Draw how wrong the answer is, in the place of the last layer."""
-    layout, buffers, caption = frame_data.layout, frame_data.buffers, frame_data.words.caption
+    layout, moment = frame_data.layout, frame_data.moment
     fans = known_fans(see, layout, canvas.scale)
     known = [None if each is None else each.seen for each in fans]
-    box, outs, goals = error_box(known, see.box, canvas.scale), buffers.answers, buffers.target
-    if box is None or outs is None or goals is None or len(outs) > FEW_OUTPUTS:
+    box = error_box(known, see.box, canvas.scale)
+    is_loss = moment is not None and moment.kind == "loss"
+    if box is None or not is_loss or len(caption.misses) > FEW_OUTPUTS:
         return []
-    line = layout.neurons[-1]
-    names = [*line.names, *[text("picture.out")] * len(outs)]
-    colors = theme.channels if line.is_color else [theme.ink] * len(outs)
-    misses = [
-        Miss(names[i], colors[i], float(out), float(goal))
-        for i, (out, goal) in enumerate(zip(outs, goals, strict=True))
-    ]
-    words = "" if caption is None else caption.title
-    draw_misses(canvas, theme, misses, box, words, squared=buffers.squared)
+    squared, colors = frame_data.buffers.squared, colors_of(layout, theme)
+    draw_misses(canvas, theme, caption, colors, box, squared=squared)
     return [box]
+
+
+def colors_of(layout: Layout, theme: Theme) -> list[Color]:
+    """Return the colors of the outputs."""
+    line = layout.neurons[-1]
+    return [*theme.channels] if line.is_color else [theme.ink] * len(line.points)
 
 
 def told_row(
     see: Projection, frame_data: FrameData, found: tuple[Fan, int], scale: float
 ) -> ToldRow | None:
-    """Return the row of a unit as it is seen; None if its layer has no rows that are told."""
+    """Return the row of a unit as it is seen; None if its layer has no rows to explain."""
     fan, unit = found
     layout = frame_data.layout
     known = known_fans(see, layout, scale)[layout.fans.index(fan)]
     if known is None or fan.is_direct or fan.is_tiled or len(known.seen.feet[unit]) > ROWED:
         return None
     feet, numbers, rows = known.seen.feet[unit], carried(fan, frame_data), known.rows[unit]
+    if feet[-1][0] - feet[0][0] < LEAST_ROW * scale and known.seen.form != "upright":
+        return None
     result = sum(numbers.terms[unit])
     return ToldRow(
         feet,
@@ -267,17 +218,3 @@ def ball_of(see: Projection, layout: Layout, neuron: Neuron) -> Ball | None:
     (x, y), unit = seen.xy[0].tolist(), float(seen.unit[0])
     radius = 0.5 * line.side if line.shape else line.radius
     return Ball(x, y, radius * unit, float(seen.depth[0]), unit) if math.isfinite(x + y) else None
-
-
-def chip_of(layout: Layout, term: Summand, theme: Theme) -> str | None:
-    """Return the color of what a term of a sum comes from; None of a bias."""
-    if layout.line_of(term.neuron) is None:
-        return None
-    hue = theme.map.negative if term.number < 0.0 else theme.map.positive
-    return channel_of(layout, term.neuron, theme) or hue
-
-
-def channel_of(layout: Layout, neuron: Neuron | None, theme: Theme) -> str | None:
-    """Return the color of a channel; None for all else."""
-    found = None if neuron is None else layout.line_of(neuron)
-    return theme.channels[found[1] % 3] if found and found[0].is_color else None

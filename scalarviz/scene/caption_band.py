@@ -14,13 +14,13 @@ from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import NOWHERE, Box, Division
-from scalarviz.story.caption import Caption, Piece
+from scalarviz.scene.telling import lines_of
+from scalarviz.story.caption import Piece
 
 PieceBox = tuple[Box, Piece]  # the box of a piece on the picture
 Line = tuple[Piece, ...]
 Group = list[Piece]  # pieces that stay in one row
-WIDE, HIGH = 460.0, 0.3  # largest width of the card, and share of the stage that it may be high
-SHAPES = (1.0, 99), (1.0, 1), (0.62, 99), (0.62, 1), (0.62, 0)  # share of that width, most lines
+WIDE, SHAPES = 460.0, (1.0, 0.62)  # largest width of the card, and shares of it that are tried
 CARD_PAD, BUTTONS = 12.0, 42.0  # pixels around its words, and height of a row of buttons
 TITLE, SIZE = 16.0, 14.0  # letters of the caption
 SMALLER = 13.0, 12.0  # of a title of one line
@@ -41,50 +41,41 @@ def draw_caption(
 ) -> tuple[Box, list[PieceBox]]:
     """Draw the caption on a card where it covers least; return the card, and boxes of pieces.
 
-    If there is no room for all lines, the formula is left out, then the lines: a click on the card
-    opens them. A card that would cover something is narrower, or stands right of the title in
-    `head`, or in its place where there is no room.
+    It has the title; a click on it opens formula and lines. A card that would cover something is
+    narrower, or stands right of the title in `head`, or in its place where there is no room.
     Offers are below the title: the last row of the card is left to them.
     """
     words, scale, offers = frame_data.words, division.scale, bool(frame_data.offers)
-    caption, nothing = words.caption, Box(0.0, 0.0, 0.0, 0.0)
+    caption = words.caption
     if caption is None or not division.strip.height or (words.rests and not offers):
-        return nothing, []
-    pad, size = CARD_PAD * scale, SIZE * scale
+        return Box(0.0, 0.0, 0.0, 0.0), []
+    pad, opens = CARD_PAD * scale, bool(caption.lines)
     title = words.about if words.is_new and words.about else caption.title
-    came = frame_data.guess is not None and frame_data.guess.result is not None
-    row, card = 1.42 * size, None
-    for share, most in SHAPES:  # all lines, unless they would cover something
+    card, heads = None, list[tuple[str, float]]()
+    for share in SHAPES:  # narrower where it would cover something
         room = min(WIDE * (1.12 if offers else share) * scale, division.inner.width) - 2.0 * pad
-        heads = heading(canvas, title, room, scale, 1 if offers else 2 if caption.chain else 3)
-        top = 1.25 * sum(letters for _, letters in heads)
-        lines = int((HIGH * division.scene.height - top) // row) * (came or not offers)
-        lines = 0 if frame_data.told is not None else lines  # its numbers stand in the picture
-        rows = rows_that_fit(canvas, caption, room, size, min(most, max(0, lines)))
-        widths = [canvas.measure(line, size=letters, bold=True) for line, letters in heads]
-        wide = max([*widths, *(width_of(canvas, each, size) for each in rows), room * offers])
-        high = top + row * len(rows) + BUTTONS * scale * offers + 1.5 * pad
-        card = clearest(corners(division, wide + 2.0 * pad, high), taken)
+        heads = heading(canvas, title, room, scale, 1 if offers else 3)
+        wide = max([canvas.measure(line, size=size, bold=True) for line, size in heads])
+        high = 1.25 * sum(size for _, size in heads) + BUTTONS * scale * offers + 1.5 * pad
+        wide = max(wide, room * offers) + 2.0 * pad
+        card = clearest(corners(division, wide, high), taken)
         if card and (taken is None or not taken.covered(card)):
             break
-    if card is None or not heads:
-        return nothing, []
+    if card is None:
+        return Box(0.0, 0.0, 0.0, 0.0), []
     y = card.y + 0.5 * pad
     if head.width and not offers and taken is not None and taken.covered(card):
         begin = canvas.measure(words.title, size=TITLE * scale, bold=True) + 2.0 * ASIDE * scale
-        is_beside = head.width - begin > LEAST_WIDE * scale
-        card, rows = head, []
-        if is_beside:
+        card = head
+        if head.width - begin > LEAST_WIDE * scale:
             card = Box(head.x + begin, head.y, head.width - begin, min(head.height, HEAD * scale))
         heads = heading(canvas, title, card.width - 2.0 * pad, SMALLER[1] / SIZE * scale, 2)
-        y = card.y + 0.5 * card.height - sum(0.725 * letters for _, letters in heads)
+        y = card.y + 0.5 * card.height - sum(0.725 * size for _, size in heads)
     canvas.box(*card.place, theme.panel[:7], radius=8.0 * scale, outline=theme.rim)
-    for line, letters in heads:
-        y += 1.25 * letters
-        canvas.text(card.x + pad, y, line, size=letters, color=theme.ink, bold=True)
-    if not rows and caption.lines:
-        return card, [(card, MORE)]  # a click on it opens what it leaves out
-    return card, draw_rows(canvas, rows, (card.x + pad, y), row, size, frame_data, theme)
+    for line, size in heads:
+        y += 1.25 * size
+        canvas.text(card.x + pad, y, line, size=size, color=theme.ink, bold=True)
+    return card, [(card, MORE)] if opens else []  # a click on it opens its lines
 
 
 def corners(division: Division, wide: float, high: float, others: Sequence[Box] = ()) -> list[Box]:
@@ -155,28 +146,11 @@ def heading(
     for size in (TITLE * scale, SIZE * scale, *(each * scale for each in SMALLER * (most == 1))):
         if canvas.measure(title, size=size, bold=True) <= width:
             return [(title, size)]
-    words, lines = title.split(), list[str]()
-    while words and len(lines) < most:
-        rest = " ".join(words)
-        count = max(1, canvas.count_words(rest, width, size=size, bold=True))
-        if 1 < most == len(lines) + 1:
-            lines.append(canvas.fit(rest, width, size=size, bold=True))
-        else:
-            lines.append(" ".join(words[:count]))
-        words = words[count:]
-    return [(line, size) for line in lines]
-
-
-def rows_that_fit(
-    canvas: Canvas2D, caption: Caption, width: float, size: float, room: int
-) -> list[Group]:
-    """Return the formula and all lines in at most `room` rows; without the formula, else none."""
-    lines = [line for line in caption.lines if line]
-    for formula in ([(Piece(caption.formula),)], []):
-        rows = rows_of(canvas, [*(formula if caption.formula else []), *lines], width, size)
-        if len(rows) <= room:
-            return rows
-    return []
+    lines = lines_of(canvas, title, width, size)
+    if len(lines) > most > 1:
+        rest = canvas.fit(" ".join(lines[most - 1 :]), width, size=size, bold=True)
+        lines = [*lines[: most - 1], rest]
+    return [(line, size) for line in lines[:most]]
 
 
 def rows_of(canvas: Canvas2D, lines: Sequence[Line], width: float, size: float) -> list[Group]:

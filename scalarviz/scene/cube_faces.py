@@ -6,6 +6,7 @@ Of arrays: pages have web/cube_faces.js.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -161,6 +162,7 @@ class CubeFaces:
         least: float,
     ) -> None:
         self.cubes: list[SeenCube] = []
+        self.taken: list[tuple[float, ...]] = []
         rows, self.fronts, edges, self.middles, order, depths, rooms, shares = faces_seen(
             see, frame_data, first, scale, least
         )
@@ -182,9 +184,12 @@ class CubeFaces:
         values = shown.colors[rows], shares, known
         columns = [each[best].tolist() for each in (rows, *seen, *values)]
         self.cubes = [SeenCube(*each) for each in zip(*columns, self.alone(best), strict=True)]
-        balls = [around_ball(each, scale).ends for each in self.spheres.tolist()]
-        self.boxes = np.array([*balls, *np.zeros((len(self.cubes), 4))]).reshape(-1, 4)
-        self.count = self.balls = len(balls)
+        self.scale = scale
+
+    @cached_property
+    def balls(self) -> list[tuple[float, ...]]:
+        """The ends of what neurons take, with their numbers."""
+        return [around_ball(each, self.scale).ends for each in self.spheres.tolist()]
 
     def alone(self, chosen: Places) -> list[bool]:
         """Return whether no nearer cube or sphere is around each of some cubes."""
@@ -201,13 +206,12 @@ class CubeFaces:
 
     def take(self, number: Number) -> None:
         """Note that a number stands on a cube."""
-        self.boxes[self.count] = number.ends
-        self.count += 1
+        self.taken.append(number.ends)
 
     def is_taken(self, number: Number, rank: int) -> bool:
         """Return whether a number meets another one, or a neuron unless its cube is marked."""
         x, y, right, bottom = number.ends
-        others = self.boxes[0 if rank else self.balls : self.count]
+        others = np.array([*(self.balls if rank else ()), *self.taken]).reshape(-1, 4)
         low = others[:, :2] < (right + ON_CUBES["apart"], bottom)
         return bool((low & (others[:, 2:] > (x - ON_CUBES["apart"], y))).all(axis=1).any())
 

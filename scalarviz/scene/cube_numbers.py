@@ -94,9 +94,12 @@ def first_rows(frame_data: FrameData) -> dict[int, int]:
     """Return the bank indices that have their numbers always: 0 if it is marked itself, else 1."""
     told = frame_data.told
     cubes: CubeValues = frame_data.cubes
-    chain = [] if told is None or not told.chain else [told.chain[0].row, *told.linked]
-    beside = [*rows_explained(frame_data), *[row for row in chain if row != NONE]]
-    if not chain and not cubes.moved[0]:  # these have arrows or outlines
+    kind = "" if told is None or frame_data.moment is None else frame_data.moment.kind
+    chain = [*told.rows[:1], *told.linked] if told is not None and kind == "weight gradient" else []
+    is_added = kind == "forward" and told is not None and told.bars is not None
+    own = [] if is_added else rows_explained(frame_data)  # its numbers stand above the cubes
+    beside = [*own, *[row for row in chain if row != NONE]]
+    if not is_added and not chain and not cubes.moved[0]:  # these have arrows or outlines
         beside += rows_in_focus(frame_data)[: int(ON_CUBES["most"])]
     chosen = [*chosen_rows(frame_data), *frame_data.beside]
     return {**dict.fromkeys(beside, 1), **dict.fromkeys(chosen, 0)}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 LETTERS, DOT = 12.0, 2.2  # pixels of letters, and radius of the dot at the end of a line
 APART, LINE = 14.0, 17.0  # pixels between two words side by side, and from a line to the next
+LIFT = 1.0  # lines by which words are higher where squares have words also
 LEAST = 45.0, 36.0  # pixels of a cell, and from cube to cube, from which on they come unasked
 PRODUCTS = 20.0  # pixels from the feet of cubes to where their products have run
 FAINT = "99"  # alpha of a line
@@ -48,7 +49,8 @@ def draw_first_row(
     """
     first, scale, size = fans[0], canvas.scale, LETTERS * canvas.scale
     (gate, level), feet, last = first.gates[0], first.feet[0], len(first.feet[0]) - 1
-    y, apart = above_band(first), APART * scale
+    y, apart = above_band(first) - (LIFT * LINE * scale if first.square else 0.0), APART * scale
+    y = max(y, view.y + size)
     found: list[Box] = []
     has_bias = last == first.count
     shown = min(1, first.count - 1)
@@ -85,6 +87,8 @@ def draw_last(canvas: Canvas2D, theme: Theme, fan: SeenFan, view: Box) -> list[B
     """Draw what a column and a row of the last layer are; return the boxes of the words."""
     scale, size = canvas.scale, LETTERS * canvas.scale
     found: list[Box] = []
+    if len(fan.ends) == 1:  # a single neuron is explained by what stands around it
+        return found
     if fan.form == "nested" and fan.wired:
         x, run = wire(fan, 0)[3]
         y = above_band(fan) - 2.0 * LINE * scale

@@ -50,9 +50,8 @@ def focus_of(frame_data: FrameData) -> Focus | None:
         places = places_of(layout, frame_data.walked)
     if not places:
         return None
-    lying = [] if frame_data.is_upright else rows
-    cells = [cells_of(plate, lying) for plate in layout.plates]
-    return Focus(set(lying), cells, masks_at(layout, places))
+    cells = [cells_of(plate, rows) for plate in layout.plates]
+    return Focus(set(rows), cells, masks_at(layout, places))
 
 
 def ends_of(row: int, fan: Fan, unit: int) -> Sequence[Any]:
@@ -132,7 +131,8 @@ def blame_in(frame_data: FrameData) -> Blame | None:
     layout: Layout = frame_data.layout
     if told is None or told.blame is None or frame_data.walked is not None:
         return None
-    for row in [told.blame.row, *told.linked]:
+    own = [told.blame.row] if told.blame.row != NONE else []
+    for row in [*own, *told.linked]:
         found = layout.fan_of(row)
         if found is None or not has_ways(found[0]):
             return None

@@ -21,7 +21,7 @@ from scalarviz.scene.look import Look
 from scalarviz.scene.loss_chart import BranchLine as BranchLine
 from scalarviz.scene.loss_chart import Curve as Curve
 from scalarviz.scene.loss_chart import Measured as Measured
-from scalarviz.story.caption import Caption, Card, Cell, Piece, is_explained
+from scalarviz.story.caption import Caption, Card, Cell, Piece
 from scalarviz.story.facts import Neuron
 
 if TYPE_CHECKING:
@@ -385,18 +385,8 @@ class FrameData:
 
     @property
     def told(self) -> Caption | None:
-        """The caption of an operation that is explained in the picture; None of another one.
-
-        Nothing is explained while one guesses.
-        """
-        caption = self.words.caption if self.moment is not None and self.guess is None else None
-        return caption if caption is not None and is_explained(caption) else None
-
-    @property
-    def is_upright(self) -> bool:
-        """Whether a sum is explained, forward."""
-        is_sum = self.told is not None and self.told.summed is not None
-        return is_sum and self.moment is not None and self.moment.kind == "forward"
+        """The caption of an operation, which the picture explains unless one guesses; or None."""
+        return self.words.caption if self.moment is not None and self.guess is None else None
 
     @property
     def begun_rows(self) -> list[int]:

@@ -11,11 +11,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scalarviz.base.texts import text
-from scalarviz.scene.annotations import SpaceWords, sign_words, write_end
+from scalarviz.base.texts.decimals import rounded as decimal
+from scalarviz.scene.annotations import (
+    Ball,
+    Border,
+    SpaceWords,
+    draw_to_shown,
+    sign_words,
+    write_end,
+)
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.layout.plates import SCORED, SIDE
-from scalarviz.scene.layout.ways import curve
-from scalarviz.scene.lines import draw_tubes
+from scalarviz.scene.layout.ways import BEHIND, ROUND, Point, Stroke, curve, rounded
+from scalarviz.scene.lines import draw_signed, draw_tubes
 from scalarviz.scene.silhouettes import (
     balls_of,
     is_on,
@@ -103,15 +111,22 @@ def draw_labels(
     boxes = [] if tied is None else [tied]
     taken = Obstacles(boxes, spheres_in_sight(see, layout), polygons_seen(see, layout))
     lines = layout.neurons
-    if len(lines) < 2 or layout.signs or layout.written:
+    if len(lines) < 2 or layout.signs or (layout.written and not lines[0].shape):
         return taken
     top = max(see.box.y - margin, 0.0)
     for line, key in [(lines[0], "in"), (lines[-1], "out")][: 1 if has_result else 2]:
         if line.tied is None:  # else its color has the word
+            words = text(f"picture.{key}")
+            if line.shape and key == "in":
+                long = text("picture.in.pixels", rows=line.shape[1], columns=line.shape[2])
+                ends = balls_of(see, line.points, 0.5 * line.side)
+                wide = ends[len(ends) - 1].x - ends[0].x
+                is_wide = canvas.measure(long, size=COLOR_LETTERS * canvas.scale) <= 1.4 * wide
+                words = long if is_wide else words
             found = write_end(
                 canvas,
                 theme,
-                text(f"picture.{key}"),
+                words,
                 balls_of(see, line.points, line.radius if not line.shape else 0.5 * line.side),
                 see.box,
                 top,
@@ -133,7 +148,7 @@ def place_written(
 ) -> None:
     """Place them as large as their parts of a line are seen."""
     edge, line = -math.inf, 0.0  # where the last words end; a name that meets them is left out
-    for each in layout.written:
+    for each in [*layout.written, *layout.heads]:
         start, end = balls_of(see, each.ends, 0.0)
         wide = math.hypot(end.x - start.x, end.y - start.y)
         if not math.isfinite(wide):
@@ -146,8 +161,15 @@ def place_written(
         x, y = 0.5 * (start.x + end.x), 0.5 * (start.y + end.y)
         half = 0.5 * canvas.measure(each.words, size=size)
         apart = x - half >= edge + 0.5 * size or abs(y - line) >= size
+        rim = 16.0 * canvas.scale
+        if each.least and (x - half < see.box.x - rim or x + half > see.box.right + rim):
+            continue
         if not each.least or apart:
-            taken.place(canvas, (x, y + 0.36 * size, each.words, size, theme.ink, False))
+            if each.hangs is not None:
+                top = balls_of(see, [each.hangs], 0.0)[0]
+                ends = [(x, top.y), (x, y - 0.7 * size)]
+                canvas.line(ends, theme.quiet, width=COLOR_WIRE * canvas.scale)
+            taken.place(canvas, (x, y + 0.36 * size, each.words, size, theme.ink, each.least > 0.0))
             edge, line = x + half, y
 
 
@@ -187,6 +209,8 @@ def gradient_of(
 
 COLOR_SIDE, COLOR_LETTERS = 64.0, 12.0  # pixels of the color's side, and of its word
 COLOR_WIRE = 1.4  # pixels of a line to a result without colors
+BEFORE_MAP = 8.0  # pixels before a map, where a line turns that comes to it from above
+UP_FROM = 4.0  # pixels above an answer, from which on the line to its map leaves it upright
 
 
 def tied_box(see: Projection, layout: Layout, scale: float) -> Box | None:
@@ -257,6 +281,7 @@ def draw_doors(
     doors: Sequence[tuple[float, float]],
     values: Mapping[str, FloatArray],
     answers: FloatArray | None,
+    border: Border | None,
 ) -> None:
     """Draw lines from the outputs to the result, if they are left of it.
 
@@ -264,7 +289,8 @@ def draw_doors(
 
     doors    where they end; none: no result beside the network
     values   activations that are known, by name of the buffer
-    answers  outputs as the loss reads them, if they are classes
+    answers  outputs as the loss reads them, if they are known
+    border   between two answers of a single output: it leads to the point on their map
     """
     if not layout.neurons or not doors:
         return
@@ -276,10 +302,20 @@ def draw_doors(
         wide = canvas.widest([*line.names, ""], size=size, bold=True)
         reach = SCORED * ends[0].unit + wide + 0.5 * size
     starts = [(each.x + reach, each.y) for each in ends]
-    count = len(starts)
+    count, known = len(starts), values.get(line.values, ())
+    if border is not None and count == 1 and starts[0][0] <= doors[0][0]:
+        draw_answer(canvas, theme, ends[0], doors[0], border, answers)
+        return
     if len(doors) < count and answers is not None and len(answers) == count:
         sizes = [0.0 if math.isnan(each) else float(each) for each in answers]
-        starts = [starts[sizes.index(max(sizes))]]
+        best = sizes.index(max(sizes))
+        starts = [starts[best]]
+        if line.scores and len(known) == count:  # the way that adds most ends there
+            score, path = float(known[best]), curve(starts[0], doors[0])
+            way = Stroke("sum", path, -1, -1, score, 3.0 * canvas.scale, canvas.scale, 1.0)
+            if math.isfinite(path[0][1]) and starts[0][0] <= doors[0][0]:
+                draw_signed(canvas, theme, [(way, BEHIND)])
+            return
     elif len(doors) < count:
         starts = [(sum([x for x, _ in starts]) / count, sum([y for _, y in starts]) / count)]
     if not math.isfinite(sum([x + y for x, y in starts])) or starts[0][0] > doors[0][0]:
@@ -289,3 +325,42 @@ def draw_doors(
     else:
         for start, door in zip(starts, doors, strict=False):
             canvas.line(curve(start, door), theme.quiet, width=COLOR_WIRE * canvas.scale)
+
+
+def draw_answer(
+    canvas: Canvas2D,
+    theme: Theme,
+    ball: Ball,
+    door: Point,
+    border: Border,
+    answers: FloatArray | None,
+) -> None:
+    """Draw the line from an answer to its map, and write below it which of the two it is."""
+    scale, size, y = canvas.scale, COLOR_LETTERS * canvas.scale, door[1]
+    turn, start = door[0] - BEFORE_MAP * scale, (ball.x + ball.radius, ball.y)
+    path = rounded([start, (turn, ball.y), (turn, y), door], ROUND * scale)
+    if y < ball.y - ball.radius - UP_FROM * scale:
+        path = rounded([(ball.x, ball.y - ball.radius), (ball.x, y), door], ROUND * scale)
+    draw_to_shown(canvas, path, theme.ground, theme.ink)
+    if answers is None or not math.isfinite(answers[0]):
+        return
+    middle, is_above = decimal(border.middle), float(answers[0]) > border.middle
+    lines = [
+        text("answer.above" if is_above else "answer.below", border=middle),
+        text("answer.so", answer=border.answers[1 if is_above else 0]),
+    ]
+    hue = theme.no_yes[1 if is_above else 0]
+    for i, said in enumerate(lines):
+        low = ball.y + ball.radius + (1.3 + 1.35 * i) * size
+        wide = canvas.measure(said, size=size, bold=True)
+        left = min(ball.x - min(ball.radius, 0.5 * wide), door[0] - BEFORE_MAP * scale - wide)
+        color, bold = (theme.quiet, False) if i == 0 else (hue, True)
+        canvas.text(
+            left,
+            low,
+            said,
+            size=size,
+            color=color,
+            bold=bold,
+            outline=theme.ground,
+        )

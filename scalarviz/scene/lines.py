@@ -29,15 +29,14 @@ from scalarviz.scene.layout.ways import (
     MOST,
     MOST_DIRECT,
     NEARER,
-    PICKED,
     TUBE,
     Point,
     SeenFan,
     Stroke,
     curve,
-    direct_strokes,
     draw_bias,
     draw_gates,
+    draw_joined,
     lit_parts,
     strokes_of,
     thread_strokes,
@@ -93,6 +92,11 @@ def known_fans(see: Projection, layout: Layout, scale: float) -> list[KnownFan |
         layout,
         lambda layout: [known_fan(each, layout, see, scale) for each in layout.fans],
     )
+
+
+def seen_fans(see: Projection, layout: Layout, scale: float) -> list[SeenFan | None]:
+    """Return the rows of all layers, without what else is known of them."""
+    return [None if each is None else each.seen for each in known_fans(see, layout, scale)]
 
 
 def tops_of(known: KnownFan, unit: int, halves: Sequence[float]) -> list[float]:
@@ -184,14 +188,6 @@ def carried(fan: Fan, frame_data: FrameData) -> Carried:
     return Carried(said.tolist(), terms.tolist(), halves.tolist(), summed)
 
 
-def strongest(terms: list[list[float]]) -> list[tuple[int, int, float]]:
-    """Return unit, column and number of the strongest products of a layer, the strongest last."""
-    numbers = np.array(terms)
-    order = np.argsort(np.abs(numbers), axis=None)[-PICKED:]
-    units, columns = (each.tolist() for each in np.unravel_index(order, numbers.shape))
-    return list(zip(units, columns, numbers.ravel()[order].tolist(), strict=True))
-
-
 def draw_lines(
     canvas: Canvas2D,
     see: Projection,
@@ -216,11 +212,14 @@ def draw_lines(
             named = named and not (number == 0 and blame_in(frame_data) is not None)
             draw_bias(canvas, theme, seen, named=named)
         if fan.is_direct:
-            strokes = direct_strokes(seen, strongest(numbers.terms))
-        else:
-            strokes = strokes_of(
+            draw_joined(canvas, theme, seen)
+        strokes = (
+            []
+            if fan.is_direct
+            else strokes_of(
                 seen, numbers.values, numbers.terms, numbers.halves, summed=numbers.summed
             )
+        )
         focus, outside = (None, 1.0) if lit.focus is None else (lit.focus.rows, lit.level)
         added: list[Added] = []
         for stroke in strokes:

@@ -10,7 +10,7 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.focus import chosen_neurons, chosen_rows
 from scalarviz.scene.frame_data import FrameData
-from scalarviz.scene.layout.division import Projection
+from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.threads import thread_of
 from scalarviz.scene.layout.ways import (
     OpenRow,
@@ -18,18 +18,28 @@ from scalarviz.scene.layout.ways import (
     digits_of,
     draw_heads,
     draw_open,
+    draw_sheet,
     draw_upright,
+    has_sheet,
+    sheet_of,
 )
-from scalarviz.scene.lines import carried, known_fans
+from scalarviz.scene.lines import carried, known_fans, seen_fans
+from scalarviz.scene.opened_rows import draw_opened_rows
 from scalarviz.scene.overlay import draw_cubes
 
 
-def draw_long_rows(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
-    """Draw what stands beside all long rows."""
+def draw_long_rows(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme
+) -> list[Box]:
+    """Draw what stands beside all long rows; return the boxes of rows that are opened."""
     for number, known in enumerate(known_fans(see, frame_data.layout, canvas.scale)):
         if known is not None and frame_data.layout.fans[number].form in ("long", "upright"):
             is_front = see.camera.is_front
             draw_beside(canvas, theme, number, known.seen, frame_data, opens=is_front)
+    if not see.camera.is_front:
+        return []
+    seen = seen_fans(see, frame_data.layout, canvas.scale)
+    return draw_opened_rows(canvas, theme, frame_data, seen, lambda fan: carried(fan, frame_data))
 
 
 def draw_beside(
@@ -52,8 +62,16 @@ def draw_beside(
         return
     draw_heads(canvas, theme, seen)
     unit = open_unit(number, frame_data) if numbers.summed and opens else None
-    if unit is None:
-        return
+    if unit is not None:
+        row = open_row(number, unit, frame_data)
+        draw_open(canvas, theme, seen, row, signs, partial(draw_cubes, canvas, theme=theme))
+
+
+def open_row(number: int, unit: int, frame_data: FrameData) -> OpenRow:
+    """Return the row of a unit of a layer with its numbers."""
+    layout = frame_data.layout
+    fan = layout.fans[number]
+    numbers = carried(fan, frame_data)
     weights = frame_data.weights[fan.first_rows[unit]]
     top = float(frame_data.cubes.size_scales[layout.plate_number(fan.weights)]) or 1.0
     comes = [*numbers.values[: fan.inputs_count], *[1.0] * (len(weights) - fan.inputs_count)]
@@ -61,20 +79,49 @@ def draw_beside(
     bends = len(layout.neurons[fan.after].bends) > 2
     own, result = weights.tolist(), sum(numbers.terms[unit])
     digits = known_digits(tuple(comes), tuple(own), result)
-    row = OpenRow(unit, comes, own, shares, result, bends, digits)
-    draw_open(canvas, theme, seen, row, signs, partial(draw_cubes, canvas, theme=theme))
+    return OpenRow(unit, fan.inputs_count, comes, own, shares, result, bends, digits)
 
 
 known_digits = lru_cache(maxsize=16)(digits_of)  # while only the camera moves
 
 
-def open_unit(number: int, frame_data: FrameData) -> int | None:
-    """Return the unit whose row has its numbers: that of the mouse, or of the way with most."""
+def draw_row_sheet(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme
+) -> list[Box]:
+    """Draw the row that is looked at with its numbers if its cubes are small; return its box."""
+    layout, scale = frame_data.layout, canvas.scale
+    if frame_data.moment is not None or frame_data.held is not None or frame_data.guess is not None:
+        return []
+    for number, known in enumerate(known_fans(see, layout, scale)):
+        fan = layout.fans[number]
+        unit = None if known is None or fan.is_direct else chosen_unit(number, frame_data)
+        if known is None or unit is None or not has_sheet(known.seen, scale):
+            continue
+        feet = known.seen.feet[unit]
+        box = sheet_of(see.box, len(feet), feet[0][1], scale)
+        if box is not None and carried(fan, frame_data).summed:
+            row, signs = (
+                open_row(number, unit, frame_data),
+                (theme.map.negative, theme.map.positive),
+            )
+            draw_sheet(canvas, theme, box, row, signs, partial(draw_cubes, canvas, theme=theme))
+            return [box]
+    return []
+
+
+def chosen_unit(number: int, frame_data: FrameData) -> int | None:
+    """Return the unit of a layer whose row the mouse or a finger points at, or is pinned."""
     layout = frame_data.layout
     fan = layout.fans[number]
     units = [fan.unit_of(row) for row in chosen_rows(frame_data)]
     into = [layout.fan_into(neuron) for neuron in chosen_neurons(frame_data)]
     units += [found[1] for found in into if found is not None and found[0] is fan]
-    thread = thread_of(layout, frame_data.weights, frame_data.buffers.values)
-    units += [unit for place, unit, _ in thread if place == number]
+    return next((unit for unit in units if unit is not None), None)
+
+
+def open_unit(number: int, frame_data: FrameData) -> int | None:
+    """Return the unit whose row has its numbers: that of the mouse, or of the way with most."""
+    chosen = chosen_unit(number, frame_data)
+    thread = thread_of(frame_data.layout, frame_data.weights, frame_data.buffers.values)
+    units = [chosen, *[unit for place, unit, _ in thread if place == number]]
     return next((unit for unit in units if unit is not None), None)

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.scales import loss_ends
+from scalarviz.base.scales import ALONG, KINDS, loss_ends
 from scalarviz.base.texts import plural, text
 from scalarviz.base.texts.decimals import typeset
 from scalarviz.scene.curve_points import (
@@ -78,7 +78,8 @@ class Curve:
               None
     several   the curves of several networks with their colors, drawn in place of this one
     start     the loss of the first step of all; NaN where it is not known
-    told      losses of the samples of the step that is explained, before and after it; or None
+    told      losses of the samples of the step that is explained, before and after it; or that of
+              the step before; or None
     """
 
     steps: FloatArray = field(default_factory=nothing)
@@ -103,7 +104,7 @@ class Curve:
     below: PastWeights | Terrain | None = None
     several: Sequence[tuple[str, Curve]] = ()
     start: float = math.nan
-    told: tuple[str, str] | None = None
+    told: tuple[str, ...] | None = None
 
     @cached_property
     def whole(self) -> float:
@@ -273,6 +274,77 @@ class Chart:
         apart = [(distance(points, x, y), number) for number, points in self.others]
         nearest, number = min(apart)
         return number if nearest <= reach and nearest < distance(self.own, x, y) else None
+
+
+class CurveView:
+    """The steps shown by the chart of the losses, and how they are drawn.
+
+    first   the first step shown
+    last    the last one; None: the last step there is, also while the training goes on
+    smooth  whether a mean around each step is drawn before the losses
+    large   whether the chart stands below the network, with all weights over time
+    kind    what is shown of the weights, and `order`, how they are sorted, or "norms"
+    compared  two steps that are compared, or None
+    along   what the directions of a landscape are: "main" or "two"
+    pinned  the two weights that were pinned last, as rows of the bank
+    """
+
+    def __init__(self) -> None:
+        self.first = 0.0
+        self.last: float | None = None
+        self.smooth = True
+        self.large = False
+        self.kind, self.order = "value", "layer"
+        self.compared: tuple[int, int] | None = None
+        self.along = "main"
+        self.pinned: tuple[int, ...] = ()
+
+    @property
+    def is_zoomed(self) -> bool:
+        """Whether not all steps are shown."""
+        return self.first > 0.0 or self.last is not None
+
+    @property
+    def key(self) -> tuple[float | None, ...]:
+        """Changes with what is to be read."""
+        return self.first, self.last, self.smooth, self.large
+
+    @property
+    def looks(self) -> tuple[object, ...]:
+        """Changes with what stands below the network."""
+        return self.large, self.kind, self.order, self.along, self.compared, self.pinned
+
+    def show_all(self) -> bool:
+        """Show all steps; return whether that changes anything."""
+        was, self.first, self.last = self.is_zoomed, 0.0, None
+        return was
+
+    def choose(self, name: str) -> None:
+        """Show another kind or order of the weights over time, or a landscape."""
+        if name in KINDS:
+            self.kind = name
+        elif name in ALONG:
+            self.along = name
+        else:
+            self.order = name
+
+    @property
+    def past(self) -> str | None:
+        """What stands below the network, as `RenderOptions` takes it."""
+        return f"{self.kind} {self.order}" if self.large else None
+
+    def pin(self, row: int) -> None:
+        """Note that a weight was pinned."""
+        self.pinned = (*(each for each in self.pinned if each != row), row)[-2:]
+
+    def close(self) -> bool:
+        """End a comparison, show all steps, or make a large chart small; return whether it did."""
+        if self.compared is not None:
+            self.compared = None
+            return True
+        was_large = self.large and not self.is_zoomed
+        self.large = self.large and not was_large
+        return self.show_all() or was_large
 
 
 @dataclass(frozen=True)
@@ -447,6 +519,9 @@ def words_beside(curve: Curve) -> tuple[str, str, str]:
     better = text("chart.better")
     if curve.pointed is not None:
         loss, step = curve.reads, float(curve.pointed)
+    elif told is not None and len(told) == 1:
+        was = text("chart.before", loss=typeset(told[0]))
+        return was, better, text("chart.step", step=step)
     elif told is not None:
         losses = text("chart.step.loss", old=typeset(told[0]), new=typeset(told[1]))
         return losses, better, text("chart.steps", old=step - 1.0, new=step)

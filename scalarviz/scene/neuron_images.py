@@ -13,8 +13,17 @@ import numpy.typing as npt
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short
-from scalarviz.scene.canvas.canvas2d import Canvas2D, color_bytes, sheet_of
-from scalarviz.scene.canvas.palette import HALO, NUMBER, Theme, faded, rgb
+from scalarviz.scene.canvas.canvas2d import Canvas2D, sheet_of
+from scalarviz.scene.canvas.palette import (
+    HALO,
+    NUMBER,
+    Theme,
+    faded,
+    heat_of,
+    rgb,
+    shaded,
+    to_bytes,
+)
 from scalarviz.scene.frame_data import FAINT, FrameData, NeuronMaps
 from scalarviz.scene.layout.division import ProjectedPoints, Projection
 from scalarviz.scene.layout.plates import Neurons
@@ -130,19 +139,7 @@ def write_on_pictures(
 
 # Squares: what each neuron computes over all places of the inputs.
 
-# Minus and plus by theme, at these shares of the strongest number.
-HEAT = {
-    "dark": (
-        ("#4a5260", "#2c5c96", "#2288f0", "#68b2ff"),
-        ("#4a5260", "#96582c", "#f08422", "#ffb05c"),
-    ),
-    "light": (
-        ("#ced4dc", "#92bce8", "#2f86e4", "#0a5fc8"),
-        ("#ced4dc", "#ecc096", "#ee8a2c", "#c45e00"),
-    ),
-}
-STOPS = (0.0, 0.35, 0.8, 1.0)
-SHADES = 511  # with that of 0 in the middle
+DARKER = 0.9  # of a color, what most that is taken away leaves out
 SQUARES: dict[str, Any] = {
     "hue": 0.85,  # share of the strongest number whose colors stand for the signs
     "round": 0.16,  # radius of a corner, relative to half the side; 3 pixels at least
@@ -160,27 +157,10 @@ SQUARES: dict[str, Any] = {
 
 
 @lru_cache(maxsize=4)
-def heat_of(theme: str) -> npt.NDArray[np.uint8]:
-    """Return the colors of maps from -1 to 1 as bytes, (SHADES, 4); hue is the sign."""
-    parts = np.linspace(-1.0, 1.0, SHADES)
-    minus, plus = (
-        np.stack([np.interp(np.abs(parts), STOPS, each) for each in rgb(names).T], axis=1)
-        for names in HEAT[theme]
-    )
-    return color_bytes(np.where(parts[:, np.newaxis] < 0.0, minus, plus))
-
-
-@lru_cache(maxsize=4)
 def hues_of(theme: str) -> FloatArray:
     """Return the colors of 0, plus and minus, (3, 3)."""
     hue = SQUARES["hue"]
     return shaded(np.array([0.0, hue, -hue]), heat_of(theme))[:, :3] / 255.0
-
-
-def shaded(parts: FloatArray, table: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the colors of parts from -1 to 1 in a table for evenly spaced ones."""
-    places = 0.5 * (len(table) - 1) * (1.0 + parts) + 0.5
-    return table[places.clip(0, len(table) - 1).astype(np.int16)]
 
 
 def image_of(name: str, maps: NeuronMaps, theme: Theme) -> tuple[npt.NDArray[np.uint8], FloatArray]:
@@ -190,23 +170,26 @@ def image_of(name: str, maps: NeuronMaps, theme: Theme) -> tuple[npt.NDArray[np.
         parts, paints = np.nan_to_num(maps.parts(name)), maps.paints.get(name)
         shades = shaded(parts, heat_of(theme.name))
         if paints is not None:
-            shades[..., :3] = painted_parts(parts, paints)
+            shades[..., :3] = painted_parts(parts, paints, hues_of(theme.name)[0])
         maps.images[key] = tiled(shades)
     image, places = maps.images[key]
     return image, places
 
 
-def painted_parts(parts: FloatArray, weights: FloatArray) -> npt.NDArray[np.uint8]:
-    """Return what neurons add to red, green and blue, as bytes; grey is nothing.
+def painted_parts(
+    parts: FloatArray, weights: FloatArray, zero: FloatArray
+) -> npt.NDArray[np.uint8]:
+    """Return what neurons add to red, green and blue, as bytes.
 
     parts    their maps, (neurons, rows, columns)
     weights  those of red, green and blue, (neurons, 3)
+    zero     the color of nothing
     """
-    added = np.linspace(-1.0, 1.0, SHADES)
-    table = 0.16 + 0.84 * np.maximum(added, 0.0) ** 0.8 + 0.14 * np.minimum(added, 0.0)
     tops = np.abs(weights).max(axis=1, keepdims=True)
     tint = (weights / np.where(tops > 0.0, tops, 1.0))[:, np.newaxis, np.newaxis]
-    return shaded(parts[..., np.newaxis] * tint, np.round(255.0 * table).astype(np.uint8))
+    added = np.clip(parts[..., np.newaxis] * tint, -1.0, 1.0)
+    more = (1.0 - zero) * np.maximum(added, 0.0) ** 0.8
+    return to_bytes(zero + more + DARKER * zero * np.minimum(added, 0.0))
 
 
 def map_of(line: Neurons, frame_data: FrameData) -> str:
@@ -228,9 +211,16 @@ def draw_inputs(
 ) -> None:
     """Draw the square of some neurons of a line, or their numbers as colors without maps.
 
-    order   which neurons; `places` are the upper left corners of squares of a `side`
+    order   which neurons, or images; `places` are the upper left corners of squares of a `side`
     """
     maps, name, corners = frame_data.maps, map_of(line, frame_data), np.array(places)
+    own = next((each for each in (line.values, line.sums) if each in frame_data.buffers.values), "")
+    if line.shape and own:
+        colors = painted_maps(own, line, frame_data, theme)
+        image, parts = tiled(colors.reshape(*line.shape, 3), edge=0.0)
+        ends = corners[:, np.newaxis] + side * np.array([[0, 0], [1, 0], [0, 1]])
+        canvas.images(ends, image, parts[[*order]])
+        return
     if maps is not None and name and not maps.is_curve:
         image, parts = image_of(name, maps, theme)
         ends = corners[:, np.newaxis] + side * np.array([[0, 0], [1, 0], [0, 1]])
@@ -239,6 +229,27 @@ def draw_inputs(
     values = frame_data.buffers.values.get(line.values, np.zeros(len(line.points)))
     fills = theme.map(np.clip(values[[*order]] / (np.abs(values).max() or 1.0), -1.0, 1.0))
     canvas.boxes(corners, np.full((len(corners), 1), side), fills, radius=4.0)
+
+
+def draw_fields(
+    canvas: Canvas2D,
+    theme: Theme,
+    shares: Sequence[float],
+    places: Sequence[tuple[float, float]],
+    cell: float,
+    across: int,
+) -> None:
+    """Draw kernels as flat fields.
+
+    shares  their weights as shares of the strongest color, kernel by kernel
+    places  their upper left corners; `cell` is the pitch of fields, `across` of which are in a row
+    """
+    kernel, at = np.divmod(np.arange(len(shares)), max(1, len(shares) // len(places)))
+    down, right = np.divmod(at, across)
+    corners = np.array(places)[kernel] + cell * np.stack([right, down], axis=1)
+    canvas.boxes(
+        corners, (0.94 * cell, 0.94 * cell), theme.map(np.array(shares)), radius=0.1 * cell
+    )
 
 
 def draw_squares(
@@ -255,7 +266,7 @@ def draw_squares(
     numbers  that the line shows
     bright   brightness of each, (n, 1)
 
-    The rim has the hue of its number, and a dot is where the shown sample lies.
+    Of few the rim has the hue of its number, and a dot is where the shown sample lies.
     """
     xy, depth, half = seen.xy, seen.depth, line.radius * seen.unit[:, np.newaxis]
     maps, name = frame_data.maps, map_of(line, frame_data)
@@ -271,11 +282,12 @@ def draw_squares(
         dots = (draw_curves if maps.is_curve else paste_maps)(canvas, *own, name, maps, theme)
     rims, veil = np.empty((2, len(xy), 4))
     rims[:], veil[:, :3], veil[:, 3:] = (*ground, SQUARES["rim"]), ground, 1.0 - bright
-    rims[: len(numbers), :3] = hues[1 - 2 * (numbers < 0.0)]
+    few = len(xy) <= SQUARES["dots"]
+    rims[: len(numbers), :3] = hues[1 - 2 * (numbers < 0.0)] if few else hues[0]
     rims[:, :3] = faded(rims[:, :3], bright, ground)
     fill = None if np.minimum.reduce(bright, None) == 1.0 else veil
     canvas.boxes(xy - half, 2.0 * half, fill, outline=rims, line=scale, **look)
-    has_room = len(xy) <= SQUARES["dots"] and dots is not None
+    has_room = few and dots is not None
     if has_room and np.minimum.reduce(half, None) > SQUARES["least"] * scale:
         size = np.maximum(SQUARES["small"] * scale, SQUARES["dot"] * own[1])
         far = own[1] - size
@@ -415,6 +427,10 @@ def held(line: Neurons, frame_data: FrameData) -> FloatArray:
 def painted_line(line: Neurons, frame_data: FrameData, theme: Theme) -> FloatArray:
     """Return the color of each neuron of a line, by what it shows; that of a tray without."""
     values, count = frame_data.buffers.values, len(line.points)
+    exhibit, answers = frame_data.exhibit, frame_data.buffers.answers
+    border = None if exhibit is None else exhibit.border
+    if border is not None and answers is not None and line is frame_data.layout.neurons[-1]:
+        return theme.answers((answers - border.middle) / border.reach)
     found: FloatArray = np.zeros((count, 1)) + rgb((theme.tray,))
     is_whole = len(values.get(line.values, ())) == count
     for name in (line.values,) if is_whole else (line.sums, line.values):

@@ -63,10 +63,16 @@ def draw_neurons(
             hatch = np.append(saturated, np.zeros(len(good) - len(saturated)))[good]
         look = hatch.tolist(), fills.tolist(), (NUMBER, HALO)
         write_numbers_in(canvas, balls, front.tolist(), known, lit, *look)
+    signs = theme.map.negative, theme.map.positive
     if line.scores:
-        draw_scores(canvas, theme, balls, known, (theme.map.negative, theme.map.positive))
+        draw_scores(canvas, theme, balls, known, signs)
     is_first = line is frame_data.layout.neurons[0]
-    write_names(canvas, theme, line, places, balls, lit, see.box, is_first=is_first)
+    below = known if has_map and see.camera.is_front else []  # as numbers of rows that are open
+    write_names(
+        *(canvas, theme, line, places, balls, lit, see.box, below),
+        signs,
+        is_first=is_first,
+    )
 
 
 def seen_neurons(

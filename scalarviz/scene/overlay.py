@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from scalarviz.base.scales import ALONG, KINDS, LANDSCAPE, ORDERS
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import typeset
-from scalarviz.core.past_numbers import KINDS, ORDERS
 from scalarviz.scene.canvas.canvas2d import Canvas2D, image_bytes
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.caption_band import PieceBox, clearest, corners
@@ -33,8 +33,6 @@ from scalarviz.scene.past_tabs import draw_tabs
 from scalarviz.scene.strip import Place, words_end
 
 LOSS_SHARE = 0.46  # of a large chart that the losses have
-LANDSCAPE = "landscape"
-ALONG = "main", "two"  # directions of a landscape
 TABS_OF_PAST = *ORDERS, LANDSCAPE
 TABS_HIGH = 24.0  # height of the row of tabs
 LEAST_LETTERS = 8.0  # pixels of the name of a pane; smaller ones are left out
@@ -45,29 +43,31 @@ def draw_title(canvas: Canvas2D, division: Division, frame_data: FrameData, them
     """Draw the title, and below it what is to be learned."""
     box, scale, words = division.head, division.scale, frame_data.words
     left, room = TITLE_LEFT * scale, box.width - 3.0 * TITLE_LEFT * scale
-    is_low = TASK_LOW * scale >= box.bottom
-    title, task, letters = (20.0, 40.0, LETTERS) if is_low else (TITLE_LOW, TASK_LOW, TASK)
+    title, task = (20.0, 40.0) if TASK_LOW * scale >= box.bottom else (TITLE_LOW, TASK_LOW)
+    letters = task_letters(box, scale)
     for said, size, low, color, bold in (
-        (words.title, HEAD, title, theme.ink, True),
+        (words.title, HEAD * scale, title, theme.ink, True),
         (words.task, letters, task, theme.soft, False),
     ):
-        look: dict[str, Any] = {"size": size * scale, "color": color, "bold": bold, "room": room}
+        look: dict[str, Any] = {"size": size, "color": color, "bold": bold, "room": room}
         if said and low * scale < box.bottom:
             canvas.text(left, box.y + low * scale, said, **look)
 
 
+def task_letters(box: Box, scale: float) -> float:
+    """Return the size of the letters of what is to be learned, in the head of a picture."""
+    return (LETTERS if TASK_LOW * scale >= box.bottom else TASK) * scale
+
+
 def draw_headline(
     canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
-) -> bool:
-    """Draw what has come of the training: the number at the start, an arrow, and that of now.
-
-    Return whether there is room for it, and something to say.
-    """
+) -> None:
+    """Draw what has come of the training: the number at the start, an arrow, and that of now."""
     box, scale, exhibit = division.headline, division.scale, frame_data.exhibit
     things = text(f"things.{frame_data.words.things}")
     found = None if exhibit is None or not box.height else exhibit.headline(things)
     if found is None or exhibit is None:
-        return False
+        return
     said, start, now, is_better = found
     size, large = LETTERS * scale, (HEAD if canvas.height < LOW else NUMBER_SIZE) * scale
     color = theme.ink if is_better else theme.worse
@@ -86,7 +86,10 @@ def draw_headline(
             ends = [(x, y)], [(x + 28.0 * scale, y)]
             canvas.arrows(*ends, theme.ink, width=2.6 * scale, head=9.0 * scale)
             x += 44.0 * scale
-    return True
+    if not is_better and not exhibit.by_hand:
+        look: dict[str, Any] = {"size": TASK * scale, "color": theme.worse, "bold": True}
+        words, low = text("headline.no_better"), box.y + 83.0 * scale
+        canvas.text(box.x, low, words, room=box.width, **look)
 
 
 def draw_head(
@@ -106,8 +109,10 @@ def draw_head(
     box, scale = division.head, division.scale
     if not box.height:
         return None
-    news = news or news_of(frame_data.cubes)
+    if not frame_data.layout.thread:  # whose cubes are few of all
+        news = news or news_of(frame_data.cubes)
     wide = canvas.measure(frame_data.words.title, size=HEAD * scale, bold=True)
+    wide = max(wide, canvas.measure(frame_data.words.task, size=task_letters(box, scale)))
     left = TITLE_LEFT * scale * 1.6 + min(wide, box.width - 3.0 * TITLE_LEFT * scale)
     if titled:
         draw_title(canvas, division, frame_data, theme)
@@ -285,7 +290,7 @@ def draw_large_loss(
         return replace(chart, terrain=strip, span=span, ball=ball, tabs=tabs)
     draw_past(canvas, strip, below, curve, *look)
     chosen, told = (below.over_time.kind, below.order), status_of_weights(below, theme)
-    tabs = draw_tabs(canvas, row, (list(KINDS), TABS_OF_PAST), chosen, told, *look)
+    tabs = draw_tabs(canvas, row, (KINDS, TABS_OF_PAST), chosen, told, *look)
     return replace(chart, strip=strip, tiles=len(below.over_time.tiles), tabs=tabs)
 
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, final
 
 from scalarviz.core.program import Moment, Program
-from scalarviz.story.caption import Caption
 from scalarviz.story.facts import NONE, Neuron
 
 SHORTEST, LONGEST = 0.1, 0.9  # seconds for one operation
@@ -160,11 +159,6 @@ class NeuronPart:
             return []
         later = [((self.buffer, place), None) for place in range(self.number, self.size)]
         return [(self.neuron, share_known(self.kind, self.part)), *later]
-
-    def told(self, caption: Caption) -> Caption:
-        """Leave out what the caption of a neuron says of outputs that are not there yet."""
-        is_early = self.kind == "forward" and self.number < self.size
-        return replace(caption, lines=caption.lines[:1]) if is_early else caption
 
 
 class Light:

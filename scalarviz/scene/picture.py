@@ -33,7 +33,7 @@ from scalarviz.errors import DisplayError
 from scalarviz.scene import overlay
 from scalarviz.scene.annotations import SMALLEST_BALL, around_ball
 from scalarviz.scene.bead_arrays import beads_of, grounds_of
-from scalarviz.scene.callout import draw_told
+from scalarviz.scene.callout import colors_of, draw_told
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES, Theme
 from scalarviz.scene.canvas.renderer import Renderer, clear, set_state
@@ -56,9 +56,10 @@ from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.layout.threads import said_to, thread_of
+from scalarviz.scene.layout.ways import frame_thread
 from scalarviz.scene.lights import Lights, lights
-from scalarviz.scene.lines import LinePaint, draw_lines
-from scalarviz.scene.long_rows import draw_long_rows
+from scalarviz.scene.lines import LinePaint, draw_lines, seen_fans
+from scalarviz.scene.long_rows import draw_long_rows, draw_row_sheet
 from scalarviz.scene.loss_chart import Chart
 from scalarviz.scene.marks import (
     MOST_FROZEN,
@@ -72,7 +73,7 @@ from scalarviz.scene.neurons import draw_neurons
 from scalarviz.scene.offscreen import drawing
 from scalarviz.scene.overlay import Button, OnTop, draw_chips
 from scalarviz.scene.pace import seam
-from scalarviz.scene.side_panel import draw_outcome, draw_trial, outcome_high, trial_high
+from scalarviz.scene.side_panel import Side, draw_side, side_of, side_room
 from scalarviz.scene.strip import Place, draw_hovered, draw_strip
 from scalarviz.scene.tray_card import MARGIN, draw_tray, tray_box
 from scalarviz.scene.visuals.cubes import CubesNode
@@ -83,7 +84,9 @@ from scalarviz.scene.wall_lines import paint_walls, walls_seen
 
 # Order of nodes: our own before those of a user, and wires, which mix, after all that is solid.
 CUBES, SPHERES, WIRES = -3, -2, -1
+BELOW = 16.0  # pixels below a neuron that its number may take
 STRIPE = 14.0  # pixels between OUT and its goal, at full light
+LOW = 150.0, 96.0  # heights of the panel beside the network where there is little room
 
 
 @final
@@ -228,6 +231,7 @@ def draw_scenery(
     if above is not None:
         above.canvas = canvas
         above.draw()
+        frame_thread(canvas, theme, seen_fans(see, layout, scale), layout.thread)
     draw_numbers(canvas, see, frame_data, lit, theme)
     taken = write_ends(canvas, see, frame_data, theme)
     place_written(canvas, theme, see, layout, taken)
@@ -265,27 +269,29 @@ def write_ends(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: 
 def beside_network(
     frame_data: FrameData, division: Division
 ) -> tuple[Exhibit | None, Box, Box | None]:
-    """Return the exhibit, its box, and that of the panel below it, if there is one."""
-    exhibit, box, high = frame_data.exhibit, division.exhibit, side_high(frame_data, division.scale)
-    if exhibit is None or not high or frame_data.pinned is not None:
+    """Return the exhibit, its box, and room for a panel below it in an operation."""
+    exhibit, box = frame_data.exhibit, division.exhibit
+    if exhibit is not None and frame_data.opened:
+        exhibit = exhibit.in_detail()
+    if exhibit is not None and division.headline.height and exhibit.headline("") is not None:
+        exhibit = exhibit.headed()
+    if exhibit is None or frame_data.told is None or frame_data.pinned is not None:
         return exhibit, box, None
-    return exhibit.above(box, division.scale, high)
+    scale, outputs = division.scale, len(frame_data.layout.neurons[-1].points)
+    for high in (side_room(outputs), *LOW):
+        shown, upper, panel = exhibit.above(box, scale, high * scale)
+        if panel is not None:
+            return shown, upper, panel
+    return exhibit, box, None
 
 
-def side_high(frame_data: FrameData, scale: float) -> float:
-    """Return the height of the panel of a trial, or of a step; 0 without."""
-    told = frame_data.told
-    if told is None:
-        return 0.0
-    if told.outcome is not None and told.outcome.outputs:
-        return outcome_high(told.outcome, things_of(frame_data), scale)
-    is_tried = told.trial is not None and blame_in(frame_data) is not None
-    return trial_high(told.trial, scale) if is_tried and told.trial is not None else 0.0
-
-
-def things_of(frame_data: FrameData) -> str:
-    """Return what the samples are."""
-    return text(f"things.{frame_data.words.things}")
+def side_in(frame_data: FrameData, *, told: bool) -> Side | None:
+    """Return what the panel beside the network shows; one in it may have the sentence."""
+    caption = frame_data.told
+    if caption is None:
+        return None
+    things, blamed = text(f"things.{frame_data.words.things}"), blame_in(frame_data) is not None
+    return side_of(caption, things, blamed=blamed, told=told)
 
 
 def draw_results(
@@ -304,17 +310,19 @@ def draw_results(
                 doors,
                 frame_data.buffers.values,
                 frame_data.buffers.answers,
+                exhibit.border,
             )
 
 
-def draw_side(canvas: Canvas2D, frame_data: FrameData, box: Box, theme: Theme) -> None:
-    """Draw the panel beside the network."""
-    line, told = frame_data.layout.neurons[-1], frame_data.told
-    colors = [*theme.channels] if line.is_color else [theme.ink] * len(line.points)
-    if told is not None and told.trial is not None:
-        draw_trial(canvas, theme, box, told.trial, colors)
-    elif told is not None and told.outcome is not None:
-        draw_outcome(canvas, theme, box, told.outcome, colors, things_of(frame_data))
+def draw_beside(canvas: Canvas2D, frame_data: FrameData, box: Box, side: Side, theme: Theme) -> Box:
+    """Draw the panel beside the network; return its box."""
+    layout, told = frame_data.layout, frame_data.told
+    line, colors = layout.neurons[-1], colors_of(layout, theme)
+    subject = None if told is None else told.subject
+    is_output = line.is_color and subject is not None and subject[0] == line.values
+    tint = colors[subject[1]] if is_output and subject is not None else None
+    signs: Any = theme.map.negative, theme.map.positive
+    return draw_side(canvas, theme, box, side, colors, tint, signs, frame_data.part)
 
 
 def draw_seam(canvas: Canvas2D, frame_data: FrameData, box: Box, theme: Theme) -> None:
@@ -438,11 +446,10 @@ class Picture:
             pushed = draw_pushes(part, see, frame_data, theme)
             return draw_scenery(part, see, frame_data, lit, theme, scale, above), pushed
 
-        def lines(part: Canvas2D) -> LinePaint:
+        def lines(part: Canvas2D) -> tuple[LinePaint, list[Box]]:
             draw_walls(part, see, frame_data, theme)
             above = draw_lines(part, see, frame_data, lit, theme)
-            draw_long_rows(part, see, frame_data, theme)
-            return above
+            return above, draw_long_rows(part, see, frame_data, theme)
 
         def marks(part: Canvas2D) -> tuple[list[Box], Box | None]:
             draw_chosen(part, see, frame_data, theme)
@@ -452,6 +459,7 @@ class Picture:
                 hold(part, see, frame_data, row, theme)
             draw_held(part, see, frame_data, theme)
             taken.boxes += draw_call_outs(part, see, frame_data, theme, division.view)
+            taken.boxes += draw_row_sheet(part, see, frame_data, theme)
             taken.boxes += draw_told(part, see, frame_data, taken, theme)
             draw_guess(part, see, frame_data, theme, scale)
             return taken.boxes, taken.panel
@@ -461,9 +469,9 @@ class Picture:
         )
         canvas.by_turns("doors", (see, key), doors)  # below all numbers
         with canvas.clip(*division.view.place):
-            above = canvas.by_turns("lines", (see, key), lines)
+            above, opened = canvas.by_turns("lines", (see, key), lines)
             found, arrows = canvas.by_turns("scenery", (see, key), scenery)
-            taken = replace(found, boxes=[*found.boxes])
+            taken = replace(found, boxes=[*found.boxes, *opened])
             covered, panel = canvas.by_turns("marks", (see, key), marks)
             taken = replace(taken, boxes=[*covered], panel=panel)
         on_top = self._write(canvas, division, frame_data, see, taken, key, arrows=arrows)
@@ -507,10 +515,12 @@ class Picture:
                 return None, [], [], []
             chart = overlay.draw_band(part, division, frame_data, theme, cells)
             balls = taken.spheres[taken.spheres[:, 2] >= SMALLEST_BALL * scale].tolist()
-            numbers = [around_ball((x, y, radius), scale).box for x, y, radius in balls]
+            around = [around_ball((x, y, radius), scale).box for x, y, radius in balls]
+            low = BELOW * scale
+            numbers = [Box(each.x, each.y, each.width, each.height + low) for each in around]
             clear = replace(taken, boxes=[*taken.boxes, *numbers])  # no sentence is over a number
             said = frame_data
-            if taken.panel is not None:  # it has the sentence
+            if taken.panel is not None or below is not None:  # it has the sentence
                 said = replace(said, words=replace(said.words, caption=None))
             caption, told = draw_caption(part, division, said, theme, clear, title)
             if division.head.height and caption != title:
@@ -521,17 +531,18 @@ class Picture:
             return chart, told, [*buttons, *made], [caption, *boxes]
 
         exhibit, room, panel = beside_network(frame_data, division)
+        side = side_in(frame_data, told=taken.panel is not None)
+        below = None if side is None else panel
 
         def result(part: Canvas2D) -> None:
-            is_headed = overlay.draw_headline(part, division, frame_data, theme)
+            overlay.draw_headline(part, division, frame_data, theme)
             if exhibit is not None and division.exhibit.width:
-                shown = exhibit.headed() if is_headed else exhibit
-                shown.paint(part, room, theme)
+                exhibit.paint(part, room, theme)
 
         canvas.by_turns("result", (key, room), result)
         draw_seam(canvas, frame_data, room, theme)
-        if panel is not None and frame_data.told is not None:
-            draw_side(canvas, frame_data, panel, theme)
+        if side is not None and below is not None:
+            below = draw_beside(canvas, frame_data, below, side, theme)
         pinned = frame_data.pinned
         if pinned is not None and card.width:
             inspector = partial(draw_inspector, box=card, card=pinned, theme=theme, scale=scale)
@@ -551,8 +562,10 @@ class Picture:
         title = division.head if legend is None else replace(division.head, width=legend.x)
         title = title.inside(min(4.0 * scale, 0.1 * title.height))
         chart, told, buttons, boxes = canvas.by_turns("band", key, band)
-        if taken.panel is not None:  # a click on it opens all terms
-            told = [(taken.panel, MORE)]
+        told += [(each, MORE) for each in (taken.panel, below) if each is not None]  # all terms
+        more = None if exhibit is None or panel is not None else exhibit.details(room, scale)
+        if more is not None and division.exhibit.width:
+            told = [*told, (more, MORE)]
         with canvas.clip(*division.view.place):
             canvas.by_turns("words", (see, key), lambda part: taken.write(part, theme, boxes))
         draw_hovered(canvas, cells, frame_data, theme, scale)

@@ -12,7 +12,7 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box, Division
-from scalarviz.story.caption import BACKWARD, ERROR, call_of, label
+from scalarviz.story.caption import BACKWARD, ERROR, label
 
 Place = tuple[Box, int]  # the box of an operation, and how many operations are done after it
 SIZE, PAD, GAP = 12.0, 15.0, 6.0  # letters, beside those of a part, and between two parts
@@ -22,7 +22,7 @@ LEFT, END = 24.0, 0.765  # of the first part, and share of the width where all e
 def draw_strip(
     canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
 ) -> list[Place]:
-    """Draw the parts of a step, with the operation that is done beside them; return the places.
+    """Draw the parts of a step; return the places.
 
     The operations of a part are side by side in its box.
     """
@@ -57,15 +57,8 @@ def draw_strip(
             (Box(x + i * each, box.y, each, box.height), cell.done) for i, cell in enumerate(cells)
         ]
         x += wide + GAP * scale
-    end = box.x + END * box.width  # there are words on the curve beside it
     if not current and parts and waits(canvas, division, x):
         canvas.text(x + GAP * scale, base, text("strip.waits"), size=size, color=theme.quiet)
-    if 0 < current <= len(strip):
-        cell, x = strip[current - 1], x + GAP * scale
-        for words, bold in ((label(cell), True), (call_of(cell), False)):
-            if x + canvas.measure(words, size=size, bold=bold) < end:
-                color = theme.ink if bold else theme.quiet
-                x += canvas.text(x, base, words, size=size, color=color, bold=bold) + GAP * scale
     return places
 
 
@@ -77,7 +70,7 @@ def waits(canvas: Canvas2D, division: Division, x: float) -> bool:
 
 def words_end(canvas: Canvas2D, division: Division, frame_data: FrameData, parts: float) -> float:
     """Return where the words beside the parts of a step end, which end at x = `parts`."""
-    if not parts or not (frame_data.current or waits(canvas, division, parts)):
+    if not parts or frame_data.current or not waits(canvas, division, parts):
         return parts
     return max(parts, division.strip.x + END * division.strip.width)
 

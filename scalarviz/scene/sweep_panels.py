@@ -20,7 +20,7 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import plural, text
 from scalarviz.scene.canvas.canvas2d import Canvas2D, color_bytes, sheet_of
 from scalarviz.scene.canvas.palette import THEMES, Theme, class_colors
-from scalarviz.scene.curve_points import draw_thin, pixels, shown
+from scalarviz.scene.curve_points import draw_thin, nothing, pixels, shown
 from scalarviz.scene.frame_data import Mask
 from scalarviz.scene.layout.division import HEIGHT, WIDTH, Box
 from scalarviz.scene.layout.plates import DOWN, HALF, NEAR, RIGHT, Plate
@@ -91,122 +91,71 @@ class SmallPictures:
         return swatch_tiles(self.numbers, wide, ratio)
 
 
-@dataclass(frozen=True)
-class PicturePlaces:
-    """Where the small pictures of a panel stand.
-
-    panel    index of the panel
-    origin   upper left corner of the first one
-    size     width and height of each
-    gap      between two of them
-    columns  number of them in a row
-    count    number of them
-    """
-
-    panel: int
-    origin: tuple[float, float]
-    size: tuple[float, float]
-    gap: float
-    columns: int
-    count: int
-
-    @property
-    def corners(self) -> FloatArray:
-        """Upper left corner of each, shape (networks, 2)."""
-        places = np.arange(self.count)
-        cells = np.stack([places % self.columns, places // self.columns], axis=1)
-        return np.asarray(np.array(self.origin) + cells * (np.array(self.size) + self.gap))
-
-    def box(self, place: int) -> Box:
-        """Return the box of a small picture."""
-        x, y = self.corners[place].tolist()
-        return Box(x, y, *self.size)
-
-    def at(self, x: float, y: float) -> int | None:
-        """Return the place of the small picture at a pixel, or None."""
-        column = math.floor((x - self.origin[0]) / (self.size[0] + self.gap))
-        row = math.floor((y - self.origin[1]) / (self.size[1] + self.gap))
-        place = row * self.columns + column
-        return place if 0 <= column < self.columns and 0 <= place < self.count else None
-
-
 def draw_networks(
-    canvas: Canvas2D,
-    place: int,
-    box: Box,
-    pictures: SmallPictures,
-    losses: tuple[FloatArray, FloatArray, ChartScales],
-    scale: float,
-    theme: Theme,
-) -> PicturePlaces:
-    """Draw small pictures that fill a box, and return where they stand.
+    canvas: Canvas2D, panel: SweepPanel, box: Box, scales: ChartScales, scale: float, theme: Theme
+) -> list[Box]:
+    """Draw small pictures that fill a box, and return their boxes, of as many as have room.
 
-    place   index of the panel
-    losses  steps, losses of the networks at them, and their scales
+    scales  of the losses
     scale   number with the brightest color and the largest cube
     """
-    count, ratio = len(losses[1]), canvas.ratio
-    columns, wide, gap = packed(count, box.width, box.height, pictures.shape)
-    if pictures.kind == LOSSES:
-        spots = PicturePlaces(
-            place, (box.x, box.y), (wide, wide / CHART_SHAPE), gap, columns, count
-        )
-        draw_charts(canvas, spots, *losses, theme)
-        return spots
-    tiles = pictures.tiles(wide * ratio, ratio, scale, theme)
-    high, across = tiles.shape[1:3]
-    gap = max(1, round(gap * ratio))
-    columns = max(1, int((box.width * ratio + gap) // (across + gap)))
-    rows = max(1, int((box.height * ratio + gap) // (high + gap)))
-    count = min(count, rows * columns)
-    x, y = round(box.x * ratio) / ratio, round(box.y * ratio) / ratio
-    sheet = sheet_of(tiles[:count], columns, gap)
-    spots = PicturePlaces(
-        place, (x, y), (across / ratio, high / ratio), gap / ratio, columns, count
-    )
-    if pictures.kind == CUBES:  # between its layers there is nothing
-        draw_trays(canvas, spots, theme, gap // 3 / ratio)
-    canvas.image(x, y, sheet.shape[1] / ratio, sheet.shape[0] / ratio, sheet)
-    return spots
-
-
-def draw_trays(canvas: Canvas2D, spots: PicturePlaces, theme: Theme, around: float = 0.0) -> None:
-    """Draw a framed ground below each network, which ends so far around its picture."""
-    frames = np.broadcast_to(np.array(spots.size) + 2.0 * around, (spots.count, 2))
-    canvas.boxes(spots.corners - around, frames, theme.tray, outline=theme.rim)
+    pictures, ratio = panel.pictures, canvas.ratio
+    columns, wide, gap = packed(len(panel.losses), box.width, box.height, pictures.shape)
+    count, corner = len(panel.losses), np.array([box.x, box.y])
+    size, around, sheet = np.array([wide, wide / CHART_SHAPE]), 0.0, None
+    if pictures.kind != LOSSES:  # they stand on whole pixels of the device
+        tiles = pictures.tiles(wide * ratio, ratio, scale, theme)
+        apart, size = max(1, round(gap * ratio)), np.array(tiles.shape[2:0:-1])
+        room = (np.array([box.width, box.height]) * ratio + apart) // (size + apart)
+        columns, rows = np.maximum(1, room).astype(int).tolist()
+        count = min(count, rows * columns)
+        sheet = sheet_of(tiles[:count], columns, apart)
+        corner, size, gap = np.round(corner * ratio) / ratio, size / ratio, apart / ratio
+        around = apart // 3 / ratio
+    places = np.arange(count)
+    cells = np.stack([places % columns, places // columns], axis=1)
+    corners = corner + cells * (size + gap)
+    if pictures.kind in (CUBES, LOSSES):  # else there is nothing between their parts
+        canvas.boxes(corners - around, size + 2.0 * around, theme.tray, outline=theme.rim)
+    if sheet is None:
+        draw_charts(canvas, panel, corners, size, scales, theme)
+    else:
+        x, y = corner.tolist()
+        canvas.image(x, y, sheet.shape[1] / ratio, sheet.shape[0] / ratio, sheet)
+    draw_marks(canvas, panel, corners, size, gap, theme)
+    return [Box(x, y, *size.tolist()) for x, y in corners.tolist()]
 
 
 def draw_marks(
-    canvas: Canvas2D, spots: PicturePlaces, failed: Mask, succeeded: Mask, theme: Theme
+    canvas: Canvas2D,
+    panel: SweepPanel,
+    corners: FloatArray,
+    size: FloatArray,
+    gap: float,
+    theme: Theme,
 ) -> None:
     """Frame the networks that failed, and underline those that succeeded."""
-    corners, size = spots.corners, np.array(spots.size)
-    failed, succeeded = failed[: spots.count], succeeded[: spots.count] & ~failed[: spots.count]
-    edge = min(1.5, spots.gap)
-    if failed.any():
-        frame = np.broadcast_to(size + 2.0 * edge, (int(failed.sum()), 2))
-        canvas.boxes(corners[failed] - edge, frame, None, outline=FAILED, line=edge)
-    if succeeded.any():
-        high = min(SUCCESS_LINE, spots.gap)
-        line = np.broadcast_to([size[0], high], (int(succeeded.sum()), 2))
-        start = np.array([0.0, size[1] + min(0.5, 0.5 * (spots.gap - high))])
-        canvas.boxes(corners[succeeded] + start, line, theme.metric)
+    failed = panel.failed[: len(corners)]
+    succeeded = panel.succeeded[: len(corners)] & ~failed
+    edge, high = min(1.5, gap), min(SUCCESS_LINE, gap)
+    canvas.boxes(corners[failed] - edge, size + 2.0 * edge, None, outline=FAILED, line=edge)
+    below = corners[succeeded] + [0.0, size[1] + min(0.5, 0.5 * (gap - high))]
+    canvas.boxes(below, (size[0], high), theme.metric)
 
 
 def draw_charts(
     canvas: Canvas2D,
-    spots: PicturePlaces,
-    steps: FloatArray,
-    losses: FloatArray,
+    panel: SweepPanel,
+    corners: FloatArray,
+    size: FloatArray,
     scales: ChartScales,
     theme: Theme,
 ) -> None:
     """Draw the loss of each network in a chart of its own."""
-    wide, high = spots.size
-    draw_trays(canvas, spots, theme)
+    wide, high = size.tolist()
     scales = replace(scales, plot=Box(0.0, 0.0, wide, high).inside(min(2.0, 0.1 * high)))
-    points = points_of(scales, steps, losses)
-    points += np.repeat(spots.corners, len(points) // spots.count, axis=0)
+    points = points_of(scales, panel.checks, panel.losses)
+    points += np.repeat(corners, len(panel.checks) + 1, axis=0)
     draw_thin(canvas, points, theme.accent, 1.2)
 
 
@@ -323,22 +272,6 @@ LINES = 100  # thin lines of a panel at most
 THIN = "a0"  # their opacity: each has 3 : 1 on the ground
 LEGEND = 0.6  # share of the line above all panels that the legend has at most
 
-Interval = tuple[float, float, float]
-
-
-@dataclass(frozen=True)
-class PanelComparison:
-    """How often the networks of a setting are better than those of another one.
-
-    name    the other setting in words; "": it is this one
-    chosen  whether it was chosen, and not found as the best one
-    beats   the share of pairs, and its interval, NaN if it is not known yet
-    """
-
-    name: str
-    chosen: bool
-    beats: Interval = (math.nan, math.nan, math.nan)
-
 
 @dataclass(frozen=True)
 class SweepPanel:
@@ -354,22 +287,25 @@ class SweepPanel:
     failed   which networks failed; `succeeded` which succeeded
     success  share of networks that succeeded, and its interval; None: nothing counts as success
     error    what went wrong with the setting as a whole; "" if nothing
-    against  the comparison with another setting, or None
+    against  how it compares with another setting, in texts of which the first one that fits is
+             written; empty without a comparison
+    is_other whether it is that setting
     score    what the setting is ranked by, in words; shown where nothing counts as success
     """
 
     setting: int
     name: str
-    seeds: Sequence[int]
-    checks: FloatArray
-    losses: FloatArray
-    mean: FloatArray
-    pictures: SmallPictures
-    failed: Mask
-    succeeded: Mask
+    seeds: Sequence[int] = ()
+    checks: FloatArray = field(default_factory=nothing)
+    losses: FloatArray = field(default_factory=partial(np.zeros, (0, 0)))
+    mean: FloatArray = field(default_factory=nothing)
+    pictures: SmallPictures = field(default_factory=SmallPictures)
+    failed: Mask = field(default_factory=lambda: np.zeros(0, np.bool_))
+    succeeded: Mask = field(default_factory=lambda: np.zeros(0, np.bool_))
     success: tuple[float, float, float] | None = None
     error: str = ""
-    against: PanelComparison | None = None
+    against: Sequence[str] = ()
+    is_other: bool = False
     score: str = ""
 
 
@@ -378,8 +314,6 @@ class SweepPanels:
     """All that a picture of a sweep shows.
 
     title    one line above all panels
-    chosen   panel and place of the network that is looked at, or None
-    words    what is said of it
     panels   settings, in their order
     groups   names of groups of panels, in their order, with the number of panels of each
     columns  number of panels in a row if there is room, such as the values of the last name; 0: any
@@ -399,12 +333,10 @@ class SweepPanels:
     kind: str = CUBES
     clipped: bool = False
     before: int = 0
-    chosen: tuple[int, int] | None = None
-    words: str = ""
 
 
-def draw_panels(canvas: Canvas2D, sweep: SweepPanels, theme: Theme) -> list[PicturePlaces]:
-    """Draw a sweep on the whole canvas; return where its networks stand."""
+def draw_panels(canvas: Canvas2D, sweep: SweepPanels, theme: Theme) -> list[list[Box]]:
+    """Draw a sweep on the whole canvas; return the boxes of networks, panel by panel."""
     scale = scale_of(canvas.width, canvas.height)
     draw_title(canvas, sweep, theme, scale)
     if not sweep.panels:
@@ -416,20 +348,17 @@ def draw_panels(canvas: Canvas2D, sweep: SweepPanels, theme: Theme) -> list[Pict
     for name, x, y in names:
         canvas.text(x, y, name, size=LARGE * scale, color=theme.ink, bold=True)
     scales = common_scales(sweep)
-    spots = []
-    for i, box in enumerate(boxes):
-        spots += draw_panel(canvas, i, box, scales, sweep, theme, scale)
+    found = [
+        draw_panel(canvas, panel, box, scales, sweep, theme, scale)
+        for panel, box in zip(sweep.panels, boxes, strict=False)
+    ]
     missing = len(sweep.panels) - len(boxes)
     if missing or sweep.before:
         words, below = plural("sweep.picture.more", missing), canvas.height - 6.0 * scale
         if sweep.before:
             words = text("sweep.picture.part", before=sweep.before, behind=missing)
         canvas.text(MARGIN * scale, below, words, size=SIZE * scale, color=theme.quiet)
-    for each in spots:
-        chosen = sweep.chosen
-        if chosen is not None and each.panel == chosen[0] and chosen[1] < each.count:
-            draw_chosen(canvas, each.box(chosen[1]), sweep.words, theme, scale)
-    return spots
+    return found
 
 
 def scale_of(width: float, height: float) -> float:
@@ -461,8 +390,9 @@ def ends_of(sweep: SweepPanels) -> tuple[str, str]:
     )
 
 
-def draw_chosen(canvas: Canvas2D, box: Box, words: str, theme: Theme, scale: float) -> None:
+def draw_chosen(canvas: Canvas2D, box: Box, words: str, theme: Theme) -> None:
     """Frame a network, and say what it came to in a box below or above it."""
+    scale = scale_of(canvas.width, canvas.height)
     canvas.box(*box.inside(-2.5).place, None, outline=theme.ink, line=2.0)
     size = SIZE * scale
     wide, high = canvas.measure(words, size=size) + 16.0 * scale, 26.0 * scale
@@ -481,37 +411,37 @@ def divided(
     """
     scale = scale_of(width, height)
     gap, margin, head = GAP * scale, MARGIN * scale, HEAD * scale
-    named = any(name for name, _ in groups)
-    above = GROUP * scale if named else 0.0
+    above = GROUP * scale if any(name for name, _ in groups) else 0.0
     wide, high = width - 2.0 * margin + gap, height - head - margin + gap
     least = LEAST[0] * scale + gap, LEAST[1] * scale + gap
     most = max(1, int(wide / least[0]))
     count = sum(number for _, number in groups)
-    if named:
+    if above:
         columns = min(most, max(number for _, number in groups))
     elif not columns or columns > most or math.ceil(count / columns) > int(high / least[1]):
         shape = 1.7 * high / wide  # panels are wider than high
         columns = min(max(1, math.ceil(math.sqrt(count / max(shape, 0.1)))), most, count)
         columns = max(columns, min(math.ceil(count / max(1, int(high / least[1]))), most))
-    columns = max(columns, 1)
-    down = sum(math.ceil(number / columns) for _, number in groups)
-    room = high - above * len(groups)
+    rows = [
+        ("" if first else name, min(columns, number - first))
+        for name, number in groups
+        for first in range(0, number, columns)
+    ]
+    down, room = len(rows), high - above * len(groups)
     if down * least[1] > room:  # in whole panels, with a line below that counts the others
         high -= WORDS * scale
         room -= WORDS * scale
-        down = max(1, int((high - above) / least[1])) if not named else down
+        down = down if above else max(1, int(high / least[1]))
     each = wide / columns - gap, max(room / down, least[1]) - gap
     boxes, names, y = list[Box](), list[tuple[str, float, float]](), head
-    for name, number in groups:
-        for first in range(0, number, columns):
-            top = y if first else y + above
-            if boxes and top + each[1] > head + high - gap + 0.5:
-                return boxes, names
-            if named and not first:
-                names.append((name, margin, y + 17.0 * scale))
-            places = range(min(columns, number - first))
-            boxes += [Box(margin + i * (each[0] + gap), top, *each) for i in places]
-            y = top + each[1] + gap
+    for name, number in rows:
+        top = y + above if name else y
+        if boxes and top + each[1] > head + high - gap + 0.5:
+            break
+        if name:
+            names.append((name, margin, y + 17.0 * scale))
+        boxes += [Box(margin + i * (each[0] + gap), top, *each) for i in range(number)]
+        y = top + each[1] + gap
     return boxes, names
 
 
@@ -532,20 +462,21 @@ def common_scales(sweep: SweepPanels) -> ChartScales:
 
 def draw_panel(
     canvas: Canvas2D,
-    place: int,
+    panel: SweepPanel,
     box: Box,
     scales: ChartScales,
     sweep: SweepPanels,
     theme: Theme,
     scale: float,
-) -> list[PicturePlaces]:
-    """Draw one setting in its box; return where its networks stand."""
-    panel = sweep.panels[place]
+) -> list[Box]:
+    """Draw one setting in its box; return the boxes of its networks."""
     draw_head(canvas, panel, box, theme, scale)
     bar = BAR if panel.success is not None else 0.0
     top = (TITLE + bar + 6.0) * scale
-    if panel.against is not None and box.height >= ROOMY * scale:
-        draw_comparison(canvas, panel.against, box, box.y + top + 8.0 * scale, theme, scale)
+    if panel.against and box.height >= ROOMY * scale:
+        words = canvas.first_fit(panel.against, box.width, size=SIZE * scale)
+        color, base = theme.ink if panel.is_other else theme.quiet, box.y + top + 8.0 * scale
+        canvas.text(box.x, base, words, size=SIZE * scale, color=color, room=box.width)
         top += WORDS * scale
     body = Box(box.x, box.y + top, box.width, box.height - top)
     if panel.error:
@@ -556,10 +487,7 @@ def draw_panel(
         return []
     curves, side = halves(body, scale)
     draw_curves(canvas, panel, curves, scales, theme, scale)
-    losses = panel.checks, panel.losses, scales
-    spots = draw_networks(canvas, place, side, panel.pictures, losses, sweep.scale, theme)
-    draw_marks(canvas, spots, panel.failed, panel.succeeded, theme)
-    return [spots]
+    return draw_networks(canvas, panel, side, scales, sweep.scale, theme)
 
 
 def halves(body: Box, scale: float) -> tuple[Box, Box]:
@@ -604,30 +532,6 @@ def draw_head(canvas: Canvas2D, panel: SweepPanel, box: Box, theme: Theme, scale
         bold=True,
         room=max(right - box.x, 20.0),
     )
-
-
-def draw_comparison(
-    canvas: Canvas2D, against: PanelComparison, box: Box, base: float, theme: Theme, scale: float
-) -> None:
-    """Write how often the networks are better than those of the other setting."""
-    size = SIZE * scale
-    if not against.name:
-        color, chosen = theme.ink, against.chosen
-        shapes = [
-            text(f"sweep.picture.compared.{each}" if chosen else f"sweep.picture.best.{each}")
-            for each in ("long", "short")
-        ]
-    else:
-        (share, low, high), color = against.beats, theme.quiet
-        known = {"share": share, "low": low, "high": high, "name": against.name}
-        other = text("sweep.picture.other" if against.chosen else "sweep.picture.the_best")
-        names = known, known | {"name": other}
-        shapes = [text("sweep.picture.beats.alone", **each) for each in names]
-        if math.isfinite(low):
-            shapes[:0] = [text("sweep.picture.beats", **each) for each in names]
-        shapes.append(text("sweep.picture.beats.short", **names[1]))
-    words = canvas.first_fit(shapes, box.width, size=size)
-    canvas.text(box.x, base, words, size=size, color=color, room=box.width)
 
 
 def draw_curves(

@@ -1,50 +1,39 @@
-"""An operation, explained: the bars of a sum, a curve, misses, and what a weight should become.
+"""An operation, explained in the network: a sum at its row, misses, what a weight should become.
 
 Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scalarviz.base.texts import plural, text
 from scalarviz.base.texts.decimals import short, typeset
-from scalarviz.scene.annotations import LEFT, Ball, draw_before, lead
+from scalarviz.scene.annotations import LEFT, draw_before
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.pace import ARRIVES
-from scalarviz.story.caption import Bent, Caption, Summed, ends_of_bars, head_of
+from scalarviz.story.caption import Caption, Miss, head_of
+from scalarviz.story.panel_words import said_goal
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
     from scalarviz.scene.canvas.palette import Theme
     from scalarviz.scene.layout.ways import SeenFan
 
-# Parts of an operation until which nothing has come, light has come to cubes, and products to the
-# ball; then bars come, one after the other, until the result ARRIVES.
-STARTED, COME, ADDED = 0.12, 0.3, 0.46
+# Part of an operation until which nothing has come; then bars come, one after the other, until the
+# result ARRIVES.
+STARTED = 0.12
 LETTERS = 12.0  # pixels of words
-BAR_HIGH, BAR_PITCH, BAR_LONG = 12.0, 20.0, 118.0  # pixels; from a bar to the next, the longest
-CURVE = 180.0, 116.0  # pixels of the card of a curve
-# Least pixels from a neuron to its card, above one for its name, and of the widest number.
-BESIDE, NAMED, WIDEST = 12.0, 18.0, 36.0
-PLACES = 9  # that are tried for a card, across and down, less one
+NAMED, WIDEST = 18.0, 36.0  # pixels above a neuron for its name, and of the widest number
 BAR_WIDE = 22.0  # of a bar in a column
-NAME, NUMBER, PAD = 52.0, 44.0, 10.0  # width of names and numbers left of bars, space around
+PAD = 10.0  # space around
 
 
 def clamped(part: float) -> float:
     """Return a part between 0 and 1."""
     return min(1.0, max(0.0, part))
-
-
-def card_size(caption: Caption, scale: float) -> tuple[float, float]:
-    """Return width and height of the card of a caption: of bars, or of a curve."""
-    if caption.summed is not None:
-        return bars_size(len(ends_of_bars(caption.summed)), scale)
-    return CURVE[0] * scale, CURVE[1] * scale
 
 
 def kept_clear(x: float, y: float, radius: float, scale: float) -> Box:
@@ -54,54 +43,12 @@ def kept_clear(x: float, y: float, radius: float, scale: float) -> Box:
     return Box(x - radius, y - radius - name, wide, 2.0 * radius + name)
 
 
-def told_about(ball: Ball, scale: float) -> Box:
-    """Return the box around a neuron that a card is about."""
-    reach = ball.radius + BESIDE * scale
-    return Box(ball.x - reach, ball.y - reach, 2.0 * reach, 2.0 * reach)
-
-
-def card_place(
-    wide: float, high: float, subject: Box, view: Box, others: Sequence[Box]
-) -> Box | None:
-    """Return where a card stands beside its subject, in view: near it, and it covers no other.
-
-    None where it would cover one.
-    """
-    x, y = subject.x + 0.5 * (subject.width - wide), subject.y + 0.5 * (subject.height - high)
-    best: Box | None = None
-    least = math.inf
-    right, low = view.right - wide, view.bottom - high
-    parts = [i / PLACES for i in range(PLACES + 1)]
-    lefts = [subject.right, x, subject.x - wide, *[view.x + i * (right - view.x) for i in parts]]
-    tops = [y, subject.bottom, subject.y - high, *[view.y + i * (low - view.y) for i in parts]]
-    for left in lefts:
-        for top in tops:
-            x, y = max(min(left, right), view.x), max(min(top, low), view.y)
-            box = Box(x, y, wide, high)
-            start, end = box.shortest(subject)
-            far = math.hypot(end[0] - start[0], end[1] - start[1])
-            if far < least and not any(box.meets(each) for each in others):
-                best, least = box, far
-    return best
-
-
-def draw_card(canvas: Canvas2D, theme: Theme, box: Box, subject: Box, *, back: bool) -> None:
-    """Draw an empty card, with a line to what it is about."""
-    light, scale = theme.accent if back else theme.light, canvas.scale
-    lead(canvas, box, subject, light)
-    rim, line, fill = 8.0 * scale, 1.5 * scale, theme.panel[:7]
-    canvas.box(box.x, box.y, box.width, box.height, fill, radius=rim, outline=light, line=line)
-
-
 # A sum, explained at its row: what arrives over each cube, below the tray the products, end to end.
 
-ROWED = 20  # most cubes of a row that is explained so
+ROWED, LEAST_ROW = 20, 80.0  # most cubes of a row that is explained so, and its least pixels
 PANEL, GAP_BELOW, OVER = 196.0, 40.0, (31.0, 16.0)  # height, from feet to it, and words over cubes
-BARS, PRODUCTS, SENTENCE = (
-    (84.0, 46.0),
-    46.0,
-    16.0,
-)  # bars from the top and from the foot, line of products, letters
+# Bars from the top and from the foot, line of products, letters.
+BARS, PRODUCTS, SENTENCE = (84.0, 50.0), 46.0, 16.0
 LEAST_PANEL = 140.0  # height of the panel where there is little room
 
 
@@ -126,7 +73,7 @@ class ToldRow:
 
 
 LEAST_WIDE = 300.0  # pixels of the panel of a loss
-COLUMN = 26.0  # least distance of two cubes whose numbers stand above them
+COLUMN = 40.0  # least distance of two cubes whose numbers stand above them
 
 
 def panel_of(row: ToldRow, view: Box, scale: float) -> Box | None:
@@ -185,7 +132,11 @@ def draw_sum(
         sums.append(sums[len(sums) - 1] + term)
     most: float = max(sums)
     least: float = min(sums)
-    first, last = box.y + BARS[0] * scale, box.bottom - BARS[1] * scale
+    room, large = box.width - 2.0 * PAD * scale, SENTENCE * scale
+    large = large if canvas.measure(words, size=large, bold=True) <= room else size
+    lines = lines_of(canvas, words, room, large)
+    under = BARS[1] * scale + 1.25 * large * (len(lines) - 1)
+    first, last = box.y + BARS[0] * scale, box.bottom - under
     unit = (last - first) / ((most - least) or 1.0)
     zero = first + most * unit
     canvas.line([(inside, zero), (box.right - PAD * scale, zero)], theme.quiet, width=scale)
@@ -218,24 +169,32 @@ def draw_sum(
         canvas.text(
             x + 6.0 * scale, low, total, size=size, color=theme.ink, bold=True, anchor="right"
         )
-    room = box.width - 2.0 * PAD * scale
-    large, low = SENTENCE * scale, box.bottom - 14.0 * scale
-    lines = [words]
-    if canvas.measure(words, size=large, bold=True) > room:  # two smaller lines
-        large, parts = size, words.split(" ")
-        half = (len(parts) + 1) // 2
-        lines = [" ".join(parts[:half]), " ".join(parts[half:])]
-        low -= 1.25 * large
+    low = box.bottom - 14.0 * scale - 1.25 * large * (len(lines) - 1)
     for line in lines:
-        sentence = canvas.fit(line, room, size=large, bold=True)
-        canvas.text(inside, low, sentence, size=large, color=theme.ink, bold=True)
+        canvas.text(inside, low, line, size=large, color=theme.ink, bold=True)
         low += 1.25 * large
+
+
+def lines_of(
+    canvas: Canvas2D, words: str, room: float, size: float, *, bold: bool = True
+) -> list[str]:
+    """Return words in lines that are no wider than a room."""
+    lines: list[str] = []
+    for word in words.split(" "):
+        last = len(lines) - 1
+        longer = word if last < 0 else f"{lines[last]} {word}"
+        if last >= 0 and canvas.measure(longer, size=size, bold=bold) <= room:
+            lines[last] = longer
+        else:
+            lines.append(word)
+    return lines
 
 
 # What a weight is to become, below its row: its cube, dashed that which it shall be, and why.
 
 WISH, BESIDE_CUBE, WISHED = 76.0, 70.0, 36.0  # height of the panel, its words, side of the largest
 WISH_WIDE, BELOW_ROW = 430.0, 28.0  # least width of the panel, and from the feet to it
+LOWER = 40.0, 80.0, 120.0, 160.0  # pixels from there to where it stands without room
 GROWN = 0.8  # how much a cube shall grow or shrink at most, of its edge: it is drawn larger
 
 
@@ -243,7 +202,8 @@ def wish_of(row: ToldRow, view: Box, scale: float, others: Sequence[Box]) -> Box
     """Return where the panel of a weight stands: below its row, else above; None without room."""
     wide, high = max(row.gate[0] - row.left, WISH_WIDE * scale), WISH * scale
     left = max(view.x, min(row.left, view.right - wide))
-    for top in (row.feet[0][1] + BELOW_ROW * scale, min(row.tops) - 40.0 * scale - high):
+    below, above = row.feet[0][1] + BELOW_ROW * scale, min(row.tops) - 40.0 * scale - high
+    for top in (below, above, *[below + each * scale for each in LOWER]):
         box = Box(left, top, min(wide, view.width), high)
         is_in = top >= view.y and box.bottom <= view.bottom
         if is_in and not any(box.meets(each) for each in others):
@@ -263,10 +223,7 @@ def wish_words(caption: Caption, share: float, push: float) -> list[str]:
         kind = text("telling.larger.plus") if goal >= 0.0 else text("telling.larger.minus")
     else:
         kind = text("telling.smaller.plus") if share >= 0.0 else text("telling.smaller.minus")
-    links = [piece.words for piece in caption.chain]
-    why = " → ".join(links[1:])
-    last = f"{text('telling.then')} {why}." if why else f"{links[0]}."
-    return [head_of(caption), *([caption.comes] if caption.comes else []), kind, last]
+    return [head_of(caption), *([caption.comes] if caption.comes else []), kind, caption.why]
 
 
 def moved_words(caption: Caption, count: int, factor: float) -> list[str]:
@@ -305,17 +262,10 @@ def draw_wish(
     draw_before(canvas, theme, [*ends, (x + half, foot - 2.0 * half)])
     left = box.x + BESIDE_CUBE * scale
     room = box.right - left - PAD * scale
-    lines, arrow = list(words), " → "
-    parts = lines[len(lines) - 1].split(arrow)
-    kept = len(parts)
-    while kept > 1 and canvas.measure(arrow.join(parts[:kept]), size=size) > room:
-        kept -= 1
-    if kept < len(parts):  # the reason has two lines
-        lines = [*lines[:-1], arrow.join(parts[:kept]), f"→ {arrow.join(parts[kept:])}"]
-    step = (20.0 if len(lines) < 4 else 16.0) * scale
+    step = (20.0 if len(words) < 4 else 16.0) * scale
     y = box.y + step + 2.0 * scale
     is_wide = canvas.measure(words[0], size=14.0 * scale, bold=True) <= room
-    for place, line in enumerate(lines):
+    for place, line in enumerate(words):
         letters = 14.0 * scale if place == 0 and is_wide else size
         ink = theme.ink if place == 0 else theme.soft
         said = canvas.fit(line, room, size=letters, bold=place == 0)
@@ -335,16 +285,6 @@ TRACK, TRACKS, AXIS = 74.0, 78.0, 240.0  # from one track to the next, down to t
 FEW_OUTPUTS, SQUARE = 4, 66.0  # outputs that have tracks, and the side of the largest square
 
 
-@dataclass
-class Miss:
-    """An output, and how far it is from its goal."""
-
-    name: str
-    color: Color
-    out: float
-    goal: float
-
-
 def error_box(fans: Sequence[SeenFan | None], view: Box, scale: float) -> Box | None:
     """Return where the panel of a loss stands: in the place of the last layer, and of layers
     before it until it is wide enough; None without room.
@@ -360,150 +300,101 @@ def error_box(fans: Sequence[SeenFan | None], view: Box, scale: float) -> Box | 
     return None
 
 
+def draw_track(
+    canvas: Canvas2D, theme: Theme, miss: Miss, color: Color, box: Box, span: tuple[float, float]
+) -> None:
+    """Draw a track in a box with a goal, an answer, and the gap between them.
+
+    span  the numbers at both ends
+    """
+    scale, size, y = canvas.scale, LETTERS * canvas.scale, box.y + 0.5 * box.height
+    unit = box.width / (span[1] - span[0])
+    out, goal = box.x + unit * (miss.out - span[0]), box.x + unit * (miss.goal - span[0])
+    canvas.box(box.x, y - 4.0 * scale, box.width, 8.0 * scale, theme.faint, radius=4.0 * scale)
+    wide, dot, tall = abs(goal - out), 6.5 * scale, 11.0 * scale
+    canvas.box(min(out, goal), y - 4.0 * scale, wide, 8.0 * scale, theme.loss)
+    canvas.line([(goal, y - tall), (goal, y + tall)], theme.ink, width=3.0 * scale)
+    side, rim = 2.0 * dot, theme.ground
+    canvas.box(out - dot, y - dot, side, side, color, radius=dot, outline=rim)
+    for x, low, name, value, ink in (
+        (goal, y - 18.0 * scale, text("telling.goal"), miss.goal, theme.ink),
+        (out, y + 28.0 * scale, text("telling.out"), miss.out, color),
+    ):
+        said = f"{name} {said_goal(value)}"
+        half = 0.5 * canvas.measure(said, size=size, bold=True)
+        middle = min(max(x, box.x + half - 20.0 * scale), box.right - half + 20.0 * scale)
+        canvas.text(middle, low, said, size=size, color=ink, bold=True, anchor="center")
+
+
+def span_of(misses: Sequence[Miss]) -> tuple[float, float]:
+    """Return the numbers at both ends of the tracks of some outputs."""
+    numbers: list[float] = [*[each.out for each in misses], *[each.goal for each in misses]]
+    low: float = min([0.0, *numbers])
+    high: float = max([1.0, *numbers])
+    return low, high
+
+
 def draw_misses(
-    canvas: Canvas2D, theme: Theme, misses: Sequence[Miss], box: Box, words: str, *, squared: bool
+    canvas: Canvas2D,
+    theme: Theme,
+    caption: Caption,
+    colors: Sequence[Color],
+    box: Box,
+    *,
+    squared: bool,
 ) -> None:
     """Draw how wrong an answer is on a panel, and what the network learns from.
 
-    words    the sentence about the loss
+    colors   of the outputs
     squared  whether it learns from the square of each miss
     """
-    scale, size = canvas.scale, LETTERS * canvas.scale
+    scale, size, misses = canvas.scale, LETTERS * canvas.scale, caption.misses
     large, left, right = SENTENCE * scale, box.x + 22.0 * scale, box.right - 22.0 * scale
     fill, rim = theme.panel[:7], 8.0 * scale
     canvas.box(box.x, box.y, box.width, box.height, fill, radius=rim, outline=theme.rim)
     gaps: list[float] = [abs(each.out - each.goal) for each in misses]
-    mean = sum(gaps) / max(1, len(gaps))
-    y = box.y + 32.0 * scale
-    said = f"{text('telling.wrong')} "
-    canvas.text(left, y, said, size=large, color=theme.ink, bold=True)
-    at = left + canvas.measure(said, size=large, bold=True)
-    off = text("outputs.off", error=short(mean))
-    canvas.text(at, y, off, size=large, color=theme.loss, bold=True)
-    numbers: list[float] = [*[each.out for each in misses], *[each.goal for each in misses]]
-    low: float = min([0.0, *numbers])
-    high: float = max([1.0, *numbers])
-    start = left + 50.0 * scale
+    y, room, small = box.y + 32.0 * scale, right - left, 14.0 * scale
+    letters = large
+    if canvas.measure(caption.title, size=large, bold=True) > room:
+        letters = size
+    title = canvas.fit(caption.title, room, size=letters, bold=True)
+    canvas.text(left, y, title, size=letters, color=theme.ink, bold=True)
+    start, span = left + 50.0 * scale, span_of(misses)
     long = min(AXIS * scale, right - start - 110.0 * scale)
-    unit = long / (high - low)
+    unit = long / (span[1] - span[0])
     for place, each in enumerate(misses):
         y = box.y + (TRACKS + 10.0 + TRACK * place) * scale
-        out, goal = start + unit * (each.out - low), start + unit * (each.goal - low)
-        canvas.box(start, y - 4.0 * scale, long, 8.0 * scale, theme.faint, radius=4.0 * scale)
-        wide = abs(goal - out)
-        canvas.box(min(out, goal), y - 4.0 * scale, wide, 8.0 * scale, theme.loss)
-        canvas.line(
-            [(goal, y - 11.0 * scale), (goal, y + 11.0 * scale)], theme.ink, width=3.0 * scale
-        )
-        dot = 6.5 * scale
-        canvas.box(
-            out - dot, y - dot, 2.0 * dot, 2.0 * dot, each.color, radius=dot, outline=theme.ground
-        )
-        base = y + 0.36 * large
-        canvas.text(left, base, each.name, size=large, color=each.color, bold=True)
-        said = f"{text('telling.goal')} {short(each.goal)}"
-        above, below = y - 18.0 * scale, y + 28.0 * scale
-        canvas.text(goal, above, said, size=size, color=theme.ink, bold=True, anchor="center")
-        said = f"{text('telling.out')} {short(each.out)}"
-        canvas.text(out, below, said, size=size, color=each.color, bold=True, anchor="center")
-        said = text("outputs.off", error=short(gaps[place]))
+        track = Box(start, y - 4.0 * scale, long, 8.0 * scale)
+        draw_track(canvas, theme, each, colors[place], track, span)
+        base, said = y + 0.36 * large, text("outputs.off", error=short(gaps[place]))
+        canvas.text(left, base, each.name, size=large, color=colors[place], bold=True)
         canvas.text(right, base, said, size=14.0 * scale, color=theme.soft, anchor="right")
     y = box.y + (TRACKS + TRACK * len(misses)) * scale
     if len(misses) > 1:
-        said = text("telling.mean", error=short(mean))
+        said = text("telling.mean", error=short(sum(gaps) / len(gaps)))
         canvas.text(right, y, said, size=14.0 * scale, color=theme.loss, bold=True, anchor="right")
     y += 20.0 * scale
     canvas.line([(left, y), (right, y)], theme.faint, width=scale)
     y += 28.0 * scale
     most: float = max([1e-9, *gaps])
     across: float = (sum(gaps) or 1.0) * unit + (18.0 + 24.0 * len(misses)) * scale
-    room = min((right - left) / across, (box.bottom - y - 90.0 * scale) / (most * unit), 1.0)
-    side = unit * room  # as long as the miss on its track, where there is room
+    tall = (box.bottom - y - 90.0 * scale) / (most * unit)
+    side = unit * min(room / across, tall, 1.0)  # as long as the miss on its track, with room
     if squared and y + (SQUARE + 64.0) * scale < box.bottom:
-        canvas.text(
-            left, y, text("telling.squares"), size=14.0 * scale, color=theme.soft, bold=True
-        )
+        canvas.text(left, y, text("telling.squares"), size=small, color=theme.soft, bold=True)
         low, x = y + 18.0 * scale + side * most, left + 18.0 * scale
         for place, each in enumerate(misses):
             own = side * gaps[place]
             canvas.box(x, low - own, own, own, theme.loss, radius=2.0)
-            canvas.text(
-                x + 0.5 * own,
-                low + 16.0 * scale,
-                each.name,
-                size=size,
-                color=each.color,
-                bold=True,
-                anchor="center",
-            )
+            middle, base = x + 0.5 * own, low + 16.0 * scale
+            color = colors[place]
+            canvas.text(middle, base, each.name, size=size, color=color, bold=True, anchor="center")
             x += own + 24.0 * scale
-    canvas.text(
-        left,
-        box.bottom - 16.0 * scale,
-        canvas.fit(words, right - left, size=14.0 * scale, bold=True),
-        size=14.0 * scale,
-        color=theme.ink,
-        bold=True,
-    )
+    words = canvas.fit(caption.why, room, size=small, bold=True)
+    canvas.text(left, box.bottom - 16.0 * scale, words, size=small, color=theme.ink, bold=True)
 
 
-# The curve of an activation.
-
-
-def draw_curve(
-    canvas: Canvas2D, theme: Theme, bent: Bent, box: Box, signs: tuple[Color, Color], part: float
-) -> None:
-    """Draw what an activation makes of a number: along its curve as far as it has come.
-
-    box  of the card, which is drawn
-    """
-    scale, size, heights = canvas.scale, LETTERS * canvas.scale, [y for _, y in bent.points]
-    reach = bent.points[-1][0]
-    low: float = min([0.0, *heights])
-    high: float = max([0.0, *heights])
-    around = 1.6 * PAD * scale
-    wide, tall = box.width - 2.0 * around, box.height - 2.0 * around
-    unit = tall / (high - low or 1.0)
-    left, zero = box.x + around + 0.5 * wide, box.bottom - around + unit * low
-
-    def at(x: float, y: float) -> tuple[float, float]:
-        return left + 0.5 * wide * x / reach, zero - unit * y
-
-    thin, quiet = 1.2 * scale, theme.quiet
-    canvas.line([at(-reach, 0.0), at(reach, 0.0)], quiet, width=thin)
-    canvas.line([at(0.0, low), at(0.0, high)], quiet, width=thin)
-    canvas.line([at(x, y) for x, y in bent.points], theme.ink, width=2.0 * scale)
-    came: float = clamped((part - COME) / (ARRIVES - COME))
-    color = signs[0 if bent.after < 0.0 else 1]
-    foot, end = at(bent.before, 0.0), at(bent.before, bent.after)
-    canvas.line([at(0.0, 0.0), foot], color, width=3.0 * scale)
-    canvas.line([foot, (foot[0], foot[1] + came * (end[1] - foot[1]))], color, width=3.0 * scale)
-    dot = 5.0 * scale
-    on = foot[1] + came * (end[1] - foot[1])
-    canvas.box(
-        foot[0] - dot, on - dot, 2.0 * dot, 2.0 * dot, color, radius=dot, outline=theme.ground
-    )
-    below = foot[1] + (1.2 if bent.after >= 0.0 else -0.5) * size
-    words = f"{text('card.neuron.fact.sum')} {short(bent.before)}"
-    most = canvas.measure(words, size=size, bold=True) + 0.5 * PAD * scale
-    x = max(foot[0], box.x + most) if bent.before < 0.0 else min(foot[0], box.right - most)
-    look, halo, side = theme.ink, theme.panel[:7], "right" if bent.before < 0.0 else "left"
-    canvas.text(x, below, words, size=size, color=look, bold=True, anchor=side, outline=halo)
-    if came >= 1.0:
-        aside = -1.0 if bent.before > 0.0 else 1.0
-        canvas.text(
-            left + 0.8 * aside * size,
-            end[1] + 0.36 * size,
-            short(bent.after),
-            size=size,
-            color=color,
-            bold=True,
-            anchor="right" if aside < 0.0 else "left",
-            outline=halo,
-        )
-
-
-# Bars end to end.
+# Numbers that add up in print.
 
 
 def printed(values: Sequence[float], result: float) -> list[str]:
@@ -516,67 +407,3 @@ def printed(values: Sequence[float], result: float) -> list[str]:
         if sum(parts) == round(result * power):
             return [typeset(f"{each / power:.{digits}f}") for each in [*parts, sum(parts)]]
     return []
-
-
-def bars_size(count: int, scale: float) -> tuple[float, float]:
-    """Return width and height of the card of some bars."""
-    wide = NAME + NUMBER + BAR_LONG + 3.0 * PAD
-    return wide * scale, (count * BAR_PITCH + 2.0 * PAD) * scale
-
-
-def draw_bars(
-    canvas: Canvas2D,
-    theme: Theme,
-    summed: Summed,
-    chips: Sequence[Color | None],
-    box: Box,
-    signs: tuple[Color, Color],
-    part: float,
-    *,
-    back: bool,
-) -> None:
-    """Draw the terms of a sum on its card as bars end to end, as far as they have come.
-
-    chips    the color of what each term comes from; None for a bias, which is named
-    back     whether it goes back, in a color of its own
-    """
-    scale, ends, size = canvas.scale, ends_of_bars(summed), LETTERS * canvas.scale
-    values = [each.number * each.weight for each in summed.largest]
-    values += [] if summed.others is None else [summed.others]
-    words, last, pad = printed(values, summed.result), len(ends) - 1, PAD * scale
-    left, high, step = (
-        box.x + (NAME + NUMBER + 2.0 * PAD) * scale,
-        BAR_HIGH * scale,
-        BAR_PITCH * scale,
-    )
-    long, low = BAR_LONG * scale, box.y + pad
-    zero = left + long * ends[0][0]
-    canvas.line([(zero, low - 0.3 * pad), (zero, box.bottom - 0.7 * pad)], theme.quiet, width=scale)
-    come = (part - ADDED) / (ARRIVES - ADDED) * len(ends)
-    for row, (first, end) in enumerate(ends):
-        y = low + row * step + 0.5 * (step - high)
-        base, is_sum = y + 0.5 * high + 0.36 * size, row == last
-        chip = chips[row] if row < len(chips) else None
-        if chip is not None:
-            canvas.box(box.x + pad, y, high, high, chip, radius=0.5 * high)
-        else:
-            name = "…" if row >= len(chips) else text("plates.bias")
-            name = text("card.neuron.fact.sum") if is_sum else name
-            letters = theme.ink if is_sum else theme.quiet
-            name = canvas.fit(name, NAME * scale, size=size, bold=is_sum)
-            canvas.text(box.x + pad, base, name, size=size, color=letters, bold=is_sum)
-        grown = clamped(come - row)
-        if is_sum:
-            grown = 1.0 if part >= ARRIVES else 0.0
-        if grown <= 0.0:
-            continue
-        a, b = left + long * first, left + long * (first + grown * (end - first))
-        color = theme.push if back else signs[0] if end < first else signs[1]
-        fill = None if back and end < first else color
-        wide: float = max(abs(b - a), scale)
-        canvas.box(min(a, b), y, wide, high, fill, outline=color, line=scale)
-        if len(words):
-            ink: Color = theme.ink if back else color
-            canvas.text(
-                left - 0.6 * pad, base, words[row], size=size, color=ink, bold=True, anchor="right"
-            )

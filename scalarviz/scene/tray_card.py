@@ -32,7 +32,7 @@ LARGEST = 0.8  # most of a stage that the card takes
 
 
 def tray_box(frame_data: FrameData, division: Division) -> Box | None:
-    """Return where the card of a hovered, pinned or explained tray stands; None without one.
+    """Return where the card of a hovered or pinned tray stands; None without one.
 
     It stands in the place of the card of what is pinned, which makes room, else beside its neuron:
     the result is seen.
@@ -60,7 +60,7 @@ def size_of(fan: Fan) -> tuple[float, float]:
 def draw_tray(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, box: Box, theme: Theme
 ) -> list[tuple[Box, int]]:
-    """Draw the tray of what is hovered, pinned or explained; return boxes of cubes, and rows.
+    """Draw the tray of what is hovered or pinned; return boxes of cubes, and rows.
 
     Without one there are none.
     """
@@ -119,10 +119,8 @@ def draw_tray(
 
 
 def tray_of(frame_data: FrameData) -> tuple[Fan, int] | None:
-    """Return sums and unit that are hovered, pinned or explained, whose cubes stand nowhere."""
+    """Return sums and unit that are hovered or pinned, whose cubes stand nowhere."""
     layout: Layout = frame_data.layout
-    told = frame_data.told if frame_data.is_upright else None
-    neurons = [*chosen_neurons(frame_data), *([] if told is None else told.neurons)]
-    found = [layout.fan_into(each) for each in neurons]
+    found = [layout.fan_into(each) for each in chosen_neurons(frame_data)]
     found += [layout.fan_of(row) for row in chosen_rows(frame_data)]
     return next((each for each in found if each is not None and each[0].is_direct), None)

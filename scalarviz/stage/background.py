@@ -66,7 +66,7 @@ class Answer(Generic[Value]):
                 self.value, self.known = ask(), key
             else:
                 self._thread.start(self._answer(key, ask))
-                self._thread.finish(patience)
+                self._thread.wait(patience)
         self._asked = key
         return self.take()
 

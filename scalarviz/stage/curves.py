@@ -11,16 +11,16 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.base.scales import LANDSCAPE
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, METRICS
 from scalarviz.core.past_numbers import LossPlane, OverTime
 from scalarviz.errors import InputError
 from scalarviz.scene.canvas.palette import largest
 from scalarviz.scene.frame_data import BranchLine, Curve, Measured, PastWeights, Terrain
-from scalarviz.scene.loss_chart import smoothed_of
-from scalarviz.scene.overlay import LANDSCAPE
+from scalarviz.scene.loss_chart import CurveView, smoothed_of
 from scalarviz.stage.background import Refreshed
-from scalarviz.stage.chart_view import CurveView, OverlayPointer
+from scalarviz.stage.chart_view import OverlayPointer
 from scalarviz.story.facts import Facts
 from scalarviz.story.names import sentence
 from scalarviz.story.past_places import is_within, point_at
@@ -277,7 +277,7 @@ class PastReader:
         asked = view.kind, view.order, now, view.first, view.last
         seen = self.seen(*asked)
         if self.terrain.waits:
-            self.filled.wait()
+            self.filled.background.complete()
             seen = self.seen(*asked)
         names = [text("plates.layer", label=label) if label else "" for label, *_ in seen.groups]
         return PastWeights(seen, view.order, largest(seen.tiles.ravel()) or 1.0, names)
@@ -291,7 +291,7 @@ class PastReader:
     def progress(self) -> tuple[object, ...]:
         """Changes while something is computed in the background."""
         planes = self.terrain.planes
-        return self.filled.version, self.filled.busy, planes.done, planes.busy
+        return self.filled.version, self.filled.background.busy, planes.done, planes.background.busy
 
     def seen(
         self,
@@ -368,8 +368,8 @@ class TerrainReader:
 
     def rest(self) -> None:
         """Compute no losses any more; what is computed stays."""
-        if self.planes.busy:
-            self.planes.stop()
+        if self.planes.background.busy:
+            self.planes.background.stop()
             self._asked = None
 
     def read(
@@ -389,11 +389,11 @@ class TerrainReader:
             moment = id(plane.across), here.branch, here.clock, here.leaps, self.filled.version
             self._terrain.get(None, moment, partial(self._placed, plane, now), may_wait=waits)
             if self.waits:
-                self.filled.wait()
+                self.filled.background.complete()
                 self._terrain.value = self._placed(plane, now)
         self._make(pins, plane, now)
-        if self.waits and self.planes.busy:
-            self.planes.wait()
+        if self.waits and self.planes.background.busy:
+            self.planes.background.complete()
             return self.read(view, over, now, facts)
         told = self._why or (
             reading_of_terrain(plane, self._terrain.value, over) if plane is not None else ""
@@ -414,7 +414,7 @@ class TerrainReader:
         here = now.here
         grows = not pins and here.end.step > 2 * self._steps
         plays = now.playing and not (grows and not self._steps)
-        if plane is not None and (self.held or plays or self.planes.busy):
+        if plane is not None and (self.held or plays or self.planes.background.busy):
             return
         path = self._terrain.value.path.tolist()
         is_good = plane is not None and not grows and is_within(plane.span, path)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from typing import Any, final
 
 import numpy as np
-import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
@@ -23,7 +22,7 @@ from scalarviz.data.plane import PLANE, PlaneSet
 from scalarviz.scene.canvas.canvas2d import image_bytes
 from scalarviz.scene.exhibits.answers import Answers
 from scalarviz.scene.exhibits.classified import Classes, ConfusionMatrix, Sorting
-from scalarviz.scene.exhibits.exhibit import Exhibit
+from scalarviz.scene.exhibits.exhibit import Exhibit, mean_error
 from scalarviz.scene.exhibits.images import Pictures, Swatches
 from scalarviz.scene.exhibits.plots import CORNER_PART, FunctionPlot, Plane, cells
 from scalarviz.training.session.reading import (
@@ -185,7 +184,7 @@ def bounds_of(data: DataSet, points: FloatArray) -> tuple[FloatArray, FloatArray
 
 # The exhibit of digits: some images sorted by predicted class, more in the confusion matrix.
 
-SHOWN_DIGITS = 80  # digits that are drawn
+SHOWN_DIGITS, SHOWN_WRONG = 80, 12  # digits that are drawn, and of those that are taken for others
 ASKED_DIGITS = 400  # digits that are classified
 ASKED_SLOWLY = 100  # digits that are classified by the python engine
 DIGIT_PIXELS = 32  # along a side; larger images are reduced
@@ -199,47 +198,48 @@ def sorting(ask: Callable[[FloatArray], FloatArray], data: Digits, engine: str) 
     said = np.nan_to_num(np.asarray(ask(inputs)), nan=-np.inf).argmax(axis=1)
     counts = np.zeros((data.outputs, data.outputs), np.int64)
     np.add.at(counts, (labels, said), 1)
+    wrong = np.flatnonzero(said != labels)[:SHOWN_WRONG]
     of = "training" if data.held_out is None else "held_out"
     return Sorting(
-        pictures,
+        pictures[shown],
         labels[shown],
         said[shown],
         ConfusionMatrix(counts),
         of=text(f"exhibits.sorting.of.{of}"),
+        names=class_names(data, data.outputs),
+        wrong=[(pictures[i], int(labels[i]), int(said[i])) for i in wrong],
     )
+
+
+def erased(ask: Callable[[FloatArray], FloatArray], inputs: FloatArray) -> FloatArray:
+    """Return the outputs of an image, and of it without each of its pixels in turn."""
+    rows = np.repeat(inputs[np.newaxis], len(inputs) + 1, axis=0)
+    np.fill_diagonal(rows[1:], 0.0)
+    return np.asarray(ask(rows), np.float64)
 
 
 @lru_cache(maxsize=2)
 def some_digits(data: Digits, count: int) -> tuple[FloatArray, Classes, FloatArray, Classes]:
-    """Return inputs and labels of digits; and images and indices of those that are drawn."""
+    """Return inputs and labels of digits; their images, and indices of those in columns."""
     inputs, targets = data.training if data.held_out is None else data.held_out
     inputs, labels = inputs[:count], targets[:count].argmax(axis=1)
     kinds = np.unique(labels)
     each = SHOWN_DIGITS // len(kinds)
     shown = np.sort(np.concatenate([np.flatnonzero(labels == kind)[:each] for kind in kinds]))
     _, height, width = data.shape
-    pictures = inputs[shown].reshape(-1, height, width).astype(np.float64)
-    smaller = [side // -(-side // DIGIT_PIXELS) for side in (height, width)]
-    if max(height, width) > DIGIT_PIXELS:
-        pictures = np.array([resized(picture, *smaller) for picture in pictures])
-    return inputs, labels, pictures, shown
+    pictures = inputs.reshape(-1, height, width).astype(np.float64)
+    return inputs, labels, shrunk(pictures), shown
 
 
-def resized(picture: FloatArray, rows: int, columns: int) -> FloatArray:
-    """Resize a picture, (height, width, ...), to so many rows and columns.
-
-    Shrinking averages pixels, enlarging repeats the nearest one.
-    """
-    for axis, count in enumerate((rows, columns)):
-        size = picture.shape[axis]
-        starts = np.arange(count) * size // count
-        if count < size:
-            shape = [-1 if i == axis else 1 for i in range(picture.ndim)]
-            widths = np.diff(starts, append=size).reshape(shape)
-            picture = np.add.reduceat(picture, starts, axis=axis) / widths
-        else:
-            picture = np.take(picture, starts, axis=axis)
-    return picture
+def shrunk(pictures: FloatArray) -> FloatArray:
+    """Return pictures, (n, height, width), with means of some pixels where they are large."""
+    for _ in ("width", "height"):
+        side = pictures.shape[2]
+        count = side // -(-side // DIGIT_PIXELS)
+        starts = np.arange(count) * side // count
+        means = np.add.reduceat(pictures, starts, axis=2) / np.diff(starts, append=side)
+        pictures = means.swapaxes(1, 2)
+    return pictures
 
 
 # The table.
@@ -382,23 +382,8 @@ def pictures(ask: Ask, data: Texture, engine: str, side: int = PIXELS) -> Pictur
     output = in_portions(ask, points)
     noise = text("exhibits.pictures.noise", psnr=psnr(output, target))
     said = text("exhibits.pictures.said", noise=noise, count=len(points))
-    shape = rows, columns, 3
-    return Pictures(np.asarray(output, np.float64).reshape(shape), target.reshape(shape), said)
-
-
-def fine_pictures(ask: Ask, data: Texture, engine: str) -> Pictures:
-    """Return `pictures` at all pixel centers, or at as many as are shown."""
-    made = pictures(ask, data, engine, FINE_PIXELS)
-    # Converted here, on the thread that computes.
-    made.convert(target_bytes(data, FINE_PIXELS))
-    return made
-
-
-@lru_cache(maxsize=4)
-def target_bytes(data: Texture, side: int) -> npt.NDArray[np.uint8]:
-    """Return the target of `pictures` as the pixels of an image."""
-    _, colors, (rows, columns) = some_pixels(data, side)
-    return image_bytes(colors.reshape(rows, columns, 3))
+    images = [image_bytes(each.reshape(rows, columns, 3)) for each in (output, target)]
+    return Pictures((images[0], images[1]), mean_error(output, target), said)
 
 
 def in_portions(ask: Ask, points: FloatArray) -> FloatArray:
@@ -433,4 +418,6 @@ EXHIBITS: dict[str, Callable[[Ask, Any, str], Exhibit]] = {
 
 
 # Finer exhibits, by the same names, for a session at rest.
-FINE: dict[str, Callable[[Ask, Any, str], Exhibit]] = {"texture": fine_pictures}
+FINE: dict[str, Callable[[Ask, Any, str], Exhibit]] = {
+    "texture": partial(pictures, side=FINE_PIXELS)
+}

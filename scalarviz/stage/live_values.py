@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, cast, final
 
@@ -17,13 +18,15 @@ from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.core.program import Moment
 from scalarviz.core.trace_program import chain_of
 from scalarviz.errors import ScalarvizError
+from scalarviz.scene.exhibits.classified import Sorting
 from scalarviz.scene.exhibits.exhibit import Exhibit
+from scalarviz.scene.exhibits.why import why_of
 from scalarviz.scene.frame_data import Buffers
 from scalarviz.scene.pace import NeuronPart
 from scalarviz.stage.background import Answer, Refreshed, Throttle
 from scalarviz.stage.by_parts import cut
 from scalarviz.stage.curves import Curves
-from scalarviz.stage.data_exhibits import can_be_finer, exhibit_of, is_quick, needs_batch
+from scalarviz.stage.data_exhibits import can_be_finer, erased, exhibit_of, is_quick, needs_batch
 from scalarviz.stage.handles import target_of
 from scalarviz.stage.network_layout import tints_of
 from scalarviz.stage.sample_pass import SamplePass, backward, forward
@@ -42,6 +45,7 @@ from scalarviz.training.session.session import Session
 from scalarviz.training.session.value_session import VALUE
 
 Value = TypeVar("Value")
+MOST_ERASED = 1024  # pixels of an image that are erased in turn
 FEW = 40  # neurons of a network of layers whose numbers are new in every picture
 
 
@@ -328,7 +332,23 @@ class LiveValues:
             first = made.first and made.first.marked(inputs, self._begun(inputs), target)
             shown = made.after(first).marked(inputs.astype(np.float64), outputs, target)
             self._marked = made, key, shown
+        if isinstance(shown, Sorting) and outputs is not None:
+            found = self._erased(inputs)
+            why = None if found is None else why_of(found.tolist(), shown.pictures.shape[2])
+            shown = replace(shown, why=why)
         return shown
+
+    def _erased(self, inputs: FloatArray) -> FloatArray | None:
+        """Return what comes out without each pixel, None until it is computed."""
+        answer = self.answers["erased"]
+        key = self.key, len(self.actions), inputs.tobytes()
+        if self.now.recorded or len(inputs) > MOST_ERASED:
+            return None
+        if key != answer.known and not (self.now.playing and answer.pending):
+            network = self._copies[1].with_numbers(self.numbers)
+            patience = 0.0 if self.now.playing else self.patience
+            answer.get(key, lambda: erased(network, inputs), patience)
+        return None if answer.pending else answer.value
 
     def _begun(self, inputs: FloatArray) -> FloatArray | None:
         """Return what came out of a sample at step 0, as the loss reads it; None if unknown."""

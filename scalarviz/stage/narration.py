@@ -390,7 +390,7 @@ def node_card(reading: LiveValues, neuron: Neuron, done: int) -> Card | None:
     if node is not None and node.count > 1:
         blocks.append(CardLine(text("card.node.equal", count=node.count)))
     elif node is not None and value is not None:
-        lines, whole = computed(program, node, known, least=NODE_DIGITS)
+        lines, whole, _ = computed(program, node, known, least=NODE_DIGITS)
         shown = [*lines[:-1], *(whole or lines[-1:])]
         blocks += [CardLine("".join(piece.words for piece in line)) for line in shown]
     if node is not None and place in flows:

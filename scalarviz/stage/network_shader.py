@@ -19,7 +19,7 @@ from scalarviz.core.program import Program
 from scalarviz.engines.engine import Snapshot, SnapshotValues
 from scalarviz.engines.reference import program_forward
 from scalarviz.errors import DisplayError, InputError, OrderError, ScalarvizError, ShapeError
-from scalarviz.files.shaders.live_shader import LiveShader
+from scalarviz.files.shaders.shader import Shader
 from scalarviz.scene.offscreen import no_opengl
 from scalarviz.stage.shader_evaluator import Evaluator, HiddenContext
 from scalarviz.training.network.network import Network
@@ -183,14 +183,14 @@ WRONG = 1e-3  # relative error from which on the graphics card is not used
 MOST_WEIGHTS = 2**22  # of a network in a shader
 
 
-def text_of(net: Network) -> tuple[LiveShader | None, str]:
+def text_of(net: Network) -> tuple[Shader | None, str]:
     """Return a network as the text of a shader, or None and why it cannot be one."""
     if net.precision.mixed:
         return None, "a shader does not round numbers as mixed precision does"
     if len(net.bank) > MOST_WEIGHTS:
         return None, f"a shader holds {MOST_WEIGHTS:,} parameters, not {len(net.bank):,}"
     try:
-        return LiveShader(net), ""
+        return Shader(net), ""
     except InputError as error:
         return None, str(error).partition(": export")[0]
 
@@ -205,7 +205,7 @@ class Core:
         self.used = False
         self._said = ""
         self._twin: tuple[Program | None, Network | None] = (None, None)
-        self._made: tuple[LiveShader | None, Evaluator | None] = (None, None)
+        self._made: tuple[Shader | None, Evaluator | None] = (None, None)
 
     def free(self) -> None:
         """Free the memory on the graphics card."""
@@ -248,7 +248,7 @@ class Core:
         self,
         task: Evaluation,
         context: HiddenContext,
-        shader: LiveShader,
+        shader: Shader,
         inputs: FloatArray,
         found: FloatArray,
     ) -> Iterator[None]:
@@ -317,7 +317,7 @@ class Evaluation:
         self,
         core: Core,
         network: Network,
-        shader: LiveShader | None,
+        shader: Shader | None,
         why: str,
         samples: ShaderResult,
         snapshot: Snapshot,
@@ -393,7 +393,7 @@ class NetworkShader(AbstractContextManager["NetworkShader"]):
         self._thread = service()
         self._core = Core()
         self._newest: ShaderResult | None = None
-        self._text: tuple[Program | None, LiveShader | None, str] = (None, None, "")
+        self._text: tuple[Program | None, Shader | None, str] = (None, None, "")
         self._closed = finalize(self, release, self._thread, self._core)
         self._closed.atexit = False
 
@@ -486,7 +486,7 @@ class NetworkShader(AbstractContextManager["NetworkShader"]):
         """Free its memory on the graphics card, once what was requested is computed."""
         self._closed()
 
-    def _shader(self) -> tuple[LiveShader | None, str]:
+    def _shader(self) -> tuple[Shader | None, str]:
         """Return the text of the network as it is now, or why there is none."""
         net = self._network
         if self._text[0] is not net.program:

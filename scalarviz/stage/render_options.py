@@ -14,8 +14,8 @@ import numpy as np
 
 from scalarviz.base.checks import answers, check_call, number, require, shorten
 from scalarviz.base.checks import size as count_of
+from scalarviz.base.scales import KINDS
 from scalarviz.core.formulas.formula import pick
-from scalarviz.core.past_numbers import KINDS
 from scalarviz.scene.look import Look, LookArgs
 from scalarviz.scene.overlay import TABS_OF_PAST
 from scalarviz.stage.encoders import Frame

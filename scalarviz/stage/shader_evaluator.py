@@ -18,7 +18,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.package_files import text_beside
 from scalarviz.errors import DisplayError
-from scalarviz.files.shaders.live_shader import FOURS_READER, TEXELS, LiveShader
+from scalarviz.files.shaders.shader import FOURS_READER, TEXELS, Shader
 from scalarviz.scene.canvas.canvas2d import Floats
 from scalarviz.scene.offscreen import no_opengl
 
@@ -156,9 +156,7 @@ class Evaluator:
     Raises DisplayError if the driver cannot compile it, or draw pictures of floats.
     """
 
-    def __init__(
-        self, context: HiddenContext, shader: LiveShader, inputs: int, outputs: int
-    ) -> None:
+    def __init__(self, context: HiddenContext, shader: Shader, inputs: int, outputs: int) -> None:
         self.gl: Any = context.gl
         self.shader, self.inputs, self.outputs = shader, inputs, outputs
         self._targets = min(-(-outputs // 4), self._number(MOST_DRAWN), MOST_TARGETS)
@@ -353,7 +351,7 @@ def cannot_compile(said: str) -> DisplayError:
     return DisplayError(f"the driver of this graphics card does not compile the network ({line})")
 
 
-def fragment_of(shader: LiveShader, inputs: int, outputs: int, targets: int) -> str:
+def fragment_of(shader: Shader, inputs: int, outputs: int, targets: int) -> str:
     """Return the fragment shader that draws `targets` pictures of four outputs each."""
     sizes = {
         "INPUTS": inputs,

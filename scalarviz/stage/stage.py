@@ -38,7 +38,7 @@ from scalarviz.scene.layout.division import Division, Projection, what_at
 from scalarviz.scene.layout.plates import Step
 from scalarviz.scene.layout.threads import thread_of, with_thread
 from scalarviz.scene.look import Look
-from scalarviz.scene.loss_chart import Chart
+from scalarviz.scene.loss_chart import Chart, CurveView
 from scalarviz.scene.overlay import OnTop
 from scalarviz.scene.pace import Attention
 from scalarviz.scene.silhouettes import cubes_seen
@@ -55,7 +55,7 @@ from scalarviz.stage.channels import (
     checked,
     names_of,
 )
-from scalarviz.stage.chart_view import CurveView, OverlayPointer
+from scalarviz.stage.chart_view import OverlayPointer
 from scalarviz.stage.handles import (
     Grip,
     Handle,
@@ -593,9 +593,7 @@ class Stage(Messages):
         )
         if self.guess is not None and instead is None and found.caption is not None:
             return replace(found, caption=replace(found.caption, title=self.guess.title))
-        if instead is not None or neurons is None or found.caption is None:
-            return found
-        return replace(found, caption=neurons.told(found.caption))
+        return found
 
     def _instead(self, added: BatchSum | None) -> Caption | None:
         """Return the caption that stands in place of that of the operation, if there is one."""

@@ -171,11 +171,9 @@ class Stages(Messages):
 
     def zoom(self, factor: float, x: float, y: float) -> None:
         """Zoom in on a pixel of a pane, and on the same place of the others."""
-        number = self._number_at(x, y)
+        number = self._boxes.at(x, y)
         if number is None:
             return
-        if not self.several:
-            return self.lead.eyes.zoom(factor, x, y)
         box = self._boxes.panes[number]
         across, down = (x - box.x) / box.width, (y - box.y) / box.height
         for stage, own in zip(self.panes, self._boxes.panes, strict=True):
@@ -197,23 +195,14 @@ class Stages(Messages):
 
     # The mouse.
 
-    def _number_at(self, x: float, y: float) -> int | None:
-        """Return the number of the pane at a pixel, or None."""
-        return self._boxes.at(x, y) if self.several else 0
-
-    def _corner(self, number: int) -> tuple[float, float]:
-        """Return the upper left corner of a pane."""
-        box = self._boxes.panes[number]
-        return (box.x, box.y) if self.several else (0.0, 0.0)
-
     def place_of(self, row: int) -> FloatArray | None:
         """Return the pixel (x, y) where the middle of a cube of the chosen session is seen."""
-        found = self.lead.place_of(row)
-        return None if found is None else found + np.array(self._corner(self.chosen))
+        found, box = self.lead.place_of(row), self._boxes.panes[self.chosen]
+        return None if found is None else found + np.array((box.x, box.y))
 
     def choose_at(self, x: float, y: float) -> None:
         """Choose the session whose pane, or row of the table, is at a pixel."""
-        number = self._number_at(x, y)
+        number = self._boxes.at(x, y)
         if number is None:
             number = self._boxes.row_at(x, y)
         if number is not None and not self._covers(x, y):
@@ -225,10 +214,11 @@ class Stages(Messages):
 
     def _within(self, x: float, y: float) -> tuple[Stage | None, float, float]:
         """Return the stage whose pane is at a pixel, and the corner of the pane."""
-        number = self._number_at(x, y)
+        number = self._boxes.at(x, y)
         if number is None or self._covers(x, y):
             return None, 0.0, 0.0
-        return self.panes[number], *self._corner(number)
+        box = self._boxes.panes[number]
+        return self.panes[number], box.x, box.y
 
     def hover_at(self, x: float, y: float) -> None:
         """Point with the mouse."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
@@ -72,29 +72,25 @@ class SweepLook:
     def is_falling(self) -> bool:
         return self.order.startswith(FALLING)
 
-    def ordered(self, known: Known, ranking: Ranking) -> list[int]:
-        """Return the numbers of settings in the order of their panels; empty cells come last."""
-        if not self.column or self.column == "seed":
-            return list(known)
-        cells = {number: value_of(*known[number], self.column, ranking) for number in known}
-        return in_order(cells, falling=self.is_falling)
+    def arranged(self, known: Known, ranking: Ranking) -> list[tuple[int, str]]:
+        """Return the numbers of settings in the order of their panels, each with its group.
 
-    def grouped(
-        self, known: Known, numbers: Sequence[int], ranking: Ranking
-    ) -> list[tuple[str, list[int]]]:
-        """Return the name of each group and its settings; one without a name if not grouped.
-
-        The `numbers` of settings of a group keep their order.
+        A group is a name, "" if they are not grouped. Empty cells come last.
         """
+
+        def cells_in(column: str) -> dict[int, Any]:
+            return {number: value_of(*known[number], column, ranking) for number in known}
+
+        numbers = list(known)
+        if self.column and self.column != "seed":
+            numbers = in_order(cells_in(self.column), falling=self.is_falling)
         if not self.group or self.group in NO_GROUPS:
-            return [("", list(numbers))]
-        cells = {number: value_of(*known[number], self.group, ranking) for number in numbers}
+            return [(number, "") for number in numbers]
+        cells = cells_in(self.group)
         names = group_names(self.group, cells)
-        groups: dict[str, list[int]] = {}
-        for number in sorted(numbers, key=lambda number: group_key(cells[number])):
-            groups.setdefault(names[number], []).append(number)
-        place = {number: i for i, number in enumerate(numbers)}
-        return [(name, sorted(found, key=place.__getitem__)) for name, found in groups.items()]
+        rising = sorted(known, key=lambda number: group_key(cells[number]))
+        groups = dict.fromkeys(names[number] for number in rising)
+        return [(number, name) for name in groups for number in numbers if names[number] == name]
 
     def order_of_networks(self, outcome: Outcome, ranking: Ranking) -> Any:
         """Return the rows of an outcome in the order of the pictures."""

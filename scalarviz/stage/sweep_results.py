@@ -1,31 +1,23 @@
-"""The panels of a picture of a sweep, for `scene/sweep_panels.py`, from the results."""
+"""Results of a sweep as its picture shows them: means, columns, and small pictures of networks."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray, require
-from scalarviz.base.scales import stop_above
-from scalarviz.base.texts import plural, text
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.metric_formulas import is_one_hot, predictions_of
 from scalarviz.core.program import NONE, Program
 from scalarviz.scene.sweep_panels import (
     CUBES,
-    KINDS,
     LOSSES,
     MAPS,
     SWATCHES,
-    PanelComparison,
     SmallPictures,
-    SweepPanel,
-    SweepPanels,
 )
 from scalarviz.stage.data_exhibits import (
     PlanePoints,
@@ -33,219 +25,17 @@ from scalarviz.stage.data_exhibits import (
     middle_and_reach,
     plane_points,
 )
-from scalarviz.stage.sweep_look import SweepLook
 from scalarviz.sweeps.results import (
-    Interval,
-    beats,
-    cells_of,
     in_words,
     interquartile_mean,
     plain,
-    rate_of,
-    share_below,
-    words_of,
 )
 from scalarviz.sweeps.sweep import Sweep
-from scalarviz.sweeps.sweep_arguments import session_of
 from scalarviz.sweeps.tasks import NEVER, Outcome, samples_of
 from scalarviz.training.session.session import Session
 
 BRIGHT = 98.0  # percent of the weights that are not beyond the scale
 FAR_SCALE = 3.0  # times the scale that is needed at least, from which on it shrinks
-# The panel of a setting that raised an error.
-NO_NETWORKS = SweepPanel(
-    *(NONE, "", (), np.zeros(0), np.zeros((0, 0)), np.zeros(0), SmallPictures()),
-    *(np.zeros(0, np.bool_), np.zeros(0, np.bool_)),
-)
-
-
-@final
-class Panels:
-    """Makes the panels of a sweep, and keeps those that change no more.
-
-    look  how the sweep is drawn
-    """
-
-    def __init__(self, sweep: Sweep, look: SweepLook) -> None:
-        self.sweep = sweep
-        self.look = look
-        first = sweep.seeds[0]
-        self._maker = cache(lambda i: Maker(session_of(sweep.make, sweep.settings[i], first)))
-        self._kept: dict[tuple[int, SweepLook, bool], tuple[Outcome, SweepPanel]] = {}
-        self._compared: dict[tuple[int, int], tuple[tuple[bytes, ...], Interval]] = {}
-        self._scale = 0.0
-
-    def now(self, first: int = 0) -> SweepPanels:
-        """Return what is drawn of the sweep as it is now, without the `first` settings."""
-        sweep, look = self.sweep, self.look
-        outcomes = sweep.outcomes()
-        known = {
-            number: (setting, outcomes.get(number))
-            for number, setting in enumerate(sweep.settings)
-            if number in outcomes or number in sweep.errors
-        }
-        groups = behind(
-            look.grouped(known, look.ordered(known, sweep.ranking), sweep.ranking), first
-        )
-        numbers = [number for _, found in groups for number in found]
-        panels = [self.panel(number, outcomes.get(number)) for number in numbers]
-        scores = {number: outcome.scores(sweep.ranking) for number, outcome in outcomes.items()}
-        best = self._against(scores)
-        panels = [replace(each, against=self._comparison(each, scores, best)) for each in panels]
-        scale, clipped = self._scale_of(panels)
-        now = sweep.progressed
-        title = text(
-            "sweep.picture.title",
-            networks=plural("sweep.picture.networks", now.total),
-            settings=plural("sweep.picture.settings", len(sweep.settings)),
-            seeds=plural("sweep.picture.seeds", len(sweep.seeds)),
-            step=now.step,
-            goal=sweep.ranking.words,
-        )
-        sizes = [(name, len(found)) for name, found in groups]
-        columns = 0 if look.order or look.group else columns_of(sweep)
-        return SweepPanels(title, panels, sizes, columns, scale, sweep.step, look.networks, clipped)
-
-    @property
-    def kinds(self) -> list[str]:
-        """The kinds of small pictures that the first setting, or the next one, can have."""
-        for number in range(len(self.sweep.settings)):
-            try:
-                found = self._maker(number).kinds
-            except Exception:  # of any class: the setting is named with its error elsewhere
-                continue
-            return [kind for kind in KINDS if kind in found]
-        return [CUBES, LOSSES]
-
-    def check(self) -> None:
-        """Raise InputError if there are no such pictures of the networks of this sweep."""
-        self.look.check(self.sweep)
-        require(
-            self.look.networks in self.kinds,
-            f"these networks have no {self.look.networks}: maps need data in a plane, swatches "
-            f"targets of three numbers from 0 to 1; choose {' or '.join(self.kinds)}",
-        )
-
-    def panel(self, number: int, outcome: Outcome | None) -> SweepPanel:
-        """Return the panel of a setting, its networks in the order of the look."""
-        if outcome is None or number in self.sweep.errors:
-            error = self.sweep.errors[number]
-            words = f"{type(error).__name__}: {error}"
-            return replace(NO_NETWORKS, setting=number, name=self.name(number), error=words)
-        key = number, self.look, self.sweep.playing
-        before = self._kept.get(key)
-        if before is not None and same(before[0], outcome):
-            return before[1]
-        order = self.look.order_of_networks(outcome, self.sweep.ranking)
-        succeeded = outcome.succeeded != NEVER
-        pictures = SmallPictures(LOSSES)
-        if len(outcome.values) and self.look.networks != LOSSES:
-            pictures = self._maker(number).make(
-                self.look.networks, outcome.values[order], len(self.sweep),
-                playing=self.sweep.playing,
-            )  # fmt: skip
-        panel = SweepPanel(
-            number,
-            self.name(number),
-            outcome.seeds.view(np.uint64)[order].tolist(),
-            outcome.checks.astype(np.float64),
-            outcome.losses[order],
-            means_of(outcome),
-            pictures,
-            (outcome.failed != NEVER)[order],
-            succeeded[order],
-            rate_of(outcome) if self.sweep.success else None,
-            score=self._score(outcome),
-        )
-        self._kept[key] = outcome, panel
-        return panel
-
-    def _score(self, outcome: Outcome) -> str:
-        """Return what a setting is ranked by, in words."""
-        ranking = self.sweep.ranking
-        value = cells_of(outcome, ranking)[ranking.name]
-        return f"{ranking.words} {in_words(value)}" if math.isfinite(value) else ""
-
-    def full_name(self, number: int) -> str:
-        """Return a setting in words."""
-        return words_of(self.sweep.settings[number])
-
-    def name(self, number: int) -> str:
-        """Return a setting in words, without the column that its group has in its name."""
-        setting = self.sweep.settings[number]
-        named = {key: value for key, value in setting.items() if key != self.look.group}
-        return words_of(named) or text("sweep.picture.all")
-
-    def _against(self, scores: Mapping[int, FloatArray]) -> int | None:
-        """Return the setting with which the others are compared, by the scores of each."""
-        good = [number for number in scores if number not in self.sweep.errors]
-        if self.look.against is not None:
-            return self.look.against if self.look.against in good else None
-        return (
-            min(good, key=lambda number: float(interquartile_mean(scores[number])))
-            if len(good) > 1
-            else None
-        )
-
-    def _comparison(
-        self, panel: SweepPanel, scores: Mapping[int, FloatArray], best: int | None
-    ) -> PanelComparison | None:
-        """Return how often the networks of a panel are better than those of a setting.
-
-        While it trains there is no interval, which takes some milliseconds.
-        """
-        if best is None or panel.error:
-            return None
-        chosen = self.look.against is not None
-        if panel.setting == best:
-            return PanelComparison("", chosen)
-        ours, theirs = scores[panel.setting], scores[best]
-        place = panel.setting, best
-        if self.sweep.playing:
-            found = Interval(share_below(ours, theirs), math.nan, math.nan)
-            return PanelComparison(self.full_name(best), chosen, found)
-        key = ours.tobytes(), theirs.tobytes()
-        if place not in self._compared or self._compared[place][0] != key:
-            self._compared[place] = key, beats(ours, theirs)
-        return PanelComparison(self.full_name(best), chosen, self._compared[place][1])
-
-    def _scale_of(self, panels: list[SweepPanel]) -> tuple[float, bool]:
-        """Return a stop that most weights of networks that work do not exceed, and if some do.
-
-        It shrinks only if it is far too large, so that it does not flicker.
-        """
-        walls = [panel for panel in panels if panel.pictures.kind == CUBES]
-        weights, good = (
-            np.concatenate([np.zeros(0), *(abs(each[np.isfinite(each)]) for each in found)])
-            for found in (
-                [panel.pictures.numbers for panel in walls],
-                [panel.pictures.numbers[~panel.failed] for panel in walls],
-            )
-        )
-        good = good if len(good) else weights
-        needed = stop_above(float(np.percentile(good, BRIGHT))) if len(good) else 1.0
-        if not self._scale >= needed or self._scale > FAR_SCALE * needed:
-            self._scale = needed or 1.0
-        return self._scale, bool((weights > self._scale).any())
-
-
-def behind(groups: list[tuple[str, list[int]]], first: int) -> list[tuple[str, list[int]]]:
-    """Return groups of settings without the `first` ones."""
-    left = []
-    for name, found in groups:
-        if found[first:]:
-            left.append((name, found[first:]))
-        first = max(0, first - len(found))
-    return left
-
-
-def same(before: Outcome, now: Outcome) -> bool:
-    """Return whether two readings of a setting are of the same moment."""
-    return (
-        before.digests == now.digests
-        and len(before.checks) == len(now.checks)
-        and before.losses.shape == now.losses.shape
-    )
 
 
 def means_of(outcome: Outcome) -> FloatArray:
@@ -263,7 +53,7 @@ def means_of(outcome: Outcome) -> FloatArray:
     return np.where(np.isfinite(mean), mean, np.nan)
 
 
-def columns_of(sweep: Sweep) -> int:
+def values_in_a_row(sweep: Sweep) -> int:
     """Return the number of values of the last name if the settings are a whole grid, else 0."""
     names = list(sweep.settings[0])
     if not names:

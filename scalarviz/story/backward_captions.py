@@ -8,25 +8,26 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from scalarviz.base.texts import plural, text
-from scalarviz.story.caption import Caption, Piece, plain_lines
+from scalarviz.story.caption import Bar, Bars, Caption, Piece, plain_lines
 from scalarviz.story.equations import (
     PRODUCT,
     CaptionLine,
     EquationTerm,
+    bars_of,
     equation,
     in_brackets,
     is_long,
     listed,
     signed,
     sum_line,
-    summed,
     whole_line,
 )
 from scalarviz.story.facts import NONE, TERMS, ActivationFacts
-from scalarviz.story.formats import agreeing, exact_sum, pretty, said
+from scalarviz.story.formats import exact_sum, pretty, said
 from scalarviz.story.forward_captions import (
     CaptionFn,
     average_line,
+    bent_at,
     by_weight,
     caption_of,
     case_of,
@@ -47,7 +48,10 @@ from scalarviz.story.forward_captions import (
     window,
 )
 from scalarviz.story.names import sentence
+from scalarviz.story.panel_words import miss_title, miss_words, number
+from scalarviz.story.reason import blame_at
 from scalarviz.story.traced_weight import TracedWeight, weights_from
+from scalarviz.story.trial import misses_of
 
 LONGEST = 40  # letters of a slope with numbers; of a longer one there is only the number
 FLAT, STEEP = 0.1, 0.8  # shares of the largest slope of an activation, or of 1
@@ -66,18 +70,25 @@ def delta(ctx: TracedWeight) -> Caption:
     if not ctx.is_last:
         assert row is not None
         line, slope = slope_line(ctx, row, arrived)
-        title = row.back.replace("{unit}", ctx.called(ctx.behind)) or slope_words(ctx, row)
+        back = sentence(row.back.replace("{unit}", ctx.called(ctx.behind)))
+        lines = line, *(plain_lines(back) if back else ())
         formula = text("captions.delta.formula", slope=slope)
-        return Caption(sentence(title), formula, (line,), neurons=(ctx.behind,))
+        bent = None if row.value is None else bent_at(row.value, *ctx.through)
+        bent = None if bent is None else replace(bent, slope=slope_at(ctx, row))
+        return Caption(slope_words(ctx, row), formula, lines, neurons=(ctx.behind,), bent=bent)
     formula, first = loss_derivative(ctx, arrived, "dL/dp" if is_activation else "signal")
-    lines = [first]
+    found = [first]
     if is_activation:
         assert row is not None
         line, slope = slope_line(ctx, row, arrived)
-        lines.append(line)
+        found.append(line)
         formula += " × " + A_NAME.sub("p", slope)  # a² becomes p²
-    title = output_words(ctx, arrived)
-    return Caption(title, f"signal = {formula}", tuple(lines), neurons=(ctx.behind,))
+    misses = misses_of(ctx.facts, ctx.state)[place : place + 1]
+    title, why = text("captions.miss.none"), ""
+    if len(misses) > 0 and arrived != 0.0 and math.isfinite(arrived):
+        title, why = miss_title(misses[0]), miss_words(misses[0])
+    told = Caption(title, f"signal = {formula}", tuple(found), neurons=(ctx.behind,))
+    return replace(told, why=why, misses=tuple(misses))
 
 
 def slope_line(ctx: TracedWeight, row: ActivationFacts, arrived: float) -> tuple[CaptionLine, str]:
@@ -108,42 +119,21 @@ def slope_at(ctx: TracedWeight, row: ActivationFacts) -> float:
 
 
 def slope_words(ctx: TracedWeight, row: ActivationFacts) -> str:
-    """Return what the slope does to what arrives at a neuron, in its numbers."""
-    slope, steepest, a = slope_at(ctx, row), row.steepest, float(ctx.outputs[ctx.place[0]])
-    unit, name, shown = ctx.called(ctx.behind), ctx.operation.formula, said(slope)
-    is_part = 0.0 < slope < 1.0
+    """Return how much of the blame the slope of a curve lets through."""
+    slope, steepest = slope_at(ctx, row), row.steepest
     if slope == 0.0:
-        key = "zero"
-    elif shown == "1":
-        key = "one"
-    elif abs(slope) < FLAT * steepest:
-        key = "flat"
-    elif is_part:
-        key = "steep" if slope >= STEEP * steepest else "between"
-    else:
-        key = "times"
-    return text(f"captions.delta.{key}", unit=unit, name=name, slope=shown, a=said(a))
+        return text("captions.delta.zero")
+    shown = number(slope)
+    if shown == "1.00":
+        return text("captions.delta.one")
+    is_flat = abs(slope) < FLAT * steepest
+    key = "flat" if is_flat else "steep" if slope >= STEEP * steepest else "between"
+    return text(f"captions.delta.{key}", slope=shown)
 
 
 def sign_of(number: float) -> float:
     """Return 1, -1 or 0."""
     return 1.0 if number > 0.0 else -1.0 if number < 0.0 else 0.0
-
-
-def output_words(ctx: TracedWeight, derivative: float) -> str:
-    """Return in which direction an output must go for a smaller loss."""
-    unit = ctx.called(ctx.behind)
-    if derivative == 0.0 or not math.isfinite(derivative):
-        return sentence(text("captions.last_delta.none", unit=unit))
-    way = text(f"captions.way.{'down' if derivative > 0.0 else 'up'}")
-    is_logit = ctx.facts.loss.logits or ctx.operation.formula in ("softmax", "log_softmax")
-    p, t = (float(each[ctx.place[0]]) for each in ctx.answers)
-    off = p - t
-    if is_logit or sign_of(off) != sign_of(derivative):
-        return sentence(text("captions.last_delta.logit", unit=unit, way=way))
-    _, written = agreeing([p, t], lambda v: abs(v[0] - v[1]), abs(off))[:2]
-    which = text(f"captions.last_delta.{'high' if off > 0.0 else 'low'}", off=written)
-    return sentence(text("captions.last_delta", unit=unit, way=way, off=which))
 
 
 def loss_derivative(ctx: TracedWeight, value: float, name: str) -> tuple[str, CaptionLine]:
@@ -199,9 +189,20 @@ def weighted_back(ctx: TracedWeight) -> Caption:
     line = sum_line(terms, arrived, keep=keep, about=ctx.before)
     whole = (whole_line(terms, arrived, keep=keep, about=ctx.before),) if is_long(terms) else ()
     kind = "scale" if len(operation.shape) == 1 else "sum"
-    caption = caption_of(f"weighted_back.{kind}", line, unit=ctx.called(ctx.before))
-    added = summed(terms, arrived, ctx.behind, TERMS, back=True)
-    return replace(caption, whole=whole, summed=added)
+    caption = caption_of(f"weighted_back.{kind}", line)
+    bars = bars_of(terms, arrived, TERMS)
+    blame = blame_at(ctx, operation.source, column) if operation.kind == "affine" else None
+    if bars is not None:  # to the right: say more
+        own = [
+            Bar(
+                f"× {each.name.split(' × ')[0]}" if each.row != NONE else each.name,
+                -each.value,
+                each.row,
+            )
+            for each in bars.rows
+        ]
+        bars = Bars(tuple(own), -arrived, unit="blame")
+    return replace(caption, whole=whole, bars=bars, blame=blame)
 
 
 def row_back(ctx: TracedWeight) -> Caption:
@@ -234,8 +235,7 @@ def norm_back(ctx: TracedWeight) -> Caption:
         return (shifted + signs[1] * found * y_now) / math.sqrt(spread_now + eps_now)
 
     line = equation(parts, compute, result, about=ctx.before)
-    unit = ctx.called(ctx.before)
-    return caption_of("norm_back" if centred else "rms_back", line, unit=unit)
+    return caption_of("norm_back" if centred else "rms_back", line)
 
 
 def normed(ctx: TracedWeight) -> tuple[list[list[float]], float] | None:
@@ -267,7 +267,7 @@ def softmax_back(ctx: TracedWeight) -> Caption:
     parts: list[EquationTerm | str] = [EquationTerm((y[place],), neuron=ctx.behind), " × ("]
     parts += [EquationTerm((g[place],)), *signed(shared), ")"]
     line = equation(parts, lambda v: v[0] * (v[1] + sign * v[2]), result, about=ctx.before)
-    return caption_of("softmax_back", line, unit=ctx.called(ctx.before))
+    return caption_of("softmax_back", line)
 
 
 def log_softmax_back(ctx: TracedWeight) -> Caption:
@@ -277,7 +277,7 @@ def log_softmax_back(ctx: TracedWeight) -> Caption:
     parts: list[EquationTerm | str] = [EquationTerm((g[place],)), *signed(total), " × exp("]
     parts += [EquationTerm((y,), neuron=ctx.behind), ")"]
     line = equation(parts, lambda v: v[0] + sign * v[1] * math.exp(v[2]), result, about=ctx.before)
-    return caption_of("log_softmax_back", line, unit=ctx.called(ctx.before))
+    return caption_of("log_softmax_back", line)
 
 
 def branch_back(ctx: TracedWeight) -> Caption:
@@ -290,7 +290,7 @@ def branch_back(ctx: TracedWeight) -> Caption:
         rest = EquationTerm((straight,), neuron=(around, column))
     terms = [rest, EquationTerm((through,), neuron=ctx.behind)]
     line = sum_line(terms, result, about=ctx.before)
-    return caption_of("branch_back", line, unit=ctx.called(ctx.before))
+    return caption_of("branch_back", line)
 
 
 def unchanged_back(ctx: TracedWeight) -> Caption:
@@ -299,8 +299,7 @@ def unchanged_back(ctx: TracedWeight) -> Caption:
     is_sum = ctx.operation.kind == "sum"
     words = text("captions.sum_back.number", number=said(found)) if is_sum else said(found)
     line: CaptionLine = (Piece(words, neuron=ctx.before),)
-    unit = ctx.called(ctx.behind)
-    return caption_of("sum_back" if is_sum else "concatenation_back", line, unit=unit)
+    return caption_of("sum_back" if is_sum else "concatenation_back", line)
 
 
 def product_back(ctx: TracedWeight) -> Caption:
@@ -312,7 +311,7 @@ def product_back(ctx: TracedWeight) -> Caption:
         factor = float(ctx.state.values[other][place])
         term = EquationTerm((found, factor), PRODUCT, neuron=ctx.behind)
         lines.append(sum_line([term], found * factor, about=(source, place)))
-    return caption_of("product_back", *lines, unit=ctx.called(ctx.behind))
+    return caption_of("product_back", *lines)
 
 
 def parametric_back(ctx: TracedWeight) -> Caption:
@@ -336,7 +335,7 @@ def dropout_back(ctx: TracedWeight) -> Caption:
         line: CaptionLine = (Piece(words, neuron=ctx.before),)
     else:
         line = kept_line(EquationTerm((arrived,)), rate, result, ctx.before)
-    return caption_of("dropout_back", line, unit=ctx.called(ctx.behind))
+    return caption_of("dropout_back", line)
 
 
 def pool_back(ctx: TracedWeight) -> Caption:
@@ -362,8 +361,8 @@ def pool_back(ctx: TracedWeight) -> Caption:
 
 def pool_words(ctx: TracedWeight, reached: bool) -> tuple[str, str]:
     """Return title and formula of the way back through a pooling."""
-    unit, kind = ctx.called(ctx.before), "reached" if reached else "missed"
-    title = text(f"captions.pool_back.{ctx.operation.formula}.{kind}", unit=unit)
+    kind = "reached" if reached else "missed"
+    title = text(f"captions.pool_back.{ctx.operation.formula}.{kind}")
     return sentence(title), text(f"captions.pool_formula.{ctx.operation.formula}")
 
 

@@ -28,27 +28,43 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Summand:
-    """A product of a sum: the number of a neuron times a weight, by its bank index `row`."""
+class Bar:
+    """A number as a bar.
 
-    row: int
-    neuron: Neuron
-    number: float
-    weight: float
+    name   what it is, or what it is made of, such as "1.00 × .26"
+    value  its length
+    row    bank index of its weight; NONE for none
+    """
+
+    name: str
+    value: float
+    row: int = NONE
 
 
 @dataclass(frozen=True, slots=True)
-class Summed:
-    """A sum of products, as it is shown beside its neuron.
+class Bars:
+    """What goes into an operation, or comes out of it, as bars.
 
-    largest  the largest products, in the order of the picture
-    others   the sum of the other ones; None without
-    result   what the engine has
+    rows    in the order of the picture
+    total   what they add up to, end to end; None: each begins at zero
+    marked  place of the one that is spoken of, or NONE
+    unit    what the numbers are: "number", "share", or "blame", which has no digits
     """
 
-    largest: tuple[Summand, ...]
-    others: float | None
-    result: float
+    rows: tuple[Bar, ...]
+    total: float | None = None
+    marked: int = NONE
+    unit: str = "number"
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """An output of the shown sample as the loss reads it, and its goal."""
+
+    neuron: Neuron
+    name: str
+    out: float
+    goal: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,33 +152,33 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Bent:
-    """What an activation makes of a number.
+    """What an activation makes of a number, or of the blame that comes back to it.
 
     before, after  the number, and the result
     points         of its curve, from left to right
+    slope          of the curve there, where blame comes back; else None
     """
 
     before: float
     after: float
     points: tuple[tuple[float, float], ...]
+    slope: float | None = None
 
 
-def ends_of_bars(summed: Summed) -> list[tuple[float, float]]:
-    """Return where bars begin and end, from 0 to 1: of the products, then of the result.
+def ends_of_bars(bars: Bars) -> list[tuple[float, float]]:
+    """Return where bars begin and end, from 0 to 1; the last is their sum, if they have one.
 
-    Each product begins where the one before ends, the first and the result at zero.
+    Those of a sum begin where the one before ends, all others at zero.
     """
-    values: list[float] = [each.number * each.weight for each in summed.largest]
-    if summed.others is not None:
-        values.append(summed.others)
     ends: list[tuple[float, float]] = []
     reached: float = 0.0
-    for value in values:
-        ends.append((reached, reached + value))
-        reached += value
-    ends.append((0.0, summed.result))
-    low: float = min([min(end) for end in ends])
-    high: float = max([max(end) for end in ends])
+    for each in bars.rows:
+        ends.append((reached, reached + each.value))
+        reached += 0.0 if bars.total is None else each.value
+    if bars.total is not None:
+        ends.append((0.0, bars.total))
+    low: float = min([0.0, *[min(end) for end in ends]])
+    high: float = max([0.0, *[max(end) for end in ends]])
     reach = high - low or 1.0
     return [((first - low) / reach, (last - low) / reach) for first, last in ends]
 
@@ -179,15 +195,17 @@ class Caption:
              is the subject
     neurons  neurons that are spoken of, beside those of the pieces; the first one is the subject
              if there are no rows
-    summed   the sum of products that is the number of the subject; None if it is none
+    why      a sentence below the title, or ""
+    bars     what goes in or comes out, as bars; None for none
     bent     what an activation made of the subject's number; None if it is none
-    chain    why a gradient asks for what it does, where there is a simple reason: links
+    misses   outputs that it is about, and their goals
     blame    how it comes to the weight; None in the last layer, and where layers are not dense
     trial    what comes of another value of the weight, where blame comes to it
     wish     the weight before and after its step, or what its gradient asks for; "" if unknown
     comes    what comes in at the weight, if that is a reason; else ""
     outcome  what a step makes of the outputs of the shown sample
-    losses   loss of the samples of a step, before and after it; None where it is not known
+    losses   loss of the samples of a step, before and after it; before its loss is known, that of
+             the step before; None where it is not known
     """
 
     title: str
@@ -196,22 +214,22 @@ class Caption:
     whole: tuple[tuple[Piece, ...], ...] = ()
     rows: tuple[int, ...] = ()
     neurons: tuple[Neuron, ...] = ()
-    summed: Summed | None = None
+    why: str = ""
+    bars: Bars | None = None
+    misses: tuple[Miss, ...] = ()
     bent: Bent | None = None
-    chain: tuple[Piece, ...] = ()
     outcome: Outcome | None = None
     blame: Blame | None = None
     trial: Trial | None = None
     wish: str = ""
     comes: str = ""
-    losses: tuple[str, str] | None = None
+    losses: tuple[str, ...] | None = None
 
     @property
     def linked(self) -> list[int]:
         """Bank indices of the weights by which a gradient comes to its weight."""
-        if self.blame is not None:
-            return [*[each.row for each in self.blame.parts], *self.blame.earlier]
-        return [each.row for each in self.chain[1:] if each.row != NONE]
+        blame = self.blame
+        return [] if blame is None else [*[each.row for each in blame.parts], *blame.earlier]
 
     @property
     def subject(self) -> Neuron | None:
@@ -245,11 +263,6 @@ class Caption:
 def head_of(caption: Caption) -> str:
     """Return the title of a gradient, with the numbers of its weight as far as they are known."""
     return f"{caption.title[:-1]}: {caption.wish}" if caption.wish else caption.title
-
-
-def is_explained(caption: Caption) -> bool:
-    """Return whether the number of a caption is explained in the picture."""
-    return bool(caption.summed or caption.bent or caption.chain or caption.outcome)
 
 
 def plain_lines(*lines: str) -> tuple[tuple[Piece, ...], ...]:
@@ -328,12 +341,3 @@ class Cell:
 def label(cell: Cell) -> str:
     """Return the name of a moment with its layer, such as "layer 0: add up"."""
     return f"{cell.layer}: {cell.name}" if cell.layer and cell.name else cell.layer or cell.name
-
-
-CALLS = {FORWARD: "forward", ERROR: "loss", BACKWARD: "backward"}  # of PyTorch, but for
-OWN_CALLS = "zero_grad", "step"  # these, which are named as operations are
-
-
-def call_of(cell: Cell) -> str:
-    """Return the call of PyTorch that does an operation."""
-    return cell.technical if cell.technical in OWN_CALLS else CALLS[cell.part]

@@ -46,6 +46,7 @@ from scalarviz.story.formats import (
     written_alike,
 )
 from scalarviz.story.forward_captions import (
+    RESULT,
     CaptionFn,
     activation,
     batch_norm,
@@ -57,22 +58,22 @@ from scalarviz.story.forward_captions import (
     mean,
     parametric,
     plain,
-    predicted,
     product,
     row_formula,
     unchanged,
     weighted,
 )
-from scalarviz.story.names import homes_of, sentence
-from scalarviz.story.reason import blame_of, chain_of, change_of, written_change
+from scalarviz.story.names import homes_of, number_word, sentence
+from scalarviz.story.reason import blame_of, change_of, reason_of, written_change
 from scalarviz.story.traced_weight import (
     TracedWeight,
     explained_neuron,
     explained_row,
     moved_row,
     row_beside,
+    summing,
 )
-from scalarviz.story.trial import outcome_of, trial_of
+from scalarviz.story.trial import misses_of, outcome_of, trial_of
 
 # The step: the optimizer's arithmetic for one weight, and the new loss.
 
@@ -259,7 +260,10 @@ def caption_of_state(
         row = moved_row(facts, state, moment) if moment.kind == "step" else NONE
         row = first_row(facts, state) if row == NONE else row
     traced = TracedWeight(facts, state, moment, row, neuron, chosen)
-    return written_alike(lambda: tell(traced))
+    caption = written_alike(lambda: tell(traced))
+    if moment.kind in ("zero_grad", "forward") and math.isfinite(state.loss):
+        return replace(caption, losses=(said(state.loss, 3),))
+    return caption
 
 
 def first_row(facts: Facts, state: State) -> int:
@@ -290,8 +294,8 @@ def zero_grad(ctx: TracedWeight) -> Caption:
 def forward(ctx: TracedWeight) -> Caption:
     """What the operation makes of its inputs, about the output that the signal passes."""
     told = FORWARD_KINDS.get(ctx.operation.kind, plain)(ctx)
-    plainly = replace(told, neurons=(ctx.behind,))
-    return predicted(ctx, plainly) if ctx.is_last else plainly
+    formula = RESULT.sub("p =", told.formula) if ctx.is_last else told.formula
+    return replace(told, formula=formula, neurons=(ctx.behind,))
 
 
 def weight_gradient(ctx: TracedWeight) -> Caption:
@@ -316,13 +320,21 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
     if len(written) == 1 and read is not None:
         neurons.append((operation.source, read[0]))
     caption = Caption(title, formula, lines, whole, (row,), tuple(neurons))
-    chain, blame = chain_of(ctx, row, total), blame_of(ctx, row)
+    blame = blame_of(ctx, row)
     way = -1.0 if total > 0.0 else 1.0
     trial = None if blame is None else trial_of(ctx.facts, ctx.state, row, way)
     wish = change_of(ctx.state, row)
     came = "" if read is None else typeset(short(float(ctx.inputs[read[0]])))
-    comes = text("blame.comes", number=came) if came and len(chain) == 2 else ""
-    return replace(caption, chain=chain, blame=blame, trial=trial, wish=wish, comes=comes)
+    comes = text("blame.comes", number=came) if came else ""
+    why = reason_of(ctx, row, total)
+    if why == "" and blame is None:
+        why = text("reason.together", count=number_word(ctx.state.batch))
+    caption = replace(caption, why=why, blame=blame, trial=trial, wish=wish, comes=comes)
+    misses = misses_of(ctx.facts, ctx.state)
+    is_last = ctx.moment.operation == summing(ctx.facts)[-1]
+    if not is_last or len(written) != 1 or len(misses) != ctx.facts.buffers[operation.target].size:
+        return caption
+    return replace(caption, misses=tuple(misses[written[0] : written[0] + 1]))
 
 
 def asked_for(ctx: TracedWeight, row: int, kind: str, grad: float) -> str:
@@ -451,8 +463,11 @@ def terms_of(ctx: TracedWeight, row: int, pairs: Pairs) -> list[EquationTerm]:
 
 def input_gradient(ctx: TracedWeight) -> Caption:
     """What arrives at one input of the focus sample, over all paths."""
-    told = BACKWARD_KINDS.get(ctx.operation.kind, row_back)(ctx)
-    return replace(told, neurons=(ctx.before,))
+    told, (name, place) = BACKWARD_KINDS.get(ctx.operation.kind, row_back)(ctx), ctx.before
+    came = float(ctx.state.gradients[name][place])
+    way = "more" if came < 0.0 else "less" if came > 0.0 else "none"
+    title = sentence(text(f"captions.back.{way}", unit=ctx.called(ctx.before)))
+    return replace(told, title=title, why=told.title, neurons=(ctx.before,))
 
 
 # Kinds in neither table have the captions `plain` and `row_back`.

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import LEAST as LEAST_POWER
 from scalarviz.base.texts.decimals import MOST as MOST_POWER
-from scalarviz.base.texts.decimals import stripped
-from scalarviz.story.caption import CardLine, CardTable, Piece, Summand, Summed
+from scalarviz.base.texts.decimals import short, stripped, typeset
+from scalarviz.story.caption import Bar, Bars, CardLine, CardTable, Piece
 from scalarviz.story.facts import NONE, Explained, NamedFormula, Neuron, UpdateLine
 from scalarviz.story.formats import (
     FEW,
@@ -159,27 +159,25 @@ def is_changed(terms: Sequence[EquationTerm], result: float) -> bool:
     return abs(sum(parts) - result) > rough
 
 
-def summed(
-    terms: Sequence[EquationTerm], result: float, one: Neuron, most: int, back: bool = False
-) -> Summed | None:
-    """Return a sum by its largest terms; None if there is none to show.
+def bars_of(terms: Sequence[EquationTerm], result: float, most: int) -> Bars | None:
+    """Return the largest terms of a sum as bars, and one for the others; None if it is not known.
 
-    terms   all terms, in the order of the picture: the number of a neuron, and the weight
+    terms   all terms, in the order of the picture
     result  what the engine has
-    one     the neuron "1", from which the bias comes
     most    terms that stand for themselves
-    back    whether the weight is the first factor
     """
     if is_changed(terms, result) or not math.isfinite(result):
         return None
     order = sorted(range(len(terms)), key=lambda i: -abs(terms[i].value))
-    largest, others = sorted(order[:most]), order[most:]
-    found = []
-    for term in (terms[i] for i in largest):
-        number, weight = (1.0, *term.numbers)[-2:][:: -1 if back else 1]
-        found.append(Summand(term.row, term.neuron or one, number, weight))
-    rest = exact_sum(terms[i].value for i in others) if others else None
-    return Summed(tuple(found), rest, result)
+    rows: list[Bar] = []
+    for term in [terms[i] for i in sorted(order[:most])]:
+        factors = [typeset(short(each)) for each in term.numbers]
+        name = " × ".join(factors) if len(factors) > 1 else text("plates.bias")
+        rows.append(Bar(name, term.value, term.row))
+    others = [terms[i].value for i in order[most:]]
+    if len(others) > 0:
+        rows.append(Bar(text("bars.others", count=len(others)), exact_sum(others)))
+    return Bars(tuple(rows), result)
 
 
 def whole_line(

@@ -8,13 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from scalarviz.base.texts import plural, text
-from scalarviz.story.caption import Bent, Caption, Piece, plain_lines
+from scalarviz.story.caption import Bar, Bars, Bent, Caption, Miss, Piece, plain_lines
 from scalarviz.story.equations import (
     MOST_TERMS,
     PRODUCT,
     SHOWN_TERMS,
     CaptionLine,
     EquationTerm,
+    bars_of,
     between,
     equation,
     is_long,
@@ -22,7 +23,6 @@ from scalarviz.story.equations import (
     shortened,
     signed,
     sum_line,
-    summed,
     sums,
     whole_line,
 )
@@ -38,10 +38,13 @@ from scalarviz.story.facts import (
     Numbers,
     sample_of,
 )
-from scalarviz.story.formats import FEW, MOST, both, exact_sum, fill, pretty, said, written_apart
-from scalarviz.story.names import sentence, short_name, unraveled
-from scalarviz.story.traced_weight import TracedWeight, largest_place, weights_into
+from scalarviz.story.formats import FEW, MOST, exact_sum, fill, pretty, said, written_apart
+from scalarviz.story.names import color_name, number_word, sentence, short_name, unraveled
+from scalarviz.story.panel_words import number
+from scalarviz.story.traced_weight import TracedWeight, largest_place, right_output, weights_into
+from scalarviz.story.trial import mean_off, misses_of
 
+MOST_BARS = 10
 REACH, CURVE = 3.0, 24  # of the curve of an activation on both sides of 0, and its pieces there
 CaptionFn = Callable[[TracedWeight], Caption]
 NAME = re.compile(r"\b[A-Za-z_]\w*\b", re.ASCII)
@@ -98,30 +101,51 @@ def weighted(ctx: TracedWeight) -> Caption:
     kind = "shifted" if kind == "scale" and has_bias else kind
     line = sum_line(terms, y, keep=keep, about=ctx.behind)
     whole = (whole_line(terms, y, keep=keep, about=ctx.behind),) if is_long(terms) else ()
-    caption = caption_of(f"weighted.{kind}", line, x=ctx.letter, unit=ctx.called(ctx.behind))
+    said_of = {"unit": sum_name(ctx), "count": number_word(len(terms)), "sum": number(y)}
+    caption = caption_of(f"weighted.{kind}", line, x=ctx.letter, **said_of)
     bias = text("captions.weighted.bias") if has_bias and operation.kind != "scale" else ""
-    added = summed(terms, y, (source, len(x)), TERMS)
-    return replace(caption, formula=caption.formula + bias, whole=whole, summed=added)
+    bars = bars_of(terms, y, TERMS)
+    return replace(caption, formula=caption.formula + bias, whole=whole, bars=bars)
+
+
+def sum_name(ctx: TracedWeight) -> str:
+    """Return the name of what an operation writes; of an output with a name, that alone."""
+    name, place = ctx.behind
+    names = ctx.facts.buffers[name].names
+    own = names[place] if place < len(names) else ""
+    return own if color_name(own) != own else ctx.called(ctx.behind)
 
 
 def activation(ctx: TracedWeight) -> Caption:
     name, (z, a) = ctx.operation.formula, ctx.through
     row = ctx.facts.activations[name]
     words = row.zero if row.zero and a == 0.0 else row.caption
-    title = sentence(words.replace("{unit}", ctx.called(ctx.behind)))
+    own = plain_lines(sentence(words.replace("{unit}", ctx.called(ctx.behind))))
+    title = bent_words(z, a, sum_name(ctx))
     if row.value is None:
-        return replace(plain(ctx), title=title)
+        return replace(plain(ctx), title=title, lines=own)
     line = activation_line(name, row, z, a, ctx.before, ctx.behind)
     formula = f"a = {name}(z)" + (f" = {pretty(row.alone)}" if row.alone else "")
-    bent = bent_at(row.value, z, a) if math.isfinite(z) and math.isfinite(a) else None
-    return Caption(title, formula, (line,), bent=bent)
+    return Caption(title, formula, (line, *own), bent=bent_at(row.value, z, a))
 
 
-def bent_at(value: Callable[[float], float], z: float, a: float) -> Bent:
+def bent_words(before: float, after: float, name: str) -> str:
+    """Return what becomes of a number, in a sentence; of a channel, with its color."""
+    if after == 0.0 and before < 0.0:
+        return text("captions.bend.off")
+    if after == before:
+        return text("captions.bend.same", number=number(after))
+    color = color_name(name)
+    result = f"{number(after)} {color}" if color != name else number(after)
+    return text("captions.bend", before=number(before), after=result)
+
+
+def bent_at(value: Callable[[float], float], z: float, a: float) -> Bent | None:
     """Return the curve of an activation around 0, as far as the number that it was given."""
     reach: float = max(REACH, 1.25 * abs(z))
     places = [reach * (i - CURVE) / CURVE for i in range(2 * CURVE + 1)]
-    return Bent(z, a, tuple([(place, value(place)) for place in places]))
+    is_known = math.isfinite(z) and math.isfinite(a)
+    return Bent(z, a, tuple([(place, value(place)) for place in places])) if is_known else None
 
 
 def case_of(cases: Cases, numbers: Mapping[str, float]) -> FormulaCase | None:
@@ -179,7 +203,7 @@ def parametric(ctx: TracedWeight) -> Caption:
     name, place, numbers = ctx.operation.formula, ctx.place[0], ctx.state.value
     x, y = ctx.through
     row = ctx.facts.parametrics[name]
-    title = sentence(text("captions.parametric", unit=ctx.called(ctx.behind), name=name))
+    title = bent_words(x, y, "")
     value = row.value
     if value is None:
         return replace(plain(ctx), title=title)
@@ -188,7 +212,8 @@ def parametric(ctx: TracedWeight) -> Caption:
         parts += [", ", EquationTerm((float(numbers[each]),), row=each)]
     line = equation([*parts, ")"], lambda v: value(*v), y, about=ctx.behind)
     formula = f"y = {name}(x, {', '.join(row.parameters)})"
-    return Caption(title, formula, (line,))
+    given = [float(numbers[each]) for each in parameter_rows(ctx, place)]
+    return Caption(title, formula, (line,), bent=bent_at(lambda z: value(z, *given), x, y))
 
 
 def parameter_rows(ctx: TracedWeight, output: int) -> list[int]:
@@ -222,7 +247,10 @@ def joined(ctx: TracedWeight) -> Caption:
         EquationTerm((x,), neuron=ctx.before),
     ]
     line = sum_line(terms, y, about=ctx.behind)
-    return caption_of("sum", line, unit=ctx.called(ctx.behind))
+    names = [text("bars.past"), text("bars.through")]
+    rows = [Bar(name, each.value) for name, each in zip(names, terms, strict=True)]
+    found = caption_of("sum", line, unit=ctx.called(ctx.behind), sum=number(y))
+    return replace(found, bars=Bars(tuple(rows), y))
 
 
 def product(ctx: TracedWeight) -> Caption:
@@ -234,7 +262,8 @@ def product(ctx: TracedWeight) -> Caption:
     line = sum_line(
         [EquationTerm(tuple(numbers), PRODUCT, neuron=(a, place))], result, about=ctx.behind
     )
-    return caption_of("product", line, unit=ctx.called(ctx.behind))
+    words = f"{number(numbers[0])} × {number(numbers[1])} = {number(result)}"
+    return caption_of("product", line, unit=ctx.called(ctx.behind), product=words)
 
 
 def dropout(ctx: TracedWeight) -> Caption:
@@ -299,7 +328,9 @@ def batch_norm(ctx: TracedWeight) -> Caption:
         variance=said(spread, 3),
     )
     lines, unit = (line, *plain_lines(shown)), ctx.called(ctx.behind)
-    return caption_of("frozen_batch_norm" if held else "batch_norm", *lines, unit=unit)
+    found = caption_of("frozen_batch_norm" if held else "batch_norm", *lines, unit=unit)
+    head = text("captions.norm.head", before=number(x), after=number(y))
+    return replace(found, title=head, lines=(*lines, *plain_lines(found.title)))
 
 
 def is_held(ctx: TracedWeight) -> bool:
@@ -328,7 +359,35 @@ def row_formula(ctx: TracedWeight) -> Caption:
     else:
         lines = plain_lines(f"{listed(ctx.inputs)} → {listed(ctx.outputs)}")
     title = sentence(operation.caption.replace("{unit}", ctx.called(ctx.behind)))
-    return Caption(title, operation.written, lines)
+    if operation.formula not in ROW_HEADS:
+        return Caption(title, operation.written, lines)
+    head, bars = ROW_HEADS[operation.formula], row_bars(ctx)
+    count = 0 if bars is None else len(bars.rows)
+    before, after = number(float(ctx.inputs[ctx.place[1]])), number(own)
+    fields = {"before": before, "after": after, "count": number_word(count)}
+    words = text(f"captions.{head}.head", **fields)
+    return Caption(words, operation.written, (*lines, *plain_lines(title)), bars=bars)
+
+
+def row_bars(ctx: TracedWeight) -> Bars | None:
+    """Return what a pooling chooses from, or the shares of a softmax, as bars; else None."""
+    formula, place = ctx.operation.formula, ctx.place[0]
+    if formula == "softmax":
+        return bars_among([(f"{i}", share) for i, share in enumerate(floats(ctx.outputs))], place)
+    if not formula.endswith("pool"):
+        return None
+    pixels = [(number(float(ctx.inputs[i])), float(ctx.inputs[i])) for i in window(ctx, place)]
+    if formula == "average_pool" or len(pixels) == 0:
+        return bars_among(pixels, NONE, "number")
+    best = largest_place([value for _, value in pixels])
+    return bars_among(pixels, best, "number")
+
+
+def bars_among(numbers: Sequence[tuple[str, float]], marked: int, unit: str = "share") -> Bars:
+    """Return named numbers as bars, of many the first ones, and the one that is spoken of."""
+    kept = [i for i in range(len(numbers)) if i < MOST_BARS or i == marked]
+    rows = [Bar(numbers[i][0], numbers[i][1]) for i in kept]
+    return Bars(tuple(rows), None, kept.index(marked) if marked != NONE else NONE, unit)
 
 
 def layer_norm(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
@@ -449,6 +508,19 @@ ROW_LINES: dict[str, LineFn] = {
 }
 
 
+# Heads of those that pupils meet.
+ROW_HEADS = {
+    "layer_norm": "norm",
+    "group_norm": "norm",
+    "rms_norm": "norm",
+    "softmax": "softmax",
+    "log_softmax": "softmax",
+    "frequency_encoding": "waves",
+    "max_pool": "max_pool",
+    "average_pool": "average_pool",
+}
+
+
 # Predictions and the loss.
 
 MOST_SAMPLES, MOST_OUTPUTS = 4096, 65_536  # of a batch whose errors a caption computes itself
@@ -457,42 +529,6 @@ MOST_SAMPLES, MOST_OUTPUTS = 4096, 65_536  # of a batch whose errors a caption c
 def is_small(samples: int, outputs: int) -> bool:
     """Return whether a batch is small enough for captions to compute its errors again."""
     return samples <= MOST_SAMPLES and outputs <= MOST_OUTPUTS
-
-
-def predicted(ctx: TracedWeight, plainly: Caption) -> Caption:
-    """Return the caption of the last operation: the prediction beside the target."""
-    prediction, target = (floats(each) for each in ctx.answers)
-    place, name = ctx.place[0], ctx.operation.target
-    pieces: list[Piece] = []
-    if ctx.facts.loss.logits:
-        title, top, right = plainly.title, largest_place(prediction), largest_place(target)
-        if len(target) > 1:
-            first = text("captions.largest", unit=ctx.called((name, top)))
-            second = text("captions.right", unit=ctx.called((name, right)))
-            pieces = [Piece(first, neuron=(name, top)), Piece(second, neuron=(name, right))]
-    else:
-        own, should = both(prediction[place], target[place])
-        unit = ctx.called(ctx.behind)
-        title = sentence(text("captions.last", unit=unit, prediction=own, target=should))
-        others = [i for i in range(len(target)) if i != place][:SHOWN_TERMS]
-        for i in others:
-            p, t = both(prediction[i], target[i])
-            words = text("captions.should", unit=short_name(ctx.facts, i), prediction=p, target=t)
-            pieces.append(Piece(words, neuron=(name, i)))
-        left = len(target) - 1 - len(others)
-        if left > 0:
-            pieces.append(Piece(text("captions.others", count=left)))
-    lines = (*plainly.lines, with_signs(pieces)) if pieces else plainly.lines
-    formula = RESULT.sub("p =", plainly.formula)
-    return replace(plainly, title=title, formula=formula, lines=lines)
-
-
-def with_signs(pieces: Sequence[Piece]) -> CaptionLine:
-    """Return pieces with signs between them."""
-    found: list[Piece] = []
-    for piece in pieces:
-        found += [Piece("; "), piece] if found else [piece]
-    return tuple(found)
 
 
 def loss(ctx: TracedWeight) -> Caption:
@@ -506,17 +542,39 @@ def loss(ctx: TracedWeight) -> Caption:
     if ctx.state.weight is not None:
         error = text("captions.loss.formula.weight", error=error)
     words = text(f"captions.loss.formula.{way}", error=error)
+    misses = misses_of(ctx.facts, ctx.state)
     caption = Caption(
-        text("captions.loss.title", loss=said(whole, 3)),
+        loss_title(ctx.state.batch, whole),
         f"L = {factor_of(function)}{words}",
         neurons=tuple((behind, i) for i in range(min(outputs, MOST_TERMS))),
     )
+    if len(misses) > 0:
+        caption = replace(loss_told(ctx, misses), formula=caption.formula, why=caption.title)
     if (function.error.compute if function.scalar else function.of_row) is None:
         return replace(caption, lines=plain_lines(only(whole)))
     terms, line = errors_of(ctx)
     parts, total = part_lines(ctx, terms, whole)
     caption = replace(caption, lines=(line, *parts))
     return caption if total is None else replace(caption, whole=(line, *parts[:-1], total))
+
+
+def loss_title(count: int, whole: float) -> str:
+    """Return the loss of some samples."""
+    shown = said(whole, 3)
+    together = text("captions.loss.together", count=number_word(count), loss=shown)
+    return together if count > 1 else text("captions.loss.single", loss=shown)
+
+
+def loss_told(ctx: TracedWeight, misses: Sequence[Miss]) -> Caption:
+    """Return how wrong the answer to the shown sample is, as it is drawn."""
+    right, neurons = right_output(ctx.facts, ctx.state), tuple([each.neuron for each in misses])
+    if right is not None:
+        words = text("captions.loss.right", share=number(misses[right[1]].out))
+        shares = [(each.name, each.out) for each in misses]
+        return Caption(words, neurons=neurons[:MOST_TERMS], bars=bars_among(shares, right[1]))
+    off = mean_off([each.out for each in misses], [each.goal for each in misses])
+    words = text("captions.loss.off", off=number(off))
+    return Caption(words, neurons=neurons[:MOST_TERMS], misses=tuple(misses))
 
 
 def weighed(ctx: TracedWeight) -> list[EquationTerm | str]:

@@ -9,6 +9,7 @@ from scalarviz.base.texts import text
 from scalarviz.story.facts import NONE, ArrayFacts, BufferFacts, Facts, Neuron, OperationFacts
 
 COLORS = {"R": "red", "G": "green", "B": "blue"}  # channels
+WORDED = 9  # largest number that is a word
 NAMED_BY_ENDS = ("affine", "scale", "convolution")  # kinds whose weights neurons give names to
 
 
@@ -38,6 +39,11 @@ def short_name(facts: Facts, place: int) -> str:
 def color_name(name: str) -> str:
     """Return the word for a channel of a color; other names as they are."""
     return text(f"color.{COLORS[name]}") if name in COLORS else name
+
+
+def number_word(count: int) -> str:
+    """Return a small number as a word."""
+    return text(f"number.{count}") if 0 < count <= WORDED else f"{count:,}"
 
 
 def hidden_name(buffer: BufferFacts, place: int) -> str:

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.story.facts import NONE
-from scalarviz.story.names import color_name, sentence
+from scalarviz.story.names import color_name, number_word, sentence
 
 if TYPE_CHECKING:
-    from scalarviz.story.caption import Effect, Outcome, Trial
+    from scalarviz.story.caption import Effect, Miss, Outcome, Trial
 
 FINE = 3  # digits of how far outputs are off
 UNITS = [0.0001, 0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0]  # of a scale
 PARTS = 3  # units along a scale
-WORDED = 9  # largest number that is a word
 
 
 @dataclass
@@ -35,6 +34,32 @@ class PanelRow:
     after: str
     words: str
     place: int = NONE
+
+
+def number(value: float) -> str:
+    """Return a number of a sentence, as captions have it."""
+    words = short(value)
+    return words.replace(".", "0.") if words.lstrip("-").startswith(".") else words
+
+
+def said_goal(value: float) -> str:
+    """Return a goal: a whole number without digits behind a point."""
+    is_whole = math.isfinite(value) and value == round(value)
+    return f"{value:.0f}" if is_whole else number(value)
+
+
+def miss_title(miss: Miss) -> str:
+    """Return what an output is, and what it should be."""
+    return text("captions.miss", name=miss.name, out=number(miss.out), goal=said_goal(miss.goal))
+
+
+def miss_words(miss: Miss) -> str:
+    """Return what is to blame."""
+    color = color_name(miss.name)
+    is_over = miss.out > miss.goal
+    if color != miss.name:
+        return text("captions.miss.much" if is_over else "captions.miss.little", name=color)
+    return text("captions.miss.high" if is_over else "captions.miss.low")
 
 
 def trial_title(trial: Trial) -> str:
@@ -111,11 +136,6 @@ def scale_of(effect: Effect, goal: float) -> Scale:
             break
     parts = [(each - start) / long for each in (effect.before, effect.after, goal)]
     return Scale((start, start + long), parts[0], parts[1], parts[2])
-
-
-def number_word(count: int) -> str:
-    """Return a small number as a word."""
-    return text(f"number.{count}") if 0 < count <= WORDED else f"{count:,}"
 
 
 def is_nearer(effect: Effect, goal: float) -> bool:

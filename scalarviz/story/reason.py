@@ -1,70 +1,62 @@
-"""Reasons: why a gradient asks for a larger or a smaller weight, as a chain of links.
-
-Each link is about a thing in the picture. The chain is true for the shown sample and a small step:
-a larger weight makes its neuron higher, which makes an output lower, which is closer to the goal.
-"""
+"""Reasons: why a gradient asks for a larger or a smaller weight, true for the shown sample."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short, typeset
-from scalarviz.story.caption import Blame, BlamePart, Piece
+from scalarviz.story.caption import Blame, BlamePart
 from scalarviz.story.facts import NONE, Facts, State
-from scalarviz.story.names import color_name, short_name
+from scalarviz.story.names import color_name, number_word, short_name
 from scalarviz.story.traced_weight import (
     TracedWeight,
     following,
     most_blamed,
+    summing,
     weights_from,
 )
 
 LITTLE = 0.25  # of the largest part: a smaller one asks for a bit only
 
 
-def chain_of(ctx: TracedWeight, row: int, total: float) -> tuple[Piece, ...]:
-    """Return why a weight of a dense layer is to change; empty where nothing simple is true.
+def reason_of(ctx: TracedWeight, row: int, total: float) -> str:
+    """Return why a weight of a dense layer is to change; "" where nothing simple is true.
+
+    In the last layer it is what becomes of the output; before it, how blame comes there says it,
+    unless the shown sample asks for another way than all together.
 
     total  its gradient over the batch
     """
     operation = ctx.operation
     written, read = ctx.uses(row)
     if operation.kind != "affine" or len(written) != 1 or not (total < 0.0 or total > 0.0):
-        return ()
+        return ""
     unit, way = written[0], -1.0 if total > 0.0 else 1.0  # way: where the value is to go
     x = 1.0 if read is None else float(ctx.inputs[read[0]])
-    is_larger = way * float(ctx.state.value[row]) >= 0.0
-    wish = text("reason.larger") if is_larger else text("reason.smaller")
-    first = Piece(wish, row)
     delta = float(ctx.upstream[unit])
     if not way * x * delta < 0.0:  # the shown sample does not ask for it
-        return (Piece(f"{wish}: {text('reason.others')}", row),)
-    moves = 1.0 if way * x > 0.0 else -1.0
-    if ctx.facts.outputs == operation.target or following(ctx.facts, operation.target) == NONE:
-        return first, ending(ctx, operation.target, unit, moves)
-    higher = text("reason.higher") if moves > 0.0 else text("reason.lower")
-    links = [first, Piece(higher, neuron=(operation.target, unit))]
-    parts = parts_of(ctx.facts, ctx.state, operation.target, unit)
-    blame: float = sum([each.amount for each in parts])
-    moves = moves if blame * delta < 0.0 else -moves  # a slope may be negative
-    best = max(parts, key=lambda each: each.amount * blame)
-    if not best.amount * blame > 0.0:
-        return ()
-    weight = float(ctx.state.value[best.row])
-    links.append(Piece(f"× {typeset(short(weight))}", best.row))
-    name, place = best.neuron
-    return *links, ending(ctx, name, place, moves if weight > 0.0 else -moves)
+        return others_words(way, x * delta, ctx.state.batch)
+    if ctx.moment.operation != summing(ctx.facts)[-1]:
+        return ""
+    own, rises = color_name(short_name(ctx.facts, unit)), way * x > 0.0
+    is_named = own != ctx.called((operation.target, unit))
+    then = text("reason.rises" if rises else "reason.falls", name=own)
+    if is_named:
+        then = text("reason.more" if rises else "reason.less", name=own)
+    return text("reason.closer", then=then)  # what all that is good for
 
 
-def ending(ctx: TracedWeight, name: str, unit: int, moves: float) -> Piece:
-    """Return the last link: what becomes of an output, or of a neuron on the way to one."""
-    neuron = name, unit
-    if following(ctx.facts, name) == NONE:
-        name = short_name(ctx.facts, unit)
-        words = text("reason.more", name=name) if moves > 0.0 else text("reason.less", name=name)
-    if following(ctx.facts, neuron[0]) != NONE or name == ctx.called(neuron):
-        name = ctx.called(neuron)
-        words = text("reason.rises", name=name) if moves > 0.0 else text("reason.falls", name=name)
-    return Piece(f"{words}: {text('reason.closer')}", neuron=neuron)  # what all that is good for
+def others_words(way: float, own: float, count: int) -> str:
+    """Return which way the shown sample alone would move a weight, and all of them together.
+
+    way  1: higher, -1: lower; `own` is the gradient of the shown sample
+    """
+    names = [text("captions.way.down"), text("captions.way.up")]
+    fields = {"way": names[1 if way > 0.0 else 0], "count": number_word(count)}
+    if own == 0.0:
+        return text("reason.others.none", **fields)
+    return text("reason.others", own=names[0 if own > 0.0 else 1], **fields)
 
 
 # How blame comes to a weight of a layer before the last one.
@@ -75,26 +67,26 @@ def blame_of(ctx: TracedWeight, row: int) -> Blame | None:
 
     It is none either where the shown sample does not ask for what the batch asks for.
     """
-    facts, operation, total = ctx.facts, ctx.operation, float(ctx.state.grad[row])
+    operation, total = ctx.operation, float(ctx.state.grad[row])
     written, read = ctx.uses(row)
     if operation.kind != "affine" or len(written) != 1 or read is None:
         return None
-    unit, came = written[0], float(ctx.inputs[read[0]])
-    parts = parts_of(facts, ctx.state, operation.target, unit)
-    own = came * float(ctx.upstream[unit])
-    if len(parts) == 0 or not own * total > 0.0:
+    came = float(ctx.inputs[read[0]])
+    if not came * float(ctx.upstream[written[0]]) * total > 0.0:
         return None
+    blame, number = blame_at(ctx, operation.target, written[0]), typeset(short(came))
+    return blame and replace(blame, row=row, comes=text("blame.comes", number=number))
+
+
+def blame_at(ctx: TracedWeight, name: str, unit: int) -> Blame | None:
+    """Return how blame comes to a neuron; None where no dense layer follows, or there is none."""
+    parts = parts_of(ctx.facts, ctx.state, name, unit)
     whole: float = sum([each.amount for each in parts])
     if not (whole > 0.0 or whole < 0.0):
         return None
-    return Blame(
-        row,
-        tuple(parts),
-        whole,
-        text("blame.added.more") if whole > 0.0 else text("blame.added.less"),
-        text("blame.comes", number=typeset(short(came))),
-        tuple(earlier_rows(facts, ctx.state, operation.target)),
-    )
+    words = text("blame.added.more") if whole > 0.0 else text("blame.added.less")
+    earlier = tuple(earlier_rows(ctx.facts, ctx.state, name))
+    return Blame(NONE, tuple(parts), whole, words, "", earlier)
 
 
 def parts_of(facts: Facts, state: State, name: str, unit: int) -> list[BlamePart]:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short
-from scalarviz.story.caption import Effect, Outcome, Trial
-from scalarviz.story.facts import NONE, TERMS, Facts, Numbers, State, sample_of
+from scalarviz.story.caption import Effect, Miss, Outcome, Trial
+from scalarviz.story.facts import NONE, TERMS, Facts, Numbers, State
 from scalarviz.story.formats import exact_sum
 from scalarviz.story.names import homes_of
 from scalarviz.story.traced_weight import TracedWeight, following, right_output, weights_from
@@ -51,21 +51,14 @@ def trial_by(facts: Facts, state: State, row: int, step: float) -> Trial | None:
     name = home.target if after == NONE else facts.operations[after].source
     said = float(state.values[name][unit])
     neuron = Effect((name, unit), "", said, passed[name][unit])
-    outputs: list[Effect] = []
-    names, count = facts.buffers[facts.outputs].names, len(goals)
-    read = facts.loss.logits
-    before, now = state.values[facts.outputs], passed[facts.outputs]
-    answers = [read_answers(before, read), read_answers(now, read)]
-    for place in range(count):
-        own = names[place] if count > 1 and place < len(names) else text("picture.out")
-        outputs.append(Effect((facts.outputs, place), own, answers[0][place], answers[1][place]))
+    misses, now = misses_of(facts, state), read_answers(passed[facts.outputs], facts.loss.logits)
+    outputs = [Effect(x.neuron, x.name, x.out, now[i]) for i, x in enumerate(misses)]
     between: list[float] = []
     if after != NONE and following(facts, facts.operations[after].target) == NONE:
         rows = weights_from(facts, facts.operations[after], unit)[0]
         between = [float(state.value[each]) for each in rows]
-    numbers = [float(goal) for goal in goals]
-    off = mean_off(answers[0], numbers), mean_off(answers[1], numbers)
     value = float(state.value[row])
+    off = off_of(outputs, misses)
     return Trial(step, (value, value + step), neuron, tuple(outputs), tuple(between), off)
 
 
@@ -103,29 +96,44 @@ def values_with(
     return found
 
 
+def misses_of(facts: Facts, state: State) -> list[Miss]:
+    """Return the outputs of the shown sample and their goals; none where these are not known."""
+    goals, outputs = state.target, state.values.get(facts.outputs)
+    if goals is None or outputs is None:
+        return []
+    names, count = facts.buffers[facts.outputs].names, len(outputs)
+    found: list[Miss] = []
+    for place, out in enumerate(read_answers(outputs, facts.loss.logits)):
+        name = text("picture.out") if count == 1 else f"{place}"
+        name = names[place] if count > 1 and place < len(names) else name
+        found.append(Miss((facts.outputs, place), name, out, float(goals[place])))
+    return found
+
+
 def outcome_of(ctx: TracedWeight) -> Outcome | None:
     """Return what a step makes of the outputs of the shown sample; of many, the right class."""
     facts, state = ctx.facts, ctx.state
-    answer, goals, right = state.answer, state.target, right_output(facts, state)
-    every = None if answer is None else ctx.of_batch("values", facts.outputs)
-    if answer is None or every is None or goals is None:
+    misses, right = misses_of(facts, state), right_output(facts, state)
+    if state.answer is None or len(misses) == 0:
         return None
-    size, sample = len(answer), sample_of(state)  # of a graph, whose outputs are nodes, as well
-    read = facts.loss.logits
-    before = read_answers(every[sample * size : (sample + 1) * size], read)
-    after = read_answers(answer, read)
-    places = [*range(size)] if size <= TERMS else [] if right is None else [right[1]]
-    names = facts.buffers[facts.outputs].names
-    outputs: list[Effect] = []
-    for place in places:
-        name = names[place] if len(names) == size else text("picture.out")
-        outputs.append(Effect((facts.outputs, place), name, before[place], after[place]))
-    numbers = [float(each) for each in goals]
-    off = mean_off(before, numbers), mean_off(after, numbers)
+    after = read_answers(state.answer, facts.loss.logits)
+    every = [Effect(x.neuron, x.name, x.out, after[i]) for i, x in enumerate(misses)]
+    places = [*range(len(every))] if len(every) <= TERMS else [] if right is None else [right[1]]
     learning = [each for each in state.frozen if not each]
-    count = len(learning) if len(state.frozen) > 0 else len(state.value)
-    own = [numbers[place] for place in places]
-    return Outcome(tuple(outputs), tuple(own), off, state.batch - 1, count)
+    return Outcome(
+        tuple([every[place] for place in places]),
+        tuple([misses[place].goal for place in places]),
+        off_of(every, misses),
+        state.batch - 1,
+        len(learning) if len(state.frozen) > 0 else len(state.value),
+    )
+
+
+def off_of(outputs: Sequence[Effect], misses: Sequence[Miss]) -> tuple[float, float]:
+    """Return how far outputs are off in the mean, before and after."""
+    goals = [each.goal for each in misses]
+    before, after = [each.before for each in outputs], [each.after for each in outputs]
+    return mean_off(before, goals), mean_off(after, goals)
 
 
 def read_answers(outputs: Numbers, logits: str) -> list[float]:

@@ -202,8 +202,7 @@ class Sweep:
 
     def stop(self) -> None:
         """Stop `play` after the current check, and do not raise its error."""
-        self._thread.stop()
-        self._thread.wait()
+        self._thread.stop(threading.TIMEOUT_MAX)
 
     @property
     def playing(self) -> bool:

@@ -18,7 +18,7 @@ from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.stage.network_layout import about_layer
 from scalarviz.training.network.gradcheck import gradcheck
 from tests.pages.node import InPage
-from tests.sessions import advanced
+from tests.sessions import advanced, fast_engines
 from tests.wording import refused
 
 
@@ -65,11 +65,12 @@ def test_its_derivatives_are_found_by_recording() -> None:
     assert row.by_parameter(0, x, a, 0.0) == pytest.approx(by_slope)
 
 
-@pytest.mark.some("float64-1e-14")
+@pytest.mark.some("float64-1e-14-cpu", "float64-1e-14-cuda")
 @pytest.mark.usefixtures("layer_table")
+@fast_engines
 @pytest.mark.parametrize(("dtype", "bound"), [("float64", 1e-14), ("float32", 2e-5)])
-def test_engines_agree(dtype: str, bound: float) -> None:
-    plain, fast = session("python", dtype=dtype), session("cpu", dtype=dtype)
+def test_engines_agree(dtype: str, bound: float, engine: str) -> None:
+    plain, fast = session("python", dtype=dtype), session(engine, dtype=dtype)
     for each in (plain, fast):
         each.advance(20)
     assert np.abs(plain.network.bank.value - fast.network.bank.value).max() < bound

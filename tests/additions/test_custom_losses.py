@@ -20,7 +20,7 @@ from scalarviz.core.formulas.losses import EVERYWHERE, LOSSES, ROW_LOSSES, LossR
 from scalarviz.engines.cpu.table import every_unit
 from scalarviz.engines.custom.custom_formulas import check_numbers, check_rows, points
 from scalarviz.errors import FileError, InputError, ShapeError, UnknownNameError
-from tests.sessions import advanced
+from tests.sessions import advanced, every_engine
 from tests.wording import refused
 
 SHARE = 0.9
@@ -78,8 +78,8 @@ def same_bits(a: sv.Session, b: sv.Session) -> bool:
 # ---- training -----------------------------------------------------------------------------------
 
 
-@pytest.mark.some(1)
-@pytest.mark.parametrize("engine", ["python", "cpu"])
+@pytest.mark.some("python", "cuda")
+@every_engine
 def test_a_loss_with_the_formula_of_mse_has_its_bits(engine: str) -> None:
     sv.loss(square, twice)
     expected = trained("mse", engine)
@@ -96,13 +96,13 @@ def test_mixed_precision_and_float32_take_it() -> None:
     assert same_bits(trained("square", "cpu", **mixed), trained("mse", "cpu", **mixed))
 
 
-@pytest.mark.slow
-def test_a_loss_on_rows_has_the_bits_of_its_counterpart_on_every_engine() -> None:
+@pytest.mark.some("cpu", "cuda")
+@every_engine
+def test_a_loss_on_rows_has_the_bits_of_its_counterpart(engine: str) -> None:
     sv.loss(squares, squares_gradient, rows=True)
     by_sample = sv.Loss("mse", mean="samples")
-    for engine in ("python", "cpu"):
-        found, expected = (trained(each, engine) for each in ("squares", by_sample))
-        assert found.network.bank.value == pytest.approx(expected.network.bank.value, rel=1e-12)
+    found, expected = (trained(each, engine) for each in ("squares", by_sample))
+    assert found.network.bank.value == pytest.approx(expected.network.bank.value, rel=1e-12)
 
 
 @pytest.mark.slow

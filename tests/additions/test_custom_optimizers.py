@@ -22,7 +22,7 @@ from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.faces.cli.commands import main
 from tests.additions.test_custom_losses import poisson
 from tests.pages.node import InPage
-from tests.sessions import advanced
+from tests.sessions import advanced, every_engine
 from tests.wording import refused
 
 
@@ -84,16 +84,16 @@ def same_bits(a: sv.Session, b: sv.Session) -> bool:
 # ---- training -----------------------------------------------------------------------------------
 
 
-@pytest.mark.some("cpu")
-@pytest.mark.parametrize("engine", ["python", "cpu"])
+@pytest.mark.some("cpu", "cuda")
+@every_engine
 def test_an_optimizer_with_the_formula_of_adam_has_its_bits(engine: str) -> None:
     kind = sv.optimizer(my_adam, ("m", "v"), constants=constants)
     given: dict[str, Any] = {"clip_norm": 1.0, "l2": 0.01, "schedule": sv.Schedule("step", every=7)}
     assert same_bits(session(kind(0.02, **given), engine), session(sv.Adam(0.02, **given), engine))
 
 
-@pytest.mark.some(1)
-@pytest.mark.parametrize("engine", ["python", "cpu"])
+@pytest.mark.some("python", "cuda")
+@every_engine
 def test_one_without_slots_returns_a_number(engine: str) -> None:
     assert same_bits(session(sv.optimizer(plain)(), engine), session(sv.SGD(0.1), engine))
     found = session(sv.optimizer(shared)(0.2, share=0.25), engine)
@@ -362,8 +362,8 @@ class Stairs:
         return stairs(step)
 
 
-@pytest.mark.some("cpu")
-@pytest.mark.parametrize("engine", ["python", "cpu"])
+@pytest.mark.some("cpu", "cuda")
+@every_engine
 def test_a_schedule_of_ones_own_has_the_bits_of_the_same_one(engine: str, tmp_path: Path) -> None:
     own = session(sv.Adam(0.02, schedule=sv.schedule(stairs)), engine)
     step = sv.Schedule("step", every=7, factor=0.5)

@@ -36,7 +36,7 @@ from scalarviz.story.caption import CardLine
 from scalarviz.training.session.reading import caption
 from tests.ctrl_c import at_each_moment
 from tests.engines.agreement import TOLERANCE, difference
-from tests.sessions import advanced, reloaded
+from tests.sessions import advanced, fast_engines, reloaded
 from tests.wording import refused
 
 X = np.random.default_rng(0).normal(size=(300, 2))
@@ -203,14 +203,15 @@ def test_its_gradients_agree_with_finite_differences(name: str) -> None:
     assert sv.gradcheck(sv.Network(PLACES[name](), seed=3), X[:3]).error < 1e-6
 
 
+@fast_engines
 @pytest.mark.some(11)
 @pytest.mark.parametrize("batch", [1, 16, 300])
 @pytest.mark.parametrize("name", PLACES)
-def test_the_engines_agree(name: str, batch: int) -> None:
-    one, other = (session(engine, *PLACES[name](), batch=batch) for engine in ("python", "cpu"))
+def test_the_engines_agree(name: str, batch: int, engine: str) -> None:
+    one, other = (session(each, *PLACES[name](), batch=batch) for each in ("python", engine))
     for each in (one, other):
         each.advance(10)
-    assert other.engine == "cpu"
+    assert other.engine == engine
     assert difference(one.network.bank.value, other.network.bank.value) < 1e-10
     assert difference(one.network.bank.grad, other.network.bank.grad) < 1e-10
     assert one.network(X[:7]) == pytest.approx(other.network(X[:7]))
@@ -241,9 +242,11 @@ def test_they_agree_in_float32_and_in_mixed_precision() -> None:
     assert difference(wanted, found["cpu", "mixed"]) < 1e-2
 
 
+@fast_engines
 @pytest.mark.parametrize("name", PLACES)
-def test_moments_and_going_back_have_the_bits_of_whole_steps(name: str) -> None:
-    whole, parts = (session("cpu", *PLACES[name](), batch=200) for _ in range(2))
+def test_moments_and_going_back_have_the_bits_of_whole_steps(name: str, engine: str) -> None:
+    batch = 200 if engine == "cpu" else 9  # more than a chunk of the cpu; a simulator is slow
+    whole, parts = (session(engine, *PLACES[name](), batch=batch) for _ in range(2))
     whole.advance(6)
     parts.advance(6 * len(parts.operations), "operation")
     assert same_bits(whole, parts)
@@ -340,20 +343,21 @@ def test_another_thread_may_ask_while_it_trains() -> None:
 # ---- what it costs ------------------------------------------------------------------------------
 
 
+@fast_engines
 def test_one_sentence_names_the_layer_and_what_it_costs_a_step(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    engine: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("scalarviz.engines.reference._said", set())
     for _ in range(2):
-        s = session("cpu", *radial())
+        s = session(engine, *radial())
         s.network(X)
         s.advance(30)
     (said,) = [each.message for each in caplog.records if "as Python" in each.message]
     start, _, end = said.partition(": as Python it takes ")
-    assert start == "the engine cpu has no kernels for Radial(4 -> 6) of layer 1"
+    assert start == f"the engine {engine} has no kernels for Radial(4 -> 6) of layer 1"
     python, whole = (float(each.split(" ms")[0]) for each in end.split(" of a step of "))
     assert 0.0 < python <= whole
-    session("cpu", Radial(2, 2), sv.Residual(Scaled(2)), sv.Dense(2, 1)).advance(30)
+    session(engine, Radial(2, 2), sv.Residual(Scaled(2)), sv.Dense(2, 1)).advance(30)
     assert "for Radial(2 -> 2) of layer 0 and Scaled(2 -> 2) of layer 1.0: " in caplog.text
 
 
@@ -435,7 +439,7 @@ class Tanhs(Scaled):
 def test_two_operations_of_one_name_are_refused_unless_in_two_places() -> None:
     refused(InputError, "'tanh 1.0'").by(sv.Network, [sv.Dense(2, 3), sv.Residual(Tanhs(3, 0.0))])
     s = advanced(session("cpu", sv.Dense(2, 3), *2 * [Tanhs(3)], sv.Dense(3, 1)), 3, "operation")
-    assert "tanh" in caption(s, 0).title
+    assert "tanh" in caption(s, 0).formula
 
 
 class Table(Scaled):

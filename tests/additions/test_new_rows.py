@@ -40,7 +40,7 @@ from scalarviz.stage.stage import Stage
 from scalarviz.training.session.reading import caption, names_of
 from tests.engines.test_cuda import needs_numba_cuda
 from tests.machine import output_of
-from tests.sessions import advanced, reloaded
+from tests.sessions import advanced, fast_engines, reloaded
 from tests.studio import Studio
 from tests.wording import refused
 
@@ -69,7 +69,7 @@ def test_everything_knows_an_activation_by_its_row() -> None:
 def test_the_cuda_engine_knows_it_too() -> None:
     simulated = "-p", "tests.engines.simulator", "-W", "ignore::RuntimeWarning"
     assert " passed" in run(
-        "tests/engines/simulated_matrix.py", *simulated, NUMBA_ENABLE_CUDASIM="1"
+        "tests/engines/test_one_answer.py", "-k", "erf-cuda", *simulated, NUMBA_ENABLE_CUDASIM="1"
     )
 
 
@@ -301,7 +301,8 @@ def mirror_captions(s: sv.Session) -> list[str]:
     found = []
     for _ in s.operations:
         s.advance(1, "operation")
-        found.append(f"{caption(s).title} {caption(s).formula}")
+        said = caption(s)
+        found.append(f"{said.why if 'arrives' in said.formula else said.title} {said.formula}")
     return found
 
 
@@ -375,17 +376,18 @@ def test_onnx_is_refused_in_one_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("mirror_rows")
+@fast_engines
 @pytest.mark.parametrize("name", ["mirror", "difference"])
-def test_an_engine_without_its_kernels_runs_the_reference(name: str) -> None:
+def test_an_engine_without_its_kernels_runs_the_reference(name: str, engine: str) -> None:
     layers = {
         "mirror": lambda: Mirror(4),
         "difference": lambda: Difference([sv.Dense(4, 4, "tanh"), sv.Dense(4, 4)], sv.Dense(4, 4)),
     }
     one, other = mirror_session(layers[name]()), mirror_session(layers[name]())
-    other.to("cpu")
+    other.to(engine)
     for each in (one, other):
         each.advance(20)
-    assert other.engine == "cpu"
+    assert other.engine == engine
     np.testing.assert_allclose(one.network.bank.value, other.network.bank.value, rtol=1e-5)
     whole = other.network.bank.value.copy()
     other.seek(19)

@@ -357,7 +357,6 @@ IN_SENTENCE = "it compiles\\x1b\n"
 MAY_USE_STANDARD_ERROR = {
     "faces/cli/kernel_commands.py",
     "faces/cli/commands.py",
-    "engines/wasm/compile_module.py",  # a child process, for the one that waits for it
     "base/messages.py",
     "base/interrupt.py",
 }

@@ -28,7 +28,7 @@ from scalarviz.base.progress import Progress, duration, opening, opening_over
 from scalarviz.base.texts import text
 from scalarviz.errors import GradientError, InputError
 from tests.machine import ROOT
-from tests.sessions import advanced
+from tests.sessions import advanced, session_on
 from tests.wording import refused
 
 CONTROL = re.compile(r"\x1b\[[0-9;?]*\w")
@@ -249,8 +249,7 @@ def test_in_a_notebook_the_bar_is_an_output_that_is_empty_at_the_end(
 
 
 def xor(engine: str = "python", **more: Any) -> sv.Session:
-    net = sv.Network([2, 4, 1], "tanh", seed=0)
-    return sv.Session(net, data.Xor(), optimizer=sv.SGD(0.1), engine=engine, **more)
+    return session_on(data.Xor(), [2, 4, 1], "tanh", optimizer=sv.SGD(0.1), engine=engine, **more)
 
 
 def advances(engine: str, **options: Any) -> None:

@@ -9,14 +9,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
 from scalarviz.core.formulas.arithmetic import OPERATIONS
 from scalarviz.core.value import Value
-from scalarviz.core.value_functions import maximum, minimum, where
-from scalarviz.errors import GradientMismatchError
+from scalarviz.core.value_functions import maximum, where
 from scalarviz.training.network.gradcheck import gradcheck
 from tests.machine import traced_memory
 from tests.sessions import OPERATORS
@@ -240,9 +239,7 @@ def test_dot_shows_the_number_of_a_gradient_that_is_an_expression() -> None:
     w.zero_grad()
 
 
-UNARY = [name for name, row in OPERATIONS.items() if len(row.partials) == 1]
 LOWEST = {"log": 0.0, "sqrt": 0.0, "log1p": -1.0, "power": 0.0}  # where a function begins
-STEPS = [*sorted(set(UNARY) - {"negate"}), *"+ - * / ** max min where neg".split()]
 
 
 def call(name: str, *inputs: Value) -> Any:
@@ -287,89 +284,8 @@ def test_zero_grad_clears_all_that_a_value_is_made_of() -> None:
     assert [v.grad for v in (x, y, z, other)] == [0, 0, 0, 1.0]
 
 
-def all_of(root: Value) -> set[Value]:
-    return {root}.union(*map(all_of, root._prev))
-
-
-def test_reflected_operations_have_their_derivatives() -> None:
-    for make, expected in [
-        (lambda x: 5 - x, -1.0),
-        (lambda x: 5 + x, 1.0),
-        (lambda x: 5 * x, 5.0),
-        (lambda x: 5 / x, -5 / 4),
-        (lambda x: 5**x, 25 * math.log(5)),
-    ]:
-        x = Value(2.0)
-        make(x).backward()
-        assert x.grad == pytest.approx(expected, rel=1e-12)
-
-
 # Against finite differences
-
-
-def step(name: str, x: Value, y: Value, z: Value) -> Value:
-    """One operation, kept where it is smooth enough to be differenced."""
-    match name:
-        case "+":
-            return x + y
-        case "-":
-            return x - y
-        case "*":
-            return x * y
-        case "/":
-            return x / (y * y + 1)
-        case "**":
-            return (x * x + 0.5) ** y.tanh()
-        case "max":
-            return maximum(x, y)
-        case "min":
-            return minimum(x, y)
-        case "where":
-            return where(x > y, z, x)
-        case "neg":
-            return 0.5 - x
-        case "log" | "sqrt" | "log1p":
-            return call(name, x * x + 0.5)
-        case "exp" | "expm1":
-            return call(name, x.tanh())
-    return call(name, x)
-
-
-Program = list[tuple[str, int, int, int]]
-
-
-def evaluate(program: Program, *leaves: Value) -> Value:
-    """The result of operations on the leaves and on earlier results; many are used twice."""
-    results = list(leaves)
-    for name, *positions in program:
-        x, y, z = (results[position % len(results)] for position in positions)
-        results.append(step(name, x, y, z))
-    return results[-1] + results[-2]
-
-
-position = st.integers(0, 30)
-programs = st.lists(st.tuples(st.sampled_from(STEPS), position, position, position), max_size=9)
 # Differences do not see the slope of a cosine at 1e-300.
-starts = st.lists(st.floats(-1.5, 1.5).map(lambda x: round(x, 6)), min_size=2, max_size=4)
-
-
-@given(programs, starts)
-def test_any_expression_has_the_gradient_of_its_differences(
-    program: Program, numbers: list[float]
-) -> None:
-    # At a tie the gradients are halves, also of min(x, |x|), which has no kink there.
-    numbers = [x + 0.1 * math.sqrt(2 + i) for i, x in enumerate(numbers)]
-    result = evaluate(program, *map(Value, numbers))
-    assume(all(abs(value.data) < 100 for value in all_of(result)))
-    result.backward()
-    assume(all(abs(value.grad) < 100 for value in all_of(result)))
-    try:
-        report = gradcheck(lambda *leaves: evaluate(program, *leaves), numbers)
-    except GradientMismatchError as error:
-        if "a kink in every direction" not in str(error):
-            raise
-    else:
-        assert report.error < 1e-6
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -410,12 +326,13 @@ def name_of(case: ActivationFormula | float) -> str:
 FAR = [(row, x) for row in ACTIVATIONS.values() for x in (-1000.0, 1000.0)]
 
 
-@pytest.mark.parametrize(("row", "x"), [(row, x) for row, x in FAR if row.limits], ids=name_of)
-def test_far_away_is_the_limit(row: ActivationFormula, x: float) -> None:
+@pytest.mark.parametrize(("row", "x"), FAR, ids=name_of)
+def test_far_away_is_the_limit_or_at_least_a_number(row: ActivationFormula, x: float) -> None:
     leaf = Value(x)
     y = call(row.name, leaf)
     y.backward()
-    assert (y.data, leaf.grad) == row.limits[x > 0 :: 2]  # type: ignore[index]  # see above
+    assert not math.isnan(y.data) and not math.isnan(leaf.grad)
+    assert row.limits is None or (y.data, leaf.grad) == row.limits[x > 0 :: 2]
 
 
 @pytest.mark.parametrize(("row", "x"), FAR, ids=name_of)

@@ -425,26 +425,6 @@ def test_the_history_of_a_weight_that_is_pinned_while_it_plays(
         assert other.network.bank.value[2] == value
 
 
-def test_what_is_replayed_of_the_journal_reaches_the_gpu() -> None:
-    pair = session(), brought_back(session())
-    for s in pair:
-        s.advance(6)
-        s.freeze(2)
-        s.advance(3)
-        s.freeze(2, on=False)
-        s.edit(3, 0.5)
-        s.advance(3)
-        s.optimizer = sv.SGD(0.05)  # sets the slots to 0
-        s.timeline.pace = 50.0
-        s.timeline.keyframes.budget = 1  # so that none is left on the way
-        s.advance(3)
-        s.seek(0)
-        s.seek(15)
-    assert len(pair[0].current_branch.frames) == 2
-    ours, theirs = [bits_of(s.network.bank) for s in pair]
-    assert ours == theirs
-
-
 def test_copies_of_a_network_that_plays_have_its_numbers(s: sv.Session) -> None:
     with away(s, 6) as bank:
         twins = [
@@ -513,6 +493,8 @@ def test_any_actions_give_the_same_numbers(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(seed)
     norm = seed % 2 == 0
     pair = [session(seed, norm=norm), brought_back(session(seed, norm=norm))]
+    for each in pair:
+        each.timeline.keyframes.budget = 1  # so that few frames are left, and actions are replayed
     s, other = pair
     ours, theirs = held(s.network), held(other.network)
     for _ in range(25):
@@ -557,33 +539,22 @@ def raising_after(calls: int, plain: Any, error: BaseException) -> Any:
 
 
 @pytest.mark.parametrize("calls", [1, 4])
-@pytest.mark.parametrize("name", ["take_plan", "put_plan"])
-def test_ctrl_c_within_steps(
+@pytest.mark.parametrize("name", ["take_plan", "put_plan", "between"])
+def test_ctrl_c_within_and_between_portions(
     name: str, calls: int, monkeypatch: pytest.MonkeyPatch, s: sv.Session, other: sv.Session
 ) -> None:
     array = s.network.bank.value
     s.advance(3)
-    plain = getattr(Memory, name)
-    monkeypatch.setattr(Memory, name, raising_after(calls, plain, KeyboardInterrupt()))
+    owner: Any = s.timeline if name == "between" else Memory
+    plain = getattr(owner, name)
+    monkeypatch.setattr(owner, name, raising_after(calls, plain, KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
         s.advance(20)
+    assert s.step_index < 23
     same_as(other, s, array)
     s.advance(4)
     same_as(other, s, array)
     assert not s.timeline.branch.journal
-
-
-def test_ctrl_c_between_portions(
-    monkeypatch: pytest.MonkeyPatch, s: sv.Session, other: sv.Session
-) -> None:
-    array = s.network.bank.value
-    s.advance(1)
-    between = s.timeline.between
-    monkeypatch.setattr(s.timeline, "between", raising_after(3, between, KeyboardInterrupt()))
-    with pytest.raises(KeyboardInterrupt):
-        s.advance(20)
-    assert 2 < s.step_index < 21
-    same_as(other, s, array)
 
 
 def test_ctrl_c_while_numbers_arrive(

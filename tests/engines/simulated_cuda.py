@@ -11,156 +11,24 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.core.bank_arrays import copy_arrays
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.program import KINDS, Kind, Moment
-from scalarviz.data.batches import Batches, InOrder, Shuffled
-from scalarviz.engines.codegen.formula_loops import InUse
-from scalarviz.engines.cuda import device_memory, gpu_layout, launches
+from scalarviz.data.batches import InOrder
+from scalarviz.engines.cuda import device_memory, gpu_layout
 from scalarviz.engines.cuda.card import cuda
 from scalarviz.engines.cuda.device_memory import Memory
 from scalarviz.engines.cuda.launches import CudaCalls
-from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UpdateError
+from scalarviz.errors import EngineError
 from tests.engines.agreement import TOLERANCE, Array, bits_of, difference, numbers
 from tests.engines.fake_driver import CudaAPIError
-from tests.engines.machine_code import all_formulas
 from tests.engines.simulator import (
     engine_of,
-    network,
     noted,
     pair,
-    reference_steps,
     run_of,
     uploads,
-    whole_or_not,
 )
 from tests.wording import refused
-
-# ---- the verbs ----------------------------------------------------------------------------------
-
-
-def test_two_forwards_before_a_backward_and_what_is_refused() -> None:
-    net, plain = [sv.Network([3, 4, 2], "tanh", dtype="float64") for _ in range(2)]
-    engine, x, g = engine_of(net), numbers(8, 3), numbers(4, 2)
-    refused(OrderError).by(engine.newest_batch)
-    engine.forward(x[:4])
-    engine.forward(x[4:])
-    engine.evaluate(x)
-    refused(ShapeError, "4 samples").by(engine.check_backward, 3)
-    newest = engine.backward(g)
-    engine.backward(2 * g)
-    plain.forward(x[4:])
-    assert plain.backward(g) == pytest.approx(newest)
-    plain.forward(x[:4])
-    plain.backward(2 * g)
-    assert net.bank.grad == pytest.approx(plain.bank.grad, rel=1e-12)
-    engine.forward(x)
-    engine.forget()
-    with pytest.raises(OrderError):
-        engine.newest_batch()
-
-
-# ---- training -----------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_kernels_for_the_formulas_in_use_give_what_those_with_all_give(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Whole steps, moment by moment, and again after other formulas have been chosen."""
-
-    def bits() -> list[bytes]:
-        found = []
-        for whole in (True, False):
-            net = network("rows", "float32")
-            batches = Shuffled(numbers(18, 2), np.tanh(numbers(18, 3)), 9, seed=3)
-            run = run_of(net, batches, "huber", whole=whole)
-            for first, optimizer in enumerate((sv.Adam(0.01), sv.Momentum(0.01, clip_norm=0.1))):
-                run.steps(optimizer, first, 1)
-                found.append(net.bank.value.tobytes() + net.bank.grad.tobytes())
-        return found
-
-    monkeypatch.setattr(launches, "InUse", InUse)
-    in_use = bits()
-    with all_formulas():
-        assert bits() == in_use
-    assert in_use[:2] == in_use[2:]
-
-
-def test_a_frozen_weight_stands_still_and_counts_in_no_norm() -> None:
-    net = sv.Network([3, 4, 2], "tanh", dtype="float64")
-    net.parameters()[7].freeze()
-    before, reference = net.bank.value.copy(), net.copy()
-    batches, optimizer = InOrder(*pair(net, 9)), sv.SGD(0.1, clip_norm=0.01)
-    run_of(net, batches).steps(optimizer, 0, 2)
-    reference_steps(reference, batches, sv.Loss(), optimizer, range(2))
-    assert ((net.bank.value != before) == (np.arange(len(net.bank)) != 7)).all()
-    assert difference(reference.bank.value, net.bank.value) < TOLERANCE["float64"]
-
-
-# ---- gradients that go bad ----------------------------------------------------------------------
-
-
-def diverging() -> tuple[sv.Network, Batches]:
-    """A network whose loss overflows at its second batch."""
-    net = sv.Network([1, 2, 1], "exp", seed=2)
-    net.bank.value[:] = 1.0
-    return net, InOrder(np.repeat([[0.5], [500.0]], 9, axis=0), np.ones((18, 1)), 9)
-
-
-@whole_or_not
-def test_a_bad_gradient_is_refused_before_anything_moves(whole: bool) -> None:
-    net, batches = diverging()
-    net.parameters()[0].freeze()
-    outcome = run_of(net, batches, whole=whole).steps(sv.Adam(1e-3), 0, 4)
-    assert len(outcome.losses) == net.bank.step_count == 1
-    assert outcome.bad == 1
-    assert not np.isfinite(net.bank.grad[1])
-    once, batches = diverging()
-    once.parameters()[0].freeze()
-    run_of(once, batches, whole=whole).steps(sv.Adam(1e-3), 0, 1)
-    assert (once.bank.value == net.bank.value).all()
-    assert (once.bank.slots["m"] == net.bank.slots["m"]).all()
-
-
-def test_a_bad_gradient_has_a_name_moment_by_moment() -> None:
-    net, batches = diverging()
-    run = run_of(net, batches)
-    run.begin(1)
-    for moment in net.program.moments[:-1]:
-        run.perform(moment, sv.SGD(0.1))
-    before = net.bank.value.copy()
-    refused(GradientError, "layer 0, perceptron 0, weight from input 0").by(
-        run.perform, net.program.moments[-1], sv.SGD(0.1)
-    )
-    assert (net.bank.value == before).all()
-    assert net.bank.step_count == 0
-
-
-OVERFLOWS = {
-    "weight": (sv.SGD(0.1, schedule=sv.Schedule("step", every=2, factor=1e300)), 1.0, 2),
-    "slot": (sv.Adam(0.01), 1e25, 0),
-}
-
-
-@pytest.mark.some("weight-kernels", "slot-whole steps")
-@whole_or_not
-@pytest.mark.parametrize("kind", OVERFLOWS)
-def test_a_step_that_overflows_ends_the_run_and_is_named(kind: str, whole: bool) -> None:
-    optimizer, factor, step = OVERFLOWS[kind]
-    x = np.random.default_rng(0).random((18, 3))
-    batches = InOrder(x, factor * (2 - x), 9)
-    net = sv.Network([3, 3], seed=1)
-    other = net.copy()
-    outcome = run_of(net, batches, whole=whole).steps(optimizer, 0, 6)
-    slow = other.run(batches, sv.Loss("mse")).steps(optimizer, 0, 6)
-    assert len(outcome.losses) == len(slow.losses) == step
-    assert outcome.overflow is not None and slow.overflow is not None
-    assert str(outcome.overflow.at(step)) == str(slow.overflow.at(step))
-    # An optimizer that keeps nothing is not stopped by what another one has left behind.
-    copy_arrays(net.bank, other.bank)
-    assert run_of(net, batches, whole=whole).steps(sv.SGD(1e-30), 0, 2).overflow is None
-
 
 # ---- what is special about a GPU ----------------------------------------------------------------
 
@@ -321,14 +189,9 @@ def test_whole_steps_are_for_networks_whose_weights_have_room_in_a_block(
 
 
 def test_one_batch_after_another_goes_on_with_the_same_memory() -> None:
-    nets = [sv.Network([3, 4, 2], "tanh", dtype="float64") for _ in range(2)]
-    nets[0].to("cuda")
-    inputs, targets = pair(nets[0], 12)
-    for part in (slice(0, 6), slice(6, 12), slice(0, 5)):
-        for net in nets:
-            net.train_step(inputs[part], targets[part], "mse", sv.Adam(0.1))
-    assert difference(nets[1].bank.value, nets[0].bank.value) < TOLERANCE["float64"]
-    engine = nets[0]._engine
+    net = sv.Network([3, 4, 2], "tanh").to("cuda")
+    inputs, targets = pair(net, 12)
+    engine = net._engine
     run = engine.take_run(inputs[:5], targets[:5], sv.Loss())
     engine.keep_run(run)
     assert engine.take_run(inputs[1:6], targets[1:6], sv.Loss()) is run
@@ -436,29 +299,6 @@ def test_a_launch_that_fails_leaves_the_numbers_from_before_the_call(
     assert net.bank.step_count == before.step_count == 1
 
 
-def test_a_session_whose_card_is_lost_goes_on_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    net, other = [sv.Network([3, 4, 2], "tanh", dtype="float64") for _ in range(2)]
-    inputs, targets = pair(net)
-    sessions = [
-        sv.Session(each, sv.data.Arrays(inputs, targets), optimizer=sv.Adam(0.01), engine=engine)
-        for each, engine in ((net, "cuda"), (other, "python"))
-    ]
-    lost, whole = sessions
-    lost.advance(3)
-    with monkeypatch.context() as patch:
-        failing(patch, 0)
-        refused(EngineError, "CUDA_ERROR_ILLEGAL_ADDRESS").by(lost.advance, 2)
-        refused(EngineError, "CUDA_ERROR_ILLEGAL_ADDRESS").by(lost.advance, 1)
-        lost.to("python")  # from its last keyframe, which depends on how long a step took
-        kept = lost.step_index
-        assert lost.engine == "python" and kept <= 3
-        lost.advance(5 - kept)
-    whole.advance(5)
-    assert lost.step_index == 5
-    assert lost.losses == pytest.approx(whole.losses)
-    assert difference(other.bank.value, net.bank.value) < 1e-9
-
-
 def test_threads_that_take_turns_show_where_they_do_not_wait_for_each_other() -> None:
     if not cuda.config.ENABLE_CUDASIM or os.environ.get("SIMULATED_BLOCKS") == "numba":
         pytest.skip("threads that run at the same time may be right by chance")
@@ -512,55 +352,3 @@ def test_a_network_whose_weights_need_indices_of_more_than_32_bits_is_refused() 
     plan[gpu_layout.ROWS] = 2**30
     with pytest.raises(EngineError, match="1,073,741,824 parameters"):
         device_memory.place_parts(plan, 7, True)
-
-
-def test_a_dropout_draws_anew_for_every_step_sample_and_layer() -> None:
-    net = sv.Network([sv.Dense(3, 8), sv.Dropout(8), sv.Dropout(8)], dtype="float64", seed=2**63)
-    engine, x = engine_of(net), np.repeat(numbers(1, 3), 20, axis=0)
-    first = engine.forward(x)
-    assert (engine.forward(x) == first).all()
-    assert net.copy().forward(x) == pytest.approx(first, rel=1e-12)
-    assert (first == 0.0).sum() > 100  # three quarters of 160: the two do not leave out the same
-    upstream = np.ones((20, 8))
-    net.bank.count_steps(1)
-    other = engine.forward(x)
-    assert ((other == 0.0) != (first == 0.0)).any()
-    # The newest first; each goes back by the mask of its own forward.
-    for outputs in (other, first, first):
-        net.zero_grad()
-        engine.backward(upstream)
-        assert net.bank.grad[-8:] == pytest.approx(4.0 * (outputs != 0.0).sum(axis=0))
-
-
-# What goes wrong: the type, and an input that is too large for it.
-TOO_LARGE = {"float32": ("float32", 1e39), "variance": ("float64", 1e155)}
-
-
-@pytest.mark.some("variance")
-@pytest.mark.parametrize("kind", TOO_LARGE)
-def test_a_step_that_would_lose_a_running_statistic_is_refused_by_name(
-    kind: str,
-) -> None:
-    dtype, large = TOO_LARGE[kind]
-    net = sv.Network([sv.Dense(3, 3), sv.BatchNorm(3), sv.Dense(3, 2)], seed=1, dtype=dtype)
-    inputs = abs(numbers(18, 3))
-    inputs[13, 1] = large
-    batches, optimizer = InOrder(inputs, numbers(18, 2), 9), sv.SGD(0.1, not_finite="zero")
-    good, slow = net.copy(), net.copy()
-    run_of(good, batches, whole=False).steps(optimizer, 0, 1)
-    outcome = run_of(net, batches, whole=False).steps(optimizer, 0, 4)
-    assert len(outcome.losses) == 1 and outcome.overflow is not None
-    expected = slow.run(batches, sv.Loss("mse")).steps(optimizer, 0, 4).overflow
-    said = str(outcome.overflow.at(1))
-    assert said.startswith("step 1 would make layer 1, running ")
-    assert str(expected) == said
-    run = run_of(good, batches, whole=False)
-    before, value = good.bank.state.copy(), good.bank.value.copy()
-    run.begin(1)
-    for moment in good.program.moments[:-1]:
-        run.perform(moment, optimizer)
-    for _ in range(2):
-        with pytest.raises(UpdateError) as caught:
-            run.perform(good.program.moments[-1], optimizer)
-        assert str(caught.value) == said
-        assert (good.bank.state == before).all() and (good.bank.value == value).all()

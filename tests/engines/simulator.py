@@ -6,7 +6,6 @@ four threads, and sizes that divide by neither.
 
 from __future__ import annotations
 
-import copy
 import os
 import sys
 import threading
@@ -132,17 +131,12 @@ def slow(*cases: Any) -> list[Any]:
     return [pytest.param(case, marks=pytest.mark.slow) for case in cases]
 
 
-one_type_or_both = pytest.mark.parametrize("dtype", ["float64", *slow("float32")])
-
-
-whole_or_not = pytest.mark.parametrize("whole", [True, False], ids=["whole steps", "kernels"])
-
-
 @pytest.fixture(scope="module", autouse=True)
 def simulator() -> Iterator[None]:
     """Threads of a block take turns; and two of them do not both make the one shared array.
 
-    With SIMULATED_BLOCKS=numba they run at the same time, and are interrupted often. On a GPU,
+    With SIMULATED_BLOCKS=numba they run at the same time, and are interrupted often; with
+    SIMULATED_STEPS=kernels no network takes whole steps. On a GPU,
     where `benchmarks.on_gpu` runs the same tests, kernels are made for all formulas.
     """
     if not cuda.config.ENABLE_CUDASIM:
@@ -179,6 +173,8 @@ def simulator() -> Iterator[None]:
 
     interval = sys.getswitchinterval()
     with pytest.MonkeyPatch.context() as patch:
+        if os.environ.get("SIMULATED_STEPS") == "kernels":
+            patch.setattr("scalarviz.engines.cuda.launches.fits", lambda *_: False)
         patch.setattr(FakeCUDAShared, "array", array)
         patch.setattr(kernel.FakeCUDAKernel, "__call__", one_after_another)
         if os.environ.get("SIMULATED_BLOCKS") == "numba":
@@ -254,82 +250,6 @@ def uploads(patch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
     patch.setattr(Memory, "_view", watched)
     return found
-
-
-SHAPE = 2, 4, 5
-# Networks by what they are about; odd sizes, windows larger and smaller than the steps between
-# them, and products of more than one tile in both directions.
-NETWORKS: dict[str, list[sv.Layer]] = {
-    "one weight": [sv.Dense(1, 1)],
-    "products": [sv.Dense(18, 33, "tanh"), sv.Dense(33, 2, bias=False)],
-    "rows": [
-        sv.FrequencyEncoding(2, 3), sv.Dense(12, 19), sv.LayerNorm(19), sv.Dense(19, 9, "swish"),
-        sv.RMSNorm(9), sv.Dense(9, 3), sv.Softmax(3), sv.LogSoftmax(3),
-    ],
-    "shared": [sv.Dense(2, 9), *[sv.Dense(9, 9, "leaky_relu")] * 2, sv.Dense(9, 3)],
-    "residual": [
-        sv.Residual(sv.Dense(7, 3, "tanh"), sv.Residual(sv.Dense(3, 3)), sv.Dense(3, 7)),
-        sv.Residual(sv.Dense(7, 5, "tanh"), skip=sv.Dense(7, 5)), sv.Dense(5, 8),
-        sv.MaxPool2d((2, 2, 2)),  # alone reads in its backward what it was given
-    ],
-    "branches": [
-        sv.Product([sv.Dense(5, 3, "tanh"), sv.Dense(3, 7)], sv.Dense(5, 7, "sigmoid")),
-        sv.Concatenate(sv.Dense(7, 2), sv.Activation(7, "tanh")), sv.Dense(9, 2),
-    ],
-    "dropout": [sv.Dropout(7, 0.4), sv.Dense(7, 6), sv.Dropout(6, 0.1), sv.Dense(6, 2)],
-    "slopes": [
-        sv.PReLU(7, 7), sv.Dense(7, 6), sv.PReLU((3, 1, 2), 3), sv.Dense(6, 2), sv.PReLU(2)
-    ],
-    "features": [sv.Dense(5, 7), sv.BatchNorm(7), sv.Dense(7, 2)],  # more than blocks
-    "channels": [
-        sv.BatchNorm(SHAPE, eps=0.1, momentum=0.3), sv.BatchNorm(SHAPE), sv.Dense(40, 2)
-    ],
-    "gate": [sv.Dense(3, 2), sv.Spread((2, 3, 4)), sv.Dense(24, 2)],
-    "inputs": [
-        sv.Product([sv.Slice(7, 0, 3), sv.Dense(3, 4)], [sv.Slice(7, 2, 7), sv.Dense(5, 4)]),
-        sv.Dense(4, 2),
-    ],
-    "groups of channels": [sv.GroupNorm((4, 3, 2), 2), sv.GroupNorm(24, 8), sv.Dense(24, 2)],
-    "pools": [
-        sv.MaxPool2d(SHAPE, kernel=(1, 2), stride=1, padding=(0, 1)),
-        sv.AvgPool2d((2, 4, 6), kernel=(3, 2), stride=(1, 2)),
-    ],
-    "convolution": [sv.Conv2d(SHAPE, 3, (2, 3), activation="tanh")],
-    "stride and padding": [sv.Conv2d((3, 4, 7), 5, (2, 3), stride=2, padding=1)],
-    "far apart": [sv.Conv2d((2, 6, 3), 9, (3, 2), stride=3, padding=1, bias=False)],
-    "five channels": [sv.Conv2d((5, 3, 3), 4, 3, padding=1)],
-    "sequence": [sv.Conv1d((3, 9), 5, 4, stride=2, padding=3)],
-    "tall window": [sv.Conv2d((2, 3, 5), 3, (4, 2), padding=1)],
-    "depthwise": [sv.Conv2d((3, 4, 4), 6, (3, 2), (2, 1), 1, groups=3)],
-    "groups with holes": [
-        sv.Conv2d((4, 5, 6), 10, 3, (3, 2), 1, bias=False, dilation=(2, 3), groups=2)
-    ],
-    "two convolutions": [
-        sv.Conv2d((2, 3, 4), 2, 2, padding=1, bias=False), sv.Conv2d((2, 4, 5), 2, 3, padding=1),
-        sv.Dense(40, 2),
-    ],
-    "all": [
-        sv.Conv2d(SHAPE, 2, 3, padding=1),
-        sv.Residual(sv.BatchNorm(SHAPE), sv.Dropout(SHAPE, 0.2), sv.Conv2d(SHAPE, 2, 3, padding=1)),
-        sv.Dropout(SHAPE, 0.3),
-    ],
-}  # fmt: skip
-LARGE: dict[str, list[sv.Layer]] = {
-    "wide window": [sv.Conv2d((3, 5, 5), 3, 5, padding=2)],
-    "many kernels": [sv.Conv2d((2, 2, 2), 67, (1, 2))],
-    "far padding": [sv.Conv2d((6, 4, 4), 5, 4, stride=2, padding=3, bias=False)],
-}
-
-
-def network(name: str, dtype: Any = "float64") -> sv.Network:
-    """One of these, whose weights and running statistics are not what they begin with."""
-    net = sv.Network(copy.deepcopy((NETWORKS | LARGE)[name]), dtype=dtype, seed=5)
-    net.bank.value[:] += 0.1 * numbers(len(net.bank))
-    for layer in net.layers:
-        if isinstance(layer, sv.BatchNorm):
-            layer.running_mean[:] = 0.3
-            layer.running_variance[:] = 0.7
-    return net
 
 
 def fits(net: sv.Network) -> bool:

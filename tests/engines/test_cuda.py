@@ -15,6 +15,13 @@ from scalarviz.engines.cuda import missing
 from scalarviz.engines.cuda.missing import missing_for_cuda
 from tests.machine import ended, output_of
 
+# Tests of all engines, of which those of cuda are run; and of what cuda alone has.
+SHARED = [
+    "tests/engines/test_engines.py", "tests/engines/test_one_answer.py",
+    "tests/engines/test_overflow.py", "tests/engines/test_runs.py", "tests/core/layers",
+    "tests/additions", "tests/training/session/test_undo.py",
+    "tests/training/session/test_background.py", "tests/training/session/test_time_travel.py",
+]  # fmt: skip
 NAMES = ("matrix", "cuda", "formulas", "graphs", "away")
 FILES = [f"tests/engines/simulated_{name}.py" for name in NAMES]
 
@@ -24,18 +31,24 @@ needs_numba_cuda = pytest.mark.skipif(
 )
 
 
-def simulate(*words: str, blocks: str = "turns") -> None:
-    """Run tests in the simulator; its blocks are those of `simulated_blocks`, or numba's."""
+def simulate(*words: str, **settings: str) -> None:
+    """Run tests in the simulator, with settings of `simulator.py`."""
     command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.engines.simulator"]
     # Numbers there are numpy's, and numpy warns where a GPU overflows.
-    command += ["-W", "ignore::RuntimeWarning", *words]
-    settings = os.environ | {"NUMBA_ENABLE_CUDASIM": "1", "SIMULATED_BLOCKS": blocks}
-    output_of(*command, env=settings, seconds=3600.0)
+    command += ["-W", "ignore::RuntimeWarning", "-k", "simulated or cuda]", *words]
+    known = os.environ | {"NUMBA_ENABLE_CUDASIM": "1", **settings}
+    output_of(*command, env=known, seconds=3600.0)
 
 
 @needs_numba_cuda
 def test_the_cuda_engine_gives_what_the_objects_give() -> None:
-    simulate(*FILES)
+    simulate(*FILES, *SHARED)
+
+
+@pytest.mark.slow
+@needs_numba_cuda
+def test_kernel_by_kernel_it_gives_the_same() -> None:
+    simulate(*SHARED, SIMULATED_STEPS="kernels")
 
 
 @pytest.mark.slow
@@ -47,7 +60,7 @@ def test_long_runs_on_the_cuda_engine_stay_with_the_objects() -> None:
 @pytest.mark.slow
 @needs_numba_cuda
 def test_threads_that_are_interrupted_anywhere_give_the_same() -> None:
-    simulate(*FILES, blocks="numba")
+    simulate(*FILES, SIMULATED_BLOCKS="numba")
 
 
 class Driver:

@@ -4,7 +4,6 @@ Compiled once, for the formulas in use, and made anew after a change.
 """
 
 import os
-import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
@@ -33,7 +32,7 @@ from tests.engines.machine_code import (
     unit,
 )
 from tests.engines.test_kernel_units import wavy, wavy_derivative
-from tests.machine import ROOT, ended, output_of
+from tests.machine import output_of
 
 pytest.importorskip("numba_cuda", reason="it is not available for this system or Python")
 
@@ -276,39 +275,3 @@ def test_versions_of_all_that_compiles_are_in_the_text() -> None:
 def test_every_file_of_kernels_gives_each_name_one_meaning(function: Any) -> None:
     kernel_files.check_names(text(function))
     kernel_files.check_names(text(function, rows=IN_USE))
-
-
-NEW_ROW = """
-    from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
-    def mine(z: float) -> float:
-        return {slope} * z if z > 0.0 else 0.0
-    def mine_derivative(z: float, y: float) -> float:
-        return {slope} if z > 0.0 else 0.0
-    ACTIVATIONS["mine"] = ActivationFormula("mine", mine, (mine_derivative,))
-"""
-ON_EVERY_ENGINE = """
-    import warnings
-    # Numbers in the simulator of GPUs are numpy's, and numpy warns where a GPU overflows.
-    warnings.simplefilter("ignore", RuntimeWarning)
-    import new_row
-    import scalarviz as sv
-    net = sv.Network([1, 1], output="mine")
-    net.bank.value[:] = [1.0, 0.0]
-    for engine in ("python", "cpu", "cuda"):
-        twin = net.copy().to(engine)
-        twin.train_step([[2.0]], [[0.0]], "mse", sv.SGD(0.25))
-        print(float(net.copy().to(engine)([[2.0]])[0, 0]), float(twin.bank.grad[0]))
-"""
-
-
-@pytest.mark.slow
-def test_every_engine_follows_a_new_row_and_its_constant(tmp_path: Path) -> None:
-    path = os.pathsep.join([str(tmp_path), str(ROOT)])
-    own = {"PYTHONPATH": path, "SCALARVIZ_CACHE_DIR": str(tmp_path), "NUMBA_ENABLE_CUDASIM": "1"}
-    for slope in (0.25, 0.5):
-        (tmp_path / "new_row.py").write_text(textwrap.dedent(NEW_ROW.format(slope=slope)))
-        words = "-W", "error", "-c", textwrap.dedent(ON_EVERY_ENGINE)
-        env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **own}
-        done = ended(*words, env=env, folder=tmp_path)
-        told = [[float(word) for word in line.split()] for line in done.stdout.splitlines()]
-        assert told == [[2 * slope, 8 * slope * slope]] * 3, done.stderr

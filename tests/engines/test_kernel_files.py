@@ -42,19 +42,6 @@ def test_a_file_is_named_by_its_text() -> None:
     assert one.name.startswith("kind_") and one.parent == kernel_files.cache_folder()
 
 
-def test_a_kernel_is_compiled_if_its_code_is_there_and_whole(tmp_path: Path) -> None:
-    path, folder = tmp_path / "small.py", tmp_path / "__pycache__"
-    kernel_files.keep(folder / "other.answer-1.py312.0123.nbc", b"code of another")
-    assert not kernel_files.is_compiled(path)
-    file = folder / "small.answer-1.py312.0123.nbc"
-    kernel_files.keep(file, b"its code")
-    assert kernel_files.is_compiled(path)
-    whole = file.read_bytes()
-    for damaged in (b"", whole[:-1], whole[:20], b"\0" * len(whole), whole.replace(b"its", b"ITS")):
-        file.write_bytes(damaged)
-        assert not kernel_files.is_compiled(path)
-
-
 @pytest.mark.parametrize(
     "error",
     [

@@ -35,7 +35,7 @@ from scalarviz.engines.cpu import products, records
 from scalarviz.engines.cpu.table import KERNELS, every_unit, kernels_of, units_of_loss
 from scalarviz.engines.expression import expression_kernels
 from scalarviz.engines.expression.cpu_expression import SHELL
-from scalarviz.errors import EngineError, InputError
+from scalarviz.errors import InputError
 from tests.engines.conftest import Kernels, check_constant, text_of
 from tests.machine import ROOT, ended
 from tests.wording import refused
@@ -128,17 +128,7 @@ def at_least(limit: int) -> Callable[..., Any]:
     return hold
 
 
-high, higher, low = at_most(1), at_most(2), at_least(1)
-
-
-@by_address
-def two_functions(x: Any) -> None:
-    low(high(x))
-
-
-@by_address
-def two_constants(x: Any) -> None:
-    higher(high(x))
+high, low = at_most(1), at_least(1)
 
 
 @by_address
@@ -150,16 +140,6 @@ def local_variable(x: Any) -> None:
 def test_a_variable_of_a_kernel_is_no_function_of_the_same_name() -> None:
     found = text(Unit("one", local_variable))
     assert "max(" in found and "min(" not in found
-
-
-@pytest.mark.parametrize("function", [two_functions, two_constants], ids=["functions", "constants"])
-def test_a_file_gives_no_name_two_meanings(
-    function: Callable[..., None], empty_cache: Path
-) -> None:
-    refused(EngineError, "two meanings").by(
-        kernel_units.path_of_unit, Unit("test_twice", function), "float32"
-    )
-    assert not list(empty_cache.glob("*.py"))
 
 
 def test_every_kernel_gives_each_name_one_meaning() -> None:
@@ -309,15 +289,6 @@ def test_where_nothing_can_be_kept_kernels_are_compiled_in_memory(
     assert value(process.load(BENT)[0], 3.0) == 1.75
     said = [each for each in caplog.messages if "cannot be kept" in each]
     assert len(said) == len({*said}) and bool(said) is (alone or what == "everything")
-
-
-def test_a_source_that_was_cut_short_is_written_anew(process: Process) -> None:
-    process.load(BENT)
-    (file,) = process.folder.glob("*.py")
-    file.write_bytes(file.read_bytes()[:-20])
-    process.anew()
-    assert value(process.load(BENT)[0], 3.0) == 1.75
-    assert file.read_text() == kernel_units.text_of(BENT, "float64")
 
 
 def test_a_row_that_changes_in_this_process_is_another_kernel(process: Process) -> None:

@@ -1,6 +1,5 @@
 """Every engine agrees with the python engine: values, gradients, whole runs."""
 
-import copy
 from collections.abc import Iterable
 from itertools import product
 from typing import Any
@@ -14,32 +13,22 @@ from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
 from scalarviz.core.optimizer import Optimizer
 from tests.engines.agreement import (
+    LARGE,
     MAKERS,
+    NETWORKS,
     TOLERANCE,
     Array,
     banks_agree,
     difference,
+    gradients_agree,
+    network,
     numbers,
     schedule_of,
 )
-from tests.sessions import RUNNABLE, examples, networks
+from tests.sessions import examples, fast_engines, networks
 from tests.warm import SELDOM
 
-FAST = [name for name in RUNNABLE if name != "python"]
-
-every_engine = pytest.mark.parametrize("engine", FAST)
 both_types = pytest.mark.parametrize("dtype", TOLERANCE)
-
-
-def gradients_agree(net: sv.Network, engine: str, batch: Array) -> None:
-    """The verbs give the same outputs and gradients, and so does a whole step."""
-    reference, fast = net.copy().to("python"), net.copy().to(engine)
-    near = TOLERANCE[net.dtype]
-    assert difference(reference(batch), fast(batch)) < near
-    assert difference(reference.forward(batch), fast.forward(batch)) < near
-    upstream = numbers(len(batch), net.outputs)
-    assert difference(reference.backward(upstream), fast.backward(upstream)) < near
-    assert difference(reference.bank.grad, fast.bank.grad) < near
 
 
 # In float32 each activation is compared by `test_dispatch`, with the same body in its kernels.
@@ -52,7 +41,7 @@ def usual(names: Iterable[str]) -> list[Any]:
     return [pytest.param(each, marks=slow if each in SELDOM else ()) for each in names]
 
 
-@every_engine
+@fast_engines
 @pytest.mark.parametrize(
     ("dtype", "activation"),
     [
@@ -65,7 +54,7 @@ def test_every_activation(engine: str, dtype: str, activation: str) -> None:
     gradients_agree(net, engine, numbers(9, 3))
 
 
-@every_engine
+@fast_engines
 @pytest.mark.some(1)
 @pytest.mark.parametrize("first", ["elu(0.5)", "celu(2)", "softplus(3)", "hard_sigmoid(0.25,0.4)"])
 def test_activations_with_settings(engine: str, first: str) -> None:
@@ -73,79 +62,19 @@ def test_activations_with_settings(engine: str, first: str) -> None:
     gradients_agree(net, engine, numbers(9, 3))
 
 
-@every_engine
-@both_types
-def test_every_kind_of_layer(engine: str, dtype: str) -> None:
-    shared = sv.Dense(9, 9, "swish")
-    layers = [
-        sv.FrequencyEncoding(2, octaves=3),
-        sv.Dense(12, 9, "leaky_relu"),
-        sv.LayerNorm(9),
-        shared,
-        sv.RMSNorm(9),
-        shared,
-        sv.Dense(9, 3, bias=False),
-    ]
-    net = sv.Network(layers, dtype=dtype, seed=3)
-    net.bank.value[:] += 0.1 * numbers(len(net.bank))
-    gradients_agree(net, engine, numbers(5, 2))
-
-
-PICTURES: dict[str, list[sv.Layer]] = {
-    "convolution": [sv.Conv2d((1, 4, 4), 3, padding=1, activation="tanh"), sv.Dense(48, 2)],
-    "strides": [
-        sv.Conv2d((1, 4, 4), 2, (3, 2), 2, 1),
-        sv.Conv2d((2, 2, 3), 6, 2, 1, 1, "tanh", bias=False),
-        sv.Flatten((6, 3, 4)),
-        sv.Dense(72, 2),
-    ],
-    "pools": [
-        sv.Conv2d((1, 4, 4), 5, padding=1, activation="relu"),
-        sv.MaxPool2d((5, 4, 4)),
-        sv.Conv2d((5, 2, 2), 3, 2, padding=1),
-        sv.AvgPool2d((3, 3, 3), 3, 1, 1),
-        sv.Dense(27, 2),
-    ],
-    "batch_norm": [
-        sv.Conv2d((1, 4, 4), 3, padding=1, activation="tanh"),
-        sv.BatchNorm((3, 4, 4)),
-        sv.Dense(48, 4, "tanh"),
-        sv.BatchNorm(4),
-        sv.Dense(4, 2),
-    ],
-    "dropout": [
-        sv.Dropout((1, 4, 4), 0.2), sv.Dense(16, 8, "tanh"), sv.Dropout(8), sv.Dense(8, 2),
-    ],
-    "residual": [
-        sv.Residual(sv.Conv2d((1, 4, 4), 2, padding=1, activation="tanh"),
-                    sv.Conv2d((2, 4, 4), 1, padding=1)),
-        sv.Activation((1, 4, 4), "relu"),
-        sv.Residual(sv.Dense(16, 16, "tanh")),
-        sv.Residual(sv.Residual(sv.Dense(16, 16, "relu")), sv.BatchNorm(16)),
-        sv.Dense(16, 2),
-    ],
-    "branches": [
-        sv.Concatenate(sv.Conv2d((1, 4, 4), 2, padding=1), sv.Activation((1, 4, 4), "tanh")),
-        sv.BatchNorm((3, 4, 4)),
-        sv.Product([sv.Dense(48, 5, "tanh"), sv.Dropout(5, 0.3)], sv.Dense(48, 5, "sigmoid")),
-        sv.Concatenate(sv.Product(sv.Dense(5, 3), sv.Dense(5, 3)), sv.Residual(sv.Dense(5, 5))),
-        sv.Dense(8, 2),
-    ],
-}  # fmt: skip
-
-
-@pytest.mark.some(4)
-@every_engine
-@pytest.mark.parametrize("samples", [1, 7, 64, 70, 150])
-@pytest.mark.parametrize("layers", PICTURES.values(), ids=PICTURES)
-def test_networks_that_see_pictures(engine: str, layers: list[sv.Layer], samples: int) -> None:
+@fast_engines
+@pytest.mark.some("rows-9-cpu", "slopes-9-cpu", "pictures in branches-150-cpu", "rows-9-cuda",
+                  "all-9-cuda", "convolution-67-cuda", "pictures in branches-1-cuda")  # fmt: skip
+@pytest.mark.parametrize("samples", [1, 9, 67, 150])
+@pytest.mark.parametrize("name", [*NETWORKS, *LARGE])
+def test_every_network(engine: str, name: str, samples: int) -> None:
     """Verbs and whole steps; what they keep of batches is the same too."""
-    net = sv.Network(copy.deepcopy(layers), dtype="float64", seed=5)
-    gradients_agree(net, engine, numbers(samples, 16))
-    runs_agree(net, engine, sv.Loss("mse"), sv.SGD(0.05), samples, steps=3)
+    net = network(name)
+    gradients_agree(net, engine, numbers(samples, net.inputs))
+    runs_agree(net, engine, sv.Loss("mse"), sv.SGD(0.05), samples, steps=2)
 
 
-@every_engine
+@fast_engines
 @given(networks(learning=True))
 @examples(15, 60)
 def test_random_networks_that_learn(engine: str, case: tuple[sv.Network, Array]) -> None:
@@ -158,20 +87,20 @@ def test_random_networks_that_learn(engine: str, case: tuple[sv.Network, Array])
     assert difference(reference(batch), fast(batch)) < 1e-8
 
 
-@every_engine
+@fast_engines
 @both_types
 @pytest.mark.parametrize("samples", [1, 2, 3, 63, 64, 127, 128, 129, 200, 700])
 def test_every_size_of_batch(engine: str, dtype: str, samples: int) -> None:
     gradients_agree(sv.Network([2, 3, 1], "tanh", dtype=dtype), engine, numbers(samples, 2))
 
 
-@every_engine
+@fast_engines
 @pytest.mark.parametrize("sizes", [[1, 1], [4, 4], [5, 6, 7], [2, 9, 1], [17, 3, 8, 2]])
 def test_every_width(engine: str, sizes: list[int]) -> None:
     gradients_agree(sv.Network(sizes, "tanh", dtype="float64"), engine, numbers(6, sizes[0]))
 
 
-@every_engine
+@fast_engines
 @given(networks())
 @examples(15, 40)
 def test_random_networks(engine: str, case: tuple[sv.Network, Array]) -> None:
@@ -196,7 +125,7 @@ def runs_agree(
     banks_agree(reference.bank, fast.bank, steps)
 
 
-@every_engine
+@fast_engines
 @pytest.mark.parametrize("mean", ["all", "samples", "none"])
 @pytest.mark.parametrize("loss", usual([*LOSSES, *ROW_LOSSES]))
 def test_every_loss(engine: str, loss: str, mean: str) -> None:
@@ -212,7 +141,7 @@ CONDITIONS: list[dict[str, Any]] = [
 ]
 
 
-@every_engine
+@fast_engines
 @pytest.mark.parametrize("conditions", CONDITIONS, ids=["plain", "norm", "all"])
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_every_optimizer_over_100_steps(engine: str, name: str, conditions: dict[str, Any]) -> None:
@@ -220,7 +149,7 @@ def test_every_optimizer_over_100_steps(engine: str, name: str, conditions: dict
     runs_agree(net, engine, sv.Loss("mse"), MAKERS[name](1e-3, **conditions), samples=4, steps=100)
 
 
-@every_engine
+@fast_engines
 @pytest.mark.parametrize("name", usual(SCHEDULES))
 def test_every_schedule(engine: str, name: str) -> None:
     schedule = schedule_of(name, every=5.0, steps=15.0, warmup=4.0)

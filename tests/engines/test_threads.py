@@ -94,7 +94,7 @@ def test_importing_scalarviz_starts_no_threads() -> None:
     done = run("""
         import sys
         import scalarviz as sv
-        sv.Network([2, 2])(  [1.0, 2.0])
+        sv.Network([2, 2]).train_step([1.0, 2.0], [3.0, 4.0])
         print("numba" in sys.modules, "numba.np.ufunc.parallel" in sys.modules)
     """)
     assert done.stdout.split() == ["False", "False"], done.stderr

@@ -192,14 +192,6 @@ def test_a_failed_compilation_says_why(tmp_path: Path, monkeypatch: pytest.Monke
     assert not [*tmp_path.glob("*.wasm")]
 
 
-def test_a_file_under_the_name_of_another_is_not_taken(tmp_path: Path) -> None:
-    path, other = tmp_path / "one.piece", tmp_path / "other.piece"
-    module.keep(path, b"made", "one")
-    assert module.kept(path) == b"made"
-    other.write_bytes(path.read_bytes())
-    assert module.kept(other) is None
-
-
 def test_where_nothing_can_be_kept_a_page_is_compiled_all_the_same(
     compilations: list[int],
 ) -> None:
@@ -228,31 +220,6 @@ def test_folders_of_killed_processes_are_removed_after_an_hour(
         module.module_of(UNITS, "float32")
     found = sorted(each.name for each in tmp_path.iterdir() if each.suffix != ".py")
     assert found == ["page-c3d4", "page-link", "pages"] and (others / "kernel.bc").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("empty_cache")
-def test_pieces_that_are_none_are_compiled_once_more_and_then_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    compiled: list[int] = []
-
-    def run(name: str, words: list[Path], folder: Path, *more: object) -> None:
-        if name == module.compile_module.__name__:
-            return run_really(name, words, folder)
-        compiled.append(len(words) - 1)
-        for path in words[1:]:
-            (folder / f"{path.stem}.bc").write_bytes(b"no piece either")
-
-    run_really = module.run
-    monkeypatch.setattr(module, "run", run)
-    for unit in UNITS[:2]:
-        path = module.path_of_piece(unit, "float32")
-        module.keep(path, b"no piece", module.stem_of(unit, "float32"))
-    refused(EngineError, "WebAssembly", varies="WebAssembly: .*").by(
-        module.module_of, UNITS, "float32"
-    )
-    assert compiled == [1, 3] and not [*tmp_path.glob("page-*")]
 
 
 @pytest.mark.usefixtures("empty_cache")

@@ -16,7 +16,7 @@ from scalarviz.errors import FileError, InputError
 from scalarviz.files import runs
 from scalarviz.files.checked_safetensors import read, write
 from tests.machine import traced_memory
-from tests.sessions import advanced, reloaded
+from tests.sessions import advanced, reloaded, session_on
 from tests.wording import refused
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (300, 8, 8), dtype=np.uint8)
@@ -94,8 +94,7 @@ def test_a_data_set_is_made_in_little_more_memory(
 
 def kept(path: Path, chosen: DataSet) -> Path:
     """A run on a data set."""
-    net = sv.Network([chosen.inputs, chosen.outputs])
-    advanced(sv.Session(net, chosen, batch=4, engine="python"), 2).save(path)
+    advanced(session_on(chosen, [chosen.inputs, chosen.outputs], batch=4), 2).save(path)
     return path
 
 
@@ -149,8 +148,10 @@ def test_an_honest_run_loads_without_a_step(
     memory: int, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chance = np.random.default_rng(seed)
-    net = sv.Network([2, 3, 1], "tanh", seed=1)
-    s = sv.Session(net, data.Xor(), "mse", sv.Adam(0.01), 4, "cpu", memory=memory)
+    s = session_on(
+        data.Xor(), [2, 3, 1], "tanh", first=1, optimizer=sv.Adam(0.01), batch=4, engine="cpu",
+        memory=memory,
+    )  # fmt: skip
     for i in range(12):
         s.advance(int(chance.integers(1, 3000)))
         what = int(chance.integers(6))

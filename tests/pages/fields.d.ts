@@ -23,20 +23,24 @@ declare module "../../scalarviz/pages/web/layout.js" {
   interface Neurons extends Fields<"place knownCorners"> {}
   interface Plate extends Fields<"place known knownMiddles"> {}
 }
+declare module "../../scalarviz/pages/web/loss_chart.js" {
+  interface Curve extends Fields<"element lines seek choose enlarge redraw"> {}
+}
 declare module "../../scalarviz/pages/web/neuron_images.js" {
   interface NeuronMaps extends Fields<"survey known inputs"> {}
 }
 declare module "../../scalarviz/pages/web/palette.js" {
   interface Palette extends Fields<"negative zero positive colors places power unknown heat pool shelf glass shadow"> {}
-  interface Palette extends Fields<"glass pool shadow shelf"> {}
 }
 declare module "../../scalarviz/pages/web/paper.js" {
   interface Ink extends Fields<"gl glyphs version room sent images vertices order"> {}
   interface Paper extends Fields<"glyphs width height ratio scale clip words images"> {}
 }
+declare module "../../scalarviz/pages/web/past_charts.js" {
+  interface Past extends Fields<"element facts curve ask seek roll redraw"> {}
+}
 declare module "../../scalarviz/pages/web/plane_exhibit.js" {
-  interface PlaneMap extends Fields<"data use answers places coarse neuronMap"> {}
-  interface PlaneMap extends Fields<"zero negative positive ground"> {}
+  interface PlaneMap extends Fields<"data use answers places coarse neuronMap zero negative positive ground"> {}
 }
 declare module "../../scalarviz/pages/web/story/guide.js" {
   interface Tour extends Fields<"first latency leads seconds"> {}

@@ -219,12 +219,8 @@ def test_a_schedule_of_two_words_is_that_of_python(
 def test_what_learns_is_explained_by_itself(tmp_path: Path) -> None:
     session = colours(sv.Dense(3, 4, "tanh"), sv.Dense(4, 3))
     session.freeze([0, 1, 2])
-    states, asked, wanted = [], ("caption", {}), []
-    for state in Walk(session).states(2):
-        states.append({"state": state, "asked": [asked]})
-        wanted.append([expected(session, state, *asked)])
+    assert compared(session, tmp_path) > 100
     assert session.caption().rows[0] > 2
-    compare(session, states, wanted, tmp_path)
 
 
 def test_captions_without_the_whole_batch_have_the_same_titles(tmp_path: Path) -> None:

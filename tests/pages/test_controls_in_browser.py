@@ -75,6 +75,8 @@ def test_beside_the_sheet_the_network_has_its_size(opened: Opens, size: tuple[in
 
 @pytest.mark.page("circle", (1280, 800), reduced_motion="reduce")
 def test_e_opens_a_field_on_the_pinned_cube(tab: Tab) -> None:
+    tab.press("e")
+    assert tab.shown("chip") == text("notices.pin_first")
     for row in (0, 9, 20):
         tab.do(f"app.pin({{row: {row}}})")
         tab.page.keyboard.press("e")
@@ -94,6 +96,12 @@ def test_e_opens_a_field_on_the_pinned_cube(tab: Tab) -> None:
     tab.page.keyboard.press("Escape")
     tab.settle()
     assert tab.ask("app.state.value[20]") == 0.5 and tab.ask("app.pinned.row") == 20
+    for words in ("much", "1e99"):
+        tab.press("e")
+        tab.page.keyboard.type(words)
+        tab.press("Enter")
+        assert tab.ask("app.state.value[20]") == 0.5 and tab.spoken() == text("page.no_value")
+        assert tab.page.input_value("#card .number") == "0.5"
 
 
 @pytest.mark.page("circle")

@@ -69,6 +69,9 @@ def of_layers() -> dict[str, Make]:
     cases["wide, one sample"] = lambda dtype: session(
         sv.Dense(4, 80, "tanh"), sv.Dense(80, 40), dtype=dtype, batch=1
     )
+    cases["groups with holes"] = lambda dtype: session(
+        sv.Conv2d((2, 1, 2), 4, (1, 2), padding=(0, 1), dilation=(1, 2), groups=2), dtype=dtype
+    )
     cases["several chunks"] = lambda dtype: session(
         sv.BatchNorm(4), dtype=dtype, samples=table(700), batch=300
     )

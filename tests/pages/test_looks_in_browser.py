@@ -187,16 +187,6 @@ def test_parts_give_way_in_a_low_window(opened: Opens, size: tuple[int, int]) ->
 
 
 @pytest.mark.page("xor")
-def test_the_buttons_of_a_card_say_what_they_do(tab: Tab) -> None:
-    tab.do("app.pin({row: 0})")
-    one, _ = tab.page.locator(".freezing button").all()
-    assert one.inner_text() == text("page.frozen") == "freeze"
-    tab.click(".freezing button >> nth=0")
-    assert one.inner_text() == text("page.unfreeze")
-    assert one.get_attribute("aria-pressed") == "true"
-
-
-@pytest.mark.page("xor")
 def test_the_dragged_cube_is_the_one_that_is_marked(tab: Tab) -> None:
     x, y = tab.place_of("{row: 3}")
     scale = tab.ask("app.picture.frame.scale")
@@ -399,20 +389,6 @@ def test_a_dark_page_is_printed_light_and_is_dark_again(tab: Tab) -> None:
     tab.do("dispatchEvent(new Event('afterprint'))")
     assert tab.ask("app.theme") == "dark"
     assert tab.page.locator("#printed").count() == 0
-
-
-@pytest.mark.page("xor")
-def test_a_button_leads_back_to_the_whole_network(tab: Tab) -> None:
-    whole = tab.page.locator("#whole")
-    assert whole.is_hidden()
-    before = tab.place_of("{row: 0}")
-    tab.page.mouse.move(400, 300)
-    for _ in range(12):
-        tab.page.mouse.wheel(0, -300)
-    whole.click()
-    whole.wait_for(state="hidden")
-    tab.until("app.picture.eyes.goal === app.picture.eyes.camera")
-    assert tab.place_of("{row: 0}") == pytest.approx(before, abs=1.0)
 
 
 @pytest.mark.page("rgb")

@@ -267,20 +267,6 @@ def test_uniform_weights_are_exact_in_float64() -> None:
     assert found == network.fresh(9).bank.value.tolist()
 
 
-def test_a_page_convolves_groups_as_the_engine_cpu_does(tmp_path: Path) -> None:
-    layers = [
-        sv.Conv2d((4, 5, 5), 6, 3, (2, 1), 1, "tanh", dilation=(1, 2), groups=2),
-        sv.Conv2d((6, 3, 3), 6, 2, groups=6),
-        sv.Dense(24, 2),
-    ]
-    x = np.random.default_rng(0).normal(size=(8, 100))
-    options = {"optimizer": sv.SGD(0.1), "batch": 4, "engine": "cpu"}
-    session = sv.Session(sv.Network(layers, seed=1), (x, x[:, :2]), **options)
-    found = InPage(session, tmp_path).run("engine.train(5); return [...engine.value];")
-    session.advance(5)
-    np.testing.assert_allclose(found, session.network.bank.value, rtol=1e-5, atol=1e-6)
-
-
 def test_a_training_with_another_seed_is_that_of_its_network(tmp_path: Path) -> None:
     session = xor()
     wanted = sv.Session(session.network.fresh(5), session.data, "mse", sv.SGD(0.1), batch=1)

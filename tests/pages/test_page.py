@@ -46,6 +46,7 @@ from scalarviz.pages.page import (
     first_speed,
     module_for,
     module_text,
+    opens_rows,
     page_of,
     size_words,
     style_of_page,
@@ -59,7 +60,6 @@ from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.show import Show
 from tests.machine import ROOT
 from tests.pages.node import data_in, in_web, run_script, script_in, unpacked
-from tests.sessions import advanced
 from tests.wording import refused
 
 NASTY = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
@@ -168,6 +168,15 @@ def test_a_page_has_the_modules_of_its_own_exhibit_alone(made: Page) -> None:
         assert {each for each in kinds.values() if each in text} == {name} - {"none"}
     assert "import" not in text and "LARGE_KINDS = {\n};" in text
     assert module_for(None, "exhibit_kinds.js") == text
+
+
+@pytest.mark.usefixtures("_quick")
+def test_only_a_page_with_rows_of_kernels_has_what_opens_them(made: Page) -> None:
+    assert "function draw_opened_rows(" not in script_in(made.text)
+    assert "opened.row" not in data_in(made.text)["texts"]
+    assert module_for(None, "picture.js", opens=False) != module_for(None, "picture.js")
+    digits = load(find("digits"))(engine="cpu")
+    assert opens_rows(scene_data(Show.of(digits), [1.4]))
 
 
 @pytest.mark.usefixtures("_quick")
@@ -284,15 +293,6 @@ def test_a_file_is_replaced_whole_or_stays(
     assert file.read_text() == "before" and [*tmp_path.iterdir()] == [file]
     sv.page(small(), file)
     assert file.read_bytes() == made.text and [*tmp_path.iterdir()] == [file]
-
-
-@pytest.mark.usefixtures("_quick")
-def test_the_session_stays_as_it_is() -> None:
-    session = advanced(small(), 3)
-    session.advance(2, "operation")
-    before = session.clock, session.network.bank.value.tolist()
-    page_of(session)
-    assert (session.clock, session.network.bank.value.tolist()) == before
 
 
 @pytest.mark.usefixtures("_quick")
@@ -707,24 +707,6 @@ def test_bytes_are_unpacked_by_any_gzip_and_packed_alike() -> None:
     assert packed_bytes(bytes_) == packed_bytes(bytes(bytes_))
 
 
-class Elements(HTMLParser):
-    """The elements of a page, and the text in each script and style."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.inside: dict[str, list[str]] = {}
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        if self.tags:
-            self.inside.setdefault(self.tags[-1][0], []).append(data)
-
-
 MARKUP = (
     '<!DOCTYPE html><meta http-equiv="Content-Security-Policy" content="$policy"><title>$title'
     "</title><style>$style</style><p title='$say_a'>$say_a</p>"
@@ -737,47 +719,22 @@ MARKUP = (
 def test_words_in_the_page_are_escaped_and_the_policy_names_its_scripts_and_style() -> None:
     script, loader, style = "\nconst a = 1 < 2 && '$b';\n", "\nload('$b');\n", "p { color: red }"
     words = {"title": NASTY_SCRIPT, "say_a": NASTY_SCRIPT + "'\""}
-    made = html(
-        MARKUP,
-        words,
-        style,
-        script,
-        loader,
-        {"a": NASTY_SCRIPT},
-        {"part": "H4s="},
-        {"links": ""},
-        rules="b { color: blue }",
-    )
-    page = Elements(made)
-    assert [tag for tag, _ in page.tags] == ["meta", "title", "style", "p", *["script"] * 4]
-    assert "".join(page.inside["title"]) == NASTY_SCRIPT
-    assert page.tags[3][1]["title"] == NASTY_SCRIPT + "'\""
-    rules, data, packed, plain = page.inside["script"]
+    parts: tuple[Any, ...] = {"a": NASTY_SCRIPT}, {"part": "H4s="}, {"links": ""}
+    make = partial(html, MARKUP, words, style, script, loader, *parts, rules="b { color: blue }")
+    page = Reader(make().encode())
+    assert [tag for tag, _ in page.elements] == ["meta", "title", "style", "p", *["script"] * 4]
+    assert ("title", NASTY_SCRIPT) in page.texts
+    assert page.elements[3][1]["title"] == NASTY_SCRIPT + "'\""
+    rules, data, packed, plain = [inside for tag, inside in page.texts if tag == "script"]
     assert unpacked(rules) == b"b { color: blue }"
     assert unpacked(packed).decode() == script and plain == loader
     assert json.loads(data).keys() == {"plain", "part"} and json.loads(data)["part"] == "H4s="
     assert json.loads(unpacked(json.loads(data)["plain"])) == {"a": NASTY_SCRIPT}
-    policy = page.tags[0][1]["content"] or ""
-    digests = [b64encode(sha256(code.encode()).digest()).decode() for code in (loader, script)]
-    assert "script-src " + " ".join(f"'sha256-{each}'" for each in digests) in policy
-    styles = [
-        b64encode(sha256(each).digest()).decode() for each in (style.encode(), unpacked(rules))
-    ]
-    assert "style-src " + " ".join(f"'sha256-{each}'" for each in styles) in policy
-    assert (
-        html(
-            MARKUP,
-            words,
-            style,
-            script,
-            loader,
-            {"a": NASTY_SCRIPT},
-            {"part": "H4s="},
-            {"links": ""},
-            rules="b { color: blue }",
-        )
-        == made
-    )
+    policy = page.elements[0][1]["content"]
+    for source, codes in (("script", (loader, script)), ("style", (style, "b { color: blue }"))):
+        digests = [b64encode(sha256(code.encode()).digest()).decode() for code in codes]
+        assert f"{source}-src " + " ".join(f"'sha256-{each}'" for each in digests) in policy
+    assert make() == make()
 
 
 def test_the_policy_allows_no_network_and_no_code_but_its_own() -> None:
@@ -830,10 +787,6 @@ def test_a_large_network_has_walls_as_well() -> None:
         layout, found = layout_of(shown, shape=shape, every=True), data["layouts"][number]
         assert [plate["first"] for plate in found["plates"]] == [p.first for p in layout.plates]
         assert all(len(fan["top"]) == 3 for fan in found["fans"])
-
-
-def test_it_is_json_without_what_json_has_not() -> None:
-    json.dumps(scene_data(session(2, 3, 1)), allow_nan=False)
 
 
 def test_shaders_lose_their_comments_only() -> None:
@@ -900,32 +853,23 @@ def test_the_list_has_a_card_for_each_with_picture_and_words_that_are_no_html() 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_kernels")
-def test_the_same_code_makes_the_same_bytes(
+def test_the_same_code_makes_the_same_pages_that_lead_to_each_other_and_none_too_large(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(module, "spare_of", lambda *_: None)  # test_recording.py has that
+    main = maker()["main"]
     for name in ("first", "second"):
-        maker()["main"](tmp_path / name)
+        main(tmp_path / name)
+    assert re.search(r"^xor\.html: \d+ kB$", capsys.readouterr().out, re.M)
     first, second = (
         {f.name: f.read_bytes() for f in (tmp_path / n).iterdir()} for n in ("first", "second")
     )
-    assert first == second and len(first) == 6
-    assert re.search(r"^xor\.html: \d+ kB$", capsys.readouterr().out, re.M)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("no_kernels")
-def test_pages_lead_to_their_list_and_to_each_other_and_one_that_is_too_large_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "spare_of", lambda *_: None)  # test_recording.py has that
-    main = maker()["main"]
-    main(tmp_path)
-    made = {file.name for file in tmp_path.iterdir()}
-    assert made == {f"{name}.html" for name in [*main.__globals__["SCENES"], "index"]}
-    for name in made:
-        links = re.findall(r'<a href="([^"]*)"', (tmp_path / name).read_text(encoding="utf-8"))
-        assert {*links} == made - {name} and (name == "index.html" or links[0] == "index.html")
+    assert first == second
+    assert first.keys() == {f"{name}.html" for name in [*main.__globals__["SCENES"], "index"]}
+    for name, page in first.items():
+        links = re.findall(r'<a href="([^"]*)"', page.decode())
+        assert {*links} == first.keys() - {name}
+        assert name == "index.html" or links[0] == "index.html"
     main.__globals__["LARGEST"] = 10_000
     with pytest.raises(ValueError, match="rgb"):
         main(tmp_path / "other")

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.base.scales import KINDS, ORDERS
 from scalarviz.base.texts import text
-from scalarviz.core.past_numbers import KINDS, ORDERS
 from scalarviz.training.session.over_time import Now, WeightsOverTime
 from scalarviz.training.session.reading import operation_facts
 from tests.pages.browser import Tab
@@ -140,7 +140,7 @@ def test_the_strip_of_a_page_reads_goes_and_compares(tab: Tab) -> None:
     tab.page.click("#enlarge")
     tab.until("!app.past.isOpen")
     tab.press("Escape")
-    tab.press("g")
+    tab.press("l")
     tab.until("app.past.seen && !app.past.seen.more && app.past.seen.steps.length === 41")
     box = tab.page.locator("#past > canvas").bounding_box()
     left, width = tab.ask("[app.curve.chart.plot.x, app.curve.chart.plot.width]")
@@ -161,10 +161,10 @@ def test_the_strip_of_a_page_reads_goes_and_compares(tab: Tab) -> None:
     tab.until("app.state.step === 10")
     assert tab.ask("app.state.value[5]") == value
     tab.drag(place(20, 5), place(30, 5))
-    assert tab.ask("app.past.compared") == [20, 30]
+    assert tab.ask("app.past.view.compared") == [20, 30]
     assert " to " in tab.ask("app.past.said()")
     tab.press("Escape")
-    assert tab.ask("[app.past.compared, app.past.isOpen]") == [None, True]
+    assert tab.ask("[app.past.view.compared, app.past.isOpen]") == [None, True]
     tab.page.get_by_text(text("past.tab.norms")).click()
     tab.until("app.past.seen.norms.length === 2 * 41")
     tab.press("Escape")
@@ -263,7 +263,7 @@ def test_a_ball_that_is_dragged_is_one_change(engine: InPage, kind: str) -> None
 @pytest.mark.slow
 def test_a_landscape_in_a_browser_is_walked_and_rolled_on(tab: Tab) -> None:
     tab.do("app.player.ask('advance', {count: 40, unit: 'step'})")
-    tab.press("g")
+    tab.press("l")
     tab.page.get_by_text(text("past.tab.landscape"), exact=True).click()
     tab.until("app.past.seen?.plane?.done === 1 && app.past.chart?.terrain")
     box = tab.page.locator("#past > canvas").bounding_box()
@@ -320,7 +320,7 @@ def test_samples_that_moved_a_weight_are_those_of_the_session(
 
 @pytest.mark.slow
 def test_what_is_refused_is_not_asked_again_and_again(tab: Tab) -> None:
-    tab.press("g")
+    tab.press("l")
     tab.until("app.past.seen !== null")
     tab.ask("""{
         const { client } = app, ask = client.ask.bind(client);

@@ -386,41 +386,6 @@ def small(browser: Any) -> Iterator[tuple[PicturePage, Any]]:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("bare")
-def test_without_webgl_the_picture_says_so(small: tuple[PicturePage, Any]) -> None:
-    page, _ = small
-    script = """() => {
-      const canvas = document.createElement("canvas");
-      canvas.getContext = () => null;
-      const other = new Picture(canvas, window.given);
-      return [other.fault, other.draw({}), other.at(1, 1)];
-    }"""
-    assert page.ask(script) == ["page.lack.webgl", False, None]
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("bare")
-def test_a_lost_context_comes_back(small: tuple[PicturePage, Any]) -> None:
-    page, state = small
-    first, words = page.draw(state, (640, 400))
-    lose = """() => new Promise((resolve) => {
-      window.loser = picture.gl.getExtension("WEBGL_lose_context");
-      picture.onlost = resolve;
-      loser.loseContext();
-    })"""
-    page.ask(lose)
-    lost = "() => [picture.fault, picture.draw(...window.drawn)]"
-    assert page.ask(lost) == ["page.lost.picture", False]
-    page.ask(
-        "() => new Promise((resolve) => {picture.onrestored = resolve; loser.restoreContext()})"
-    )
-    again, repeated = page.draw(state, (640, 400))
-    assert page.ask("() => picture.fault") == "" and repeated == words
-    np.testing.assert_array_equal(again, first)
-    assert len(np.unique(first.reshape(-1, 3), axis=0)) > 50
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("bare")
 def test_a_picture_that_stands_still_gets_smooth_edges(small: tuple[PicturePage, Any]) -> None:
     page, state = small
     page.ask("() => {picture.coarse = false}")  # a busy machine may have been too slow before

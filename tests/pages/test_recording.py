@@ -211,13 +211,17 @@ def test_every_keeps_some_steps_and_the_losses_of_all() -> None:
     assert steps == [0, 1, 25, 26, 50, 51, 75, 76, 100] and len(losses) == 100
 
 
+@pytest.mark.usefixtures("no_kernels")
 @pytest.mark.parametrize("operations", [0, 2])
-def test_the_session_stays_at_its_moment(operations: int) -> None:
+@pytest.mark.parametrize(
+    "make", [lambda s: recording_of(s, probe_of(s), 5, 1, ROOM), page_of], ids=["recording", "page"]
+)
+def test_the_session_stays_at_its_moment(make: Any, operations: int) -> None:
     session = advanced(small(), 4)
     session.advance(operations, "operation")
     bank = session.network.bank
     before = session.clock, bank.value.tolist(), bank.grad.tolist(), session.losses.tolist()
-    recording_of(session, probe_of(session), 5, 1, ROOM)
+    make(session)
     assert before == (
         session.clock,
         bank.value.tolist(),

@@ -9,7 +9,7 @@ of neurons before all its images. Letters have one width here, as fonts of a bro
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -153,6 +153,7 @@ def window(show: Show, asked: Asked) -> tuple[Recorded, Stage, dict[str, Any]]:
         },
         "result": exhibit is not None,
         "doors": exhibit and exhibit.doors(room, division.scale),
+        "border": exhibit and exhibit.border and asdict(exhibit.border),
     }
     given = {
         "state": state_of(stage, data),

@@ -7,6 +7,7 @@ import os
 import random
 import threading
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numba
@@ -21,6 +22,7 @@ from tests.proofs.at_once import THREADS as CROWD_THREADS
 from tests.proofs.report import Proof
 from tests.proofs.soak import COUNTED, SPEED, STUCK
 from tests.proofs.user import THREADS, TRAININGS, User
+from tests.sessions import session_on
 
 TIMES = (1e-7, 1e-4, 0.02)  # seconds
 
@@ -42,29 +44,46 @@ class Clock:
 LENGTH = 24  # things that are done before it is compared; twice in each sequence
 
 
+@pytest.fixture
+def lived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, int], User]]:
+    """A user who has done random things with a training and compared what came out."""
+
+    def live(name: str, seed: int) -> User:
+        monkeypatch.setattr(timeline, "time", Clock(seed))
+        user = User(TRAININGS[name], seed, tmp_path)
+        for _ in range(2):
+            try:
+                user.live(LENGTH)
+                user.check()
+            except Exception as error:
+                error.add_note(f"sequence {seed}, {name} on {user.engine}: {user.story()}")
+                raise
+        return user
+
+    yield live
+    numba.set_num_threads(THREADS)
+
+
+@pytest.mark.some("colours", "batch norm and dropout", "expression")
+@pytest.mark.parametrize("name", TRAININGS)
+def test_whatever_a_user_does_leads_where_the_straight_way_leads(
+    lived: Callable[[str, int], User], name: str
+) -> None:
+    for seed in range(30, 33):
+        lived(name, seed)
+
+
 @pytest.mark.slow
 def test_random_sequences_against_a_straight_replay(
-    proof: Proof, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    proof: Proof, lived: Callable[[str, int], User]
 ) -> None:
     count, names = proof.count(300), list(TRAININGS)
     begun: Counter[str] = Counter()
     done = branches = 0
-    try:
-        for seed in range(count):
-            name = names[seed % len(names)]
-            monkeypatch.setattr(timeline, "time", Clock(seed))
-            user = User(TRAININGS[name], seed, tmp_path)
-            begun[user.engine] += 1
-            for _ in range(2):
-                try:
-                    user.live(LENGTH)
-                    user.check()
-                except Exception as error:
-                    error.add_note(f"sequence {seed}, {name} on {user.engine}: {user.story()}")
-                    raise
-            done, branches = done + len(user.done), branches + len(user.courses)
-    finally:
-        numba.set_num_threads(THREADS)
+    for seed in range(count):
+        user = lived(names[seed % len(names)], seed)
+        begun[user.engine] += 1
+        done, branches = done + len(user.done), branches + len(user.courses)
     proof.seeds = f"0 to {count - 1}"
     proof.tried = [
         f"{count} sequences of {done:,} things that a user can do, with {branches:,} branches",
@@ -130,8 +149,10 @@ def test_soak(proof: Proof, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_training_of_millions_of_steps_keeps_no_more_than_one_of_two() -> None:
-    net = sv.Network([2, 2, 1], "tanh", seed=2)
-    s = sv.Session(net, sv.data.Xor(), "mse", sv.SGD(0.01), engine="cpu", memory=2**20)
+    s = session_on(
+        sv.data.Xor(), [2, 2, 1], "tanh", first=2, optimizer=sv.SGD(0.01), engine="cpu",
+        memory=2**20,
+    )  # fmt: skip
     s.advance(2 * EXACT + 1, progress=False)
     with traced_memory() as memory:
         before = memory()[0]

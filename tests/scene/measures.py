@@ -26,9 +26,8 @@ from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.lights import lights
 from scalarviz.scene.look import Look
-from scalarviz.scene.picture import write_ends
+from scalarviz.scene.picture import draw_beside, side_in, write_ends
 from scalarviz.scene.silhouettes import inside, points_in
-from scalarviz.scene.telling import BAR_HIGH
 from scalarviz.stage.stage import Stage
 from tests.sessions import advanced
 from tests.studio import Noted, OneByOne, Written
@@ -208,6 +207,7 @@ class Words(OneByOne):
 
 
 DARK = THEMES["dark"]
+BESIDE = Box(1000.0, 300.0, 260.0, 246.0)  # room for the panel beside the network
 
 
 class Notes(OneByOne):
@@ -238,14 +238,15 @@ class Notes(OneByOne):
 def drawn_terms(
     stage: Stage, part: float = 1.0, given: FrameData | None = None
 ) -> tuple[Notes, Box | None, Obstacles]:
-    """The notes of a canvas, the box of the bars or None, and what it was to keep clear of."""
+    """The notes of a canvas, the box of the panel beside, and what it was to keep clear of."""
     frame_data, see = given or stage.frame_data(), projection(stage)
     size = see.width, see.height
     taken = write_ends(Notes(*size), see, frame_data, DARK)
     notes = Notes(*size)
-    boxes = draw_told(notes, see, replace(frame_data, part=part), taken, DARK)
-    has_bars = any(high == BAR_HIGH and rim for _, _, _, high, _, rim in notes.noted)
-    return notes, boxes[-1] if has_bars else None, taken
+    now = replace(frame_data, part=part)
+    draw_told(notes, see, now, taken, DARK)
+    side = side_in(now, told=taken.panel is not None)
+    return notes, side and draw_beside(notes, now, BESIDE, side, DARK), taken
 
 
 class Layers(Noted):
@@ -289,7 +290,7 @@ def covered_numbers(stage: Stage, seen: Seen) -> list[tuple[str, ...]]:
     rows, depths = flat._quads.rows(1.0), depths_of(stage)
     numbers = np.arange(len(rows))
     for text, first, last, depth in flat.letters:
-        if not NUMBER.fullmatch(text.words):
+        if not NUMBER.fullmatch(text.words) or text.words == "0":  # of an axis, or of nothing
             continue
         points = points_in(text.box.inside(0.5), 15, 7)
         on = lies_on(points, rows)

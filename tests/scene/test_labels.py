@@ -16,19 +16,19 @@ from scalarviz.base.texts import text, texts
 from scalarviz.base.texts.decimals import typeset
 from scalarviz.faces.scene_file import find, load
 from scalarviz.pages.scene_data import layout_data
-from scalarviz.scene.annotations import LONGEST, ZERO, Ball, draw_scores, write_names
+from scalarviz.scene.annotations import LONGEST, ZERO, Ball, Border, draw_scores, write_names
 from scalarviz.scene.canvas import canvas2d
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.frame_data import FrameData
-from scalarviz.scene.labels import draw_labels, draw_tied, place_written, tied_box
+from scalarviz.scene.labels import draw_answer, draw_labels, draw_tied, place_written, tied_box
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.layout.plates import SCORED, Neurons
 from scalarviz.scene.legend import mark_rows
 from scalarviz.scene.lights import lights
 from scalarviz.scene.overlay import draw_head, draw_marks_key, five_of
-from scalarviz.scene.picture import draw_results, draw_scenery, write_ends
+from scalarviz.scene.picture import beside_network, draw_results, draw_scenery, write_ends
 from scalarviz.scene.silhouettes import balls_of, is_on
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
@@ -76,7 +76,8 @@ SCENES = ["rgb", "circle", "xor", "xnor", "micrograd", "texture", "expression", 
 
 
 # The weights of a long row with its numbers are numbers on cubes.
-ON_CUBES = {"micrograd": 17}
+# So are those below squares numbers of neurons.
+ON_CUBES = {"micrograd": 17, "xnor": 16, "normalized": 16}
 # Scores and a table of pictures have more.
 MORE_WORDS = {"digits": 130}
 
@@ -95,9 +96,9 @@ def test_few_words_are_written_at_rest(name: str) -> None:
     assert len(words) - len(numbers) >= 20 and len(words) <= most, words
 
 
-TYPE = 12.0, 14.0, 16.0, 24.0
+TYPE = 12.0, 14.0, 16.0, 24.0, 40.0  # the last of answers of digits
 # A formula is as large as its cubes, and numbers are as large as their pixels.
-FITTED = {"expression": {"×", "exp(", "−", "x", ")", "sin(", "+"}}
+FITTED = {"expression": {"OUT =", "×", "e", "−", "x", ")", "sin(", "+"}}
 
 
 @pytest.mark.some(2)
@@ -173,7 +174,7 @@ def test_on_a_page_words_stand_at_the_same_places_and_cover_as_much(name: str) -
     const layout = new Layout(unpackedAll(data.layout));
     const boxes = data.boxes.map((each) => new Box(...each));
     const measure = (words, {{ size }}) => 0.6 * size * words.length;
-    const paper = {{ scale: 1, measure, text: () => {{}} }};
+    const paper = {{ scale: 1, measure, text: () => {{}}, line: () => {{}} }};
     const taken = draw_labels(paper, {{}}, see, layout, 16, false);
     place_written(paper, {{}}, see, layout, taken);
     const covered = boxes.map((box) => [taken.covered(box), is_on(box, taken.spheres)]);
@@ -201,7 +202,8 @@ def test_lines_lead_from_the_outputs_to_the_doors_of_the_result(name: str) -> No
     frame_data, see = stage.frame_data(), projection(stage)
     canvas = Canvas2D(1280, 800)
     line = frame_data.layout.neurons[-1]
-    doors = frame_data.exhibit.doors(frame_data.division(1280, 800).exhibit, 1.0)
+    exhibit, room, _ = beside_network(frame_data, frame_data.division(1280, 800))
+    doors = exhibit.doors(room, 1.0)
     assert len(doors) == (3 if name == "rgb" else 1)
     draw_results(canvas, see, frame_data, frame_data.division(1280, 800), THEMES["dark"])
     rows, seen = canvas._quads.rows(1.0), see(line.points)
@@ -210,12 +212,53 @@ def test_lines_lead_from_the_outputs_to_the_doors_of_the_result(name: str) -> No
         wide = canvas.widest(line.names, size=12.0, bold=True)
         reach = SCORED * seen.unit.max() + wide + 6.0
     rims = seen.xy + np.array([reach, 0.0])
+    if name == "circle" and doors[0][1] < seen.xy[0, 1] - reach:  # upright, and then level
+        rims = seen.xy - np.array([0.0, reach])
     answers = frame_data.buffers.answers
     starts = rims if name != "digits" else rims[[int(answers.argmax())]]  # from the answer
     for end in (*doors, *starts.tolist()):
-        apart = np.abs(rows[:, canvas2d.MIDDLE] - end) - rows[:, canvas2d.HALF]
-        assert np.hypot(*np.maximum(apart, 0.0).T).min() <= 2.0
+        halves = rows[:, canvas2d.HALF]  # of lines along them, which may be upright
+        apart = [
+            np.maximum(np.abs(rows[:, canvas2d.MIDDLE] - end) - each, 0.0)
+            for each in (halves, halves[:, ::-1])
+        ]
+        assert np.hypot(*np.concatenate(apart).T).min() <= 2.0
     assert "OUT" not in drawn_words(stage)  # the result has that word
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"), [(0.7, ["above 0.5", "so: yes"]), (0.5, ["below 0.5", "so: no"])]
+)
+@pytest.mark.parametrize("down", [-90.0, 40.0])
+def test_below_an_answer_stands_which_it_is_in_its_color(
+    answer: float, said: list[str], down: float
+) -> None:
+    canvas, border = Notes(400, 400), Border(0.5, 0.5, ["no", "yes"])
+    draw_answer(
+        canvas,
+        DARK,
+        Ball(200.0, 200.0, 20.0, 0.0, 50.0),
+        (300.0, 200.0 + down),
+        border,
+        np.array([answer]),
+    )
+    assert [words for *_, words in canvas.said] == said
+    nothing = Notes(400, 400)
+    draw_answer(nothing, DARK, Ball(200.0, 200.0, 20.0, 0.0, 50.0), (300.0, 90.0), border, None)
+    assert not nothing.said
+
+
+def test_below_squares_stands_what_they_say_in_the_color_of_its_sign() -> None:
+    line = Neurons(np.zeros((2, 3)), "", "", ["x", "y"], square=True)
+    balls, box = [Ball(200.0, 200.0 * i, 30.0, 1.0, 1.0) for i in (0, 1)], Box(0, 0, 400, 400)
+    for names, said in ((("x", "y"), ["x = 1", "y = -0.25"]), ((), ["1.00", "-.25"])):
+        canvas, own = Words(400, 400), replace(line, names=names)
+        signs = "#0000ff", "#ff8000"
+        write_names(
+            *(canvas, DARK, own, range(2), balls, [1.0] * 2, box, [1.0, -0.25], signs),
+            is_first=True,
+        )
+        assert sorted(words for words, _ in canvas.found) == sorted(said)
 
 
 @pytest.mark.parametrize(("apart", "lines"), [(15.0, 1), (45.0, 2)])
@@ -226,7 +269,7 @@ def test_names_of_a_column_have_two_lines_only_if_they_do_not_meet(
     canvas, line = Words(400, 400), Neurons(np.zeros((3, 3)), "", "", names)
     balls = [Ball(200.0, apart * i, 5.0, 1.0, 1.0) for i in range(3)]
     box = Box(0.0, 0.0, 400.0, 400.0)
-    write_names(canvas, DARK, line, range(3), balls, [1.0] * 3, box, is_first=True)
+    write_names(canvas, DARK, line, range(3), balls, [1.0] * 3, box, [], ("", ""), is_first=True)
     assert [len(words.split("\n")) for words, _ in canvas.found] == 3 * [lines]
 
 

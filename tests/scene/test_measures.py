@@ -1,18 +1,21 @@
 """What the eye needs of a picture, over scenes and sizes: computed without OpenGL."""
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from scalarviz.base.texts.decimals import short
+from scalarviz.core.program import Moment
 from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.annotations import SHORT_MINUS, Number, on_face, write_names, write_on_faces
 from scalarviz.scene.canvas.canvas2d import Canvas2D, color
 from scalarviz.scene.canvas.palette import THEMES, contrast
 from scalarviz.scene.cube_faces import CubeFaces
 from scalarviz.scene.cube_numbers import numbers_on_cubes
+from scalarviz.scene.long_rows import draw_row_sheet
 from scalarviz.scene.picture import write_ends
 from scalarviz.scene.silhouettes import balls_of
 from scalarviz.scene.visuals.cubes import nearness
@@ -30,6 +33,7 @@ from tests.scene.measures import (
     trained,
 )
 
+AT_STEP = Moment("step", "step", "step")
 SIZES = [(1280, 800), (640, 420)]
 MORE_SIZES = [(800, 500), (1920, 1080), (1000, 1000)]
 SMALL = ["rgb", "xor", "xnor", "circle", "expression", "1-1"]
@@ -169,7 +173,8 @@ def test_no_label_lies_on_another_or_on_a_sphere(size: tuple[int, int], stage: S
             )
             bright, is_first = [1.0] * len(balls), line is data.layout.neurons[0]
             about = line, range(len(balls)), balls, bright, see.box
-            write_names(canvas, DARK, *about, is_first=is_first)
+            numbers = data.buffers.values.get(line.values, np.zeros(0)).tolist()
+            write_names(canvas, DARK, *about, numbers, ("#0000ff", "#ff8000"), is_first=is_first)
     write_ends(canvas, see, data, DARK)
     for (words, box), (other, taken) in itertools.combinations(canvas.found, 2):
         assert not box.meets(taken), (words, other)
@@ -293,3 +298,25 @@ def test_what_is_written_on_a_cube_is_its_weight_at_the_printed_digits(name: str
         unit = 0.1 ** len(words.partition(".")[2])
         assert abs(float(words) - weight) <= 0.5001 * unit, words
     assert len(written) > len(weights)  # also with those of all
+
+
+@pytest.mark.parametrize(("size", "has_sheet"), [((800, 500), True), ((1280, 800), False)])
+def test_a_row_that_is_looked_at_has_a_sheet_with_its_numbers_where_its_cubes_are_small(
+    size: tuple[int, int], has_sheet: bool
+) -> None:
+    stage, canvas = stage_of(trained("rgb"), size), Canvas2D(*size)
+    see = projection(stage)
+    assert draw_row_sheet(canvas, see, stage.frame_data(), DARK) == [] == canvas.words
+    stage.hover_neuron = "sigmoid 1", 1
+    frame_data = stage.frame_data()
+    boxes = draw_row_sheet(canvas, see, frame_data, DARK)
+    assert len(boxes) == has_sheet
+    if has_sheet:
+        (box,), (fan, unit) = boxes, (frame_data.layout.fans[1], 1)
+        weights = frame_data.weights[fan.all_rows[unit]]
+        numbers = [each for each in canvas.words if each.replace(".", "").isdigit()]
+        assert len(numbers) == 2 * len(weights) - 1  # nothing comes to a bias
+        assert any(each.startswith("= ") for each in canvas.words)
+        assert see.box.x <= box.x and box.right <= see.box.right
+        assert see.box.y <= box.y and box.bottom <= see.box.bottom
+    assert draw_row_sheet(canvas, see, replace(frame_data, moment=AT_STEP), DARK) == []

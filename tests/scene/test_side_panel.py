@@ -11,7 +11,7 @@ from scalarviz.base.texts import text
 from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.layout.division import Box
-from scalarviz.scene.picture import beside_network, draw_side
+from scalarviz.scene.picture import beside_network, draw_beside, side_in
 from scalarviz.stage.show import Show
 from scalarviz.story.caption import Effect, Outcome
 from scalarviz.story.panel_words import (
@@ -126,7 +126,9 @@ def test_the_panel_of_a_step_stands_below_out_within_its_box(name: str) -> None:
         assert exhibit is not None and exhibit.places(room, division.scale).out.bottom <= panel.y
         canvas = Words(*size)
         canvas.scale = division.scale
-        draw_side(canvas, frame_data, panel, DARK)
+        side = side_in(frame_data, told=True)
+        assert side is not None
+        draw_beside(canvas, frame_data, panel, side, DARK)
         around = Box(panel.x - 1.0, panel.y, panel.width + 2.0, panel.height)
         for words, box in canvas.found:
             assert around.x <= box.x and box.right <= around.right, words

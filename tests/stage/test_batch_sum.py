@@ -72,7 +72,7 @@ def test_each_caption_can_be_checked_with_a_calculator(make: Any, name: str) -> 
     own = explained.products.reshape(count, -1).sum(axis=1)
     for number in range(1, count + 1):
         caption = found.caption(number - 0.5)
-        assert caption.title == f"The batch is added up: sample {number} of {count}."
+        assert caption.title == f"Added up one after the other: {number} of {count}."
         said, sum_of, so_far, total = re.fullmatch(
             r"sample (\d+): (?:(.*) = )?(\S+) so far, of (\S+)", caption.numbers[1]
         ).groups()
@@ -89,7 +89,7 @@ def test_each_caption_can_be_checked_with_a_calculator(make: Any, name: str) -> 
             assert float(re.match(r"\S+", sum_of)[0]) == pytest.approx(before, rel=6e-2)
         before = own[:number].sum()
         assert caption.lines[0][0].row == found.row and caption.rows == (found.row,)
-    assert found.caption(count).title == f"All {count} samples are added up."
+    assert found.caption(count).title == f"All {count} are added up."
     assert caption.pieces[0].row == found.row and caption.lines[0][0].words == found.name
 
 

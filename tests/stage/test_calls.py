@@ -8,6 +8,7 @@ from benchmarks.scene_frames import SCENES, measured
 
 # Medians of the pictures of one turn of all texts.
 MOST = {"playing": 2_800, "camera": 10_000}
+MORE = {("normalized", "camera"): 11_000}  # three layers, each with a norm in three columns
 
 
 @pytest.mark.parametrize("unit", MOST)
@@ -15,4 +16,4 @@ MOST = {"playing": 2_800, "camera": 10_000}
 def test_a_picture_takes_few_calls(name: str, unit: str) -> None:
     # Maps that are ready just then take calls, too: on a busy machine they come at other pictures.
     tries = (measured(name, unit, shown_before=20)[1] for _ in range(3))
-    assert any(calls <= MOST[unit] for calls in tries)
+    assert any(calls <= MORE.get((name, unit), MOST[unit]) for calls in tries)

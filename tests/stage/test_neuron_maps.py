@@ -183,11 +183,11 @@ def test_the_strongest_color_is_beyond_nearly_all_numbers_and_weak_maps_stay_wea
 
 def test_a_paint_is_what_a_neuron_adds_and_grey_is_nothing() -> None:
     parts = np.array([[[0.0, 1.0]], [[1.0, -1.0]]])
-    grey = round(0.16 * 255)
-    red, less = painted_parts(parts, np.array([[2.0, 0.0, -1.0], [0.0, -3.0, 0.0]]))
-    assert red[0, 0, :3].tolist() == [grey] * 3
-    assert red[0, 1, :3].tolist() == [255, grey, round(0.09 * 255)]
-    assert less[0, :, 1].tolist() == [round(0.02 * 255), 255]
+    zero = np.array([51.0, 102.0, 153.0]) / 255.0
+    red, less = painted_parts(parts, np.array([[2.0, 0.0, -1.0], [0.0, -3.0, 0.0]]), zero)
+    assert red[0, 0, :3].tolist() == [51, 102, 153]
+    assert red[0, 1, :3].tolist() == [255, 102, 84]
+    assert less[0, :, 1].tolist() == [10, 255]
 
 
 def test_the_last_hidden_neurons_of_a_picture_are_paints() -> None:

@@ -6,6 +6,7 @@ What every operation lights up and marks, forward and back, also as a page.
 import base64
 import hashlib
 import re
+from collections.abc import Iterator
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -21,6 +22,7 @@ from scalarviz.scene.marks import cube_boxes, pushed_rows
 from scalarviz.stage.encoders import png
 from scalarviz.stage.storyboard_page import COLORS, StoryboardStill, page
 from scalarviz.story.caption import Caption, plain_lines
+from tests.pages.browser import chromium
 from tests.stage.conftest import go
 from tests.studio import (
     NAMES,
@@ -360,18 +362,10 @@ def test_a_page_without_stills_is_refused() -> None:
     refused(InputError).by(page, [], "nothing")
 
 
-CHROMIUM = Path("/usr/bin/chromium")
-
-
 @pytest.fixture
-def browser() -> Any:
-    if not CHROMIUM.exists():
-        pytest.skip(f"there is no {CHROMIUM}: apt-get install chromium")
-    api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
-    with api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
+def browser() -> Iterator[Any]:
+    with chromium() as made:
+        yield made
 
 
 @pytest.mark.slow

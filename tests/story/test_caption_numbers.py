@@ -393,7 +393,7 @@ def test_a_window_is_added_up_with_the_numbers_that_the_kernel_sees() -> None:
     session, row = picture_session(), 1 * 18 + 9 + 4  # kernel 1, channel 1, its middle
     session.focus = 2
     told = walk(session, row)["convolution 0"]
-    assert told.title == "Map 1 at 2, 2 adds up what its window sees."
+    assert told.title.startswith("The filter slides: 19 numbers add up to ")
     (line,), (whole,) = told.numbers, told.whole
     assert "... 15 more (" in line
     x = held(session, "convolution 0").inputs[2].reshape(2, 4, 4)
@@ -429,12 +429,12 @@ def test_a_batch_norm_tells_the_mean_and_the_variance_of_its_feature() -> None:
     session = picture_session()
     told = walk(session, 31)["batch_norm 1"]
     x = held(session, "batch_norm 1").inputs.reshape(3, 3, 16)[:, 1]
-    line, count = told.numbers
+    line, count, words = told.numbers
     assert count.endswith("of 48 numbers of the batch") and count.startswith("feature 1: ")
     mean, variance = numbers_in(count)[1:3]
     assert agrees(x.mean(), mean) and agrees(x.var(), variance)
     y = held(session, "batch_norm 1").outputs[0].reshape(3, 4, 4)[1, 2, 2]
-    assert told.title.startswith("Map 1 at 2, 2 ") and agrees(y, numbers_in(line)[-1])
+    assert words.startswith("Map 1 at 2, 2 ") and agrees(y, numbers_in(line)[-1])
 
 
 def test_a_frozen_batch_norm_tells_its_running_numbers() -> None:
@@ -443,8 +443,8 @@ def test_a_frozen_batch_norm_tells_its_running_numbers() -> None:
     norm = session.network.layers[1]
     assert isinstance(norm, sv.BatchNorm)
     told = walk(session, 31)["batch_norm 1"]
-    assert told.title.startswith("This layer is frozen")
-    line, count = told.numbers
+    line, count, words = told.numbers
+    assert words.startswith("This layer is frozen")
     mean, variance = numbers_in(count)[1:3]
     assert agrees(norm.running_mean[1], mean) and agrees(norm.running_variance[1], variance)
     assert count.endswith(texts()["captions.batch_norm.running"])

@@ -25,6 +25,7 @@ from scalarviz.story.equations import EquationTerm, in_brackets, sum_line
 from scalarviz.story.formats import agreeing, both, fill, pretty, said, written_alike
 from scalarviz.story.guide import Tour, tour_caption
 from scalarviz.story.judging import is_close
+from scalarviz.story.panel_words import number, said_goal
 from scalarviz.story.traced_weight import path_of_neuron
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.reading import caption, facts_of
@@ -78,21 +79,32 @@ def test_a_step_is_told_in_plain_sentences() -> None:
     slope = 1.0 - float(s.numbers("tanh 0").outputs[0, 5]) ** 2
     old, new = titles["step"].rstrip(".").split(" moved: ")[-1].split(" → ")
     assert float(new) == close(s.network.bank.value[16]) and old != new
+    off = np.abs(prediction[0] - target[0]).mean()
+    sums = {name: number(float(s.numbers(name).outputs[0, i])) for name, i in PLACES.items()}
     assert list(titles.values()) == [
-        "A new step begins: the last gradients are cleared.",
-        "Neuron 5 adds up what arrives.",
-        "Neuron 5: tanh squeezes it between -1 and 1.",
-        "Output B adds up what arrives.",
-        f"Output B is {said(p)}; it should be {said(t)}.",
-        f"All samples of this step together: loss {said(s.loss, 3)}.",
-        f"Output B is {said(t - p)} too low: the loss falls if it goes higher.",
+        "Blame of the last step is wiped off.",
+        f"Neuron 5 adds up four numbers: {sums['affine 0']}.",
+        f"{sums['affine 0']} becomes {sums['tanh 0']}.",
+        f"B adds up nine numbers: {sums['affine 1']}.",
+        f"{sums['affine 1']} becomes {sums['sigmoid 1']} blue.",
+        f"How wrong is this answer? Off by {number(off)}.",
+        f"B is {number(p)} and should be {said_goal(t)}.",
         f"This weight should be {way(s, 32 + 2 * 8 + 5)}.",
-        "The signal goes back to neuron 5, times the weights.",
-        f"Neuron 5 is at {said(float(s.numbers('tanh 0').outputs[0, 5]))}, "
-        f"where tanh has the slope {said(slope)}: {said(slope)} of what arrives goes on.",
+        f"Blame comes to neuron 5: say {'more' if blamed(s) < 0.0 else 'less'}.",
+        f"The curve lets {number(slope)} of the blame through.",
         f"This weight should be {way(s, 16)}.",
         f"The weight from input G to neuron 5 moved: {old} → {new}.",
     ]
+
+
+PLACES = {"affine 0": 5, "tanh 0": 5, "affine 1": 2, "sigmoid 1": 2}
+
+
+def blamed(session: sv.Session) -> float:
+    """The gradient at neuron 5."""
+    found = session.numbers("affine 1").gradient
+    assert found is not None
+    return float(found[0, 5])
 
 
 def test_the_new_number_of_a_step_has_the_digits_of_its_change() -> None:
@@ -128,19 +140,20 @@ def test_the_formulas_of_a_step() -> None:
 @pytest.mark.parametrize(
     ("z", "words"),
     [
-        (0.1, "is at 0.1, where tanh is steep: 0.99 of what arrives goes on."),
-        (0.9, "is at 0.716, where tanh has the slope 0.49: 0.49 of what arrives goes on."),
-        (2.0, "is at 0.964, where tanh is nearly flat: only 0.071 of what arrives goes on."),
-        (0.8, "is at 0.664, where tanh has the slope 0.56: 0.56 of what arrives goes on."),
-        (0.4, "is at 0.38, where tanh is steep: 0.86 of what arrives goes on."),
-        (30.0, "is at 1, where tanh is flat: nothing goes on."),
+        (0.1, "Here the curve is steep: 0.99 of the blame goes on."),
+        (0.9, "The curve lets 0.49 of the blame through."),
+        (2.0, "Here the curve is flat: 0.07 of the blame goes on."),
+        (0.4, "Here the curve is steep: 0.86 of the blame goes on."),
+        (30.0, "The curve is level here: no blame gets through."),
     ],
 )
 def test_a_slope_is_told_as_it_is_here(z: float, words: str) -> None:
     network = sv.Network([1, 1, 1], "tanh", seed=0, dtype="float64")
     network.bank.value[:] = [z, 0.0, 1.0, 0.0]
     s = sv.Session(network, ([[1.0]], [[0.0]]), optimizer=sv.SGD(0.1), engine="python")
-    assert walk(s)["delta 0"].title == f"Neuron 0 {words}"
+    found = walk(s)["delta 0"]
+    assert found.title == words
+    assert found.bent is not None and found.bent.slope == pytest.approx(1.0 - np.tanh(z) ** 2)
 
 
 def test_relu_says_what_became_of_the_sum() -> None:
@@ -148,8 +161,10 @@ def test_relu_says_what_became_of_the_sum() -> None:
     network.bank.value[:2] = 1.0, -1.0
     s = sv.Session(network, ([[1.0]], [[0.0]]), optimizer=sv.SGD(0.1), engine="python")
     s.advance(3, "operation")
-    assert caption(s, 0).title == "The sum of neuron 0 is above 0: relu lets it through."
-    assert caption(s, 1).title == "The sum of neuron 1 is not above 0: relu makes it 0."
+    assert caption(s, 0).title.startswith("Plus stays as it is: ")
+    assert caption(s, 0).numbers[-1] == "The sum of neuron 0 is above 0: relu lets it through."
+    assert caption(s, 1).title == "Minus becomes 0: the neuron is off."
+    assert caption(s, 1).numbers[-1] == "The sum of neuron 1 is not above 0: relu makes it 0."
 
 
 @pytest.mark.parametrize("batch", [1, 2, 8])
@@ -194,7 +209,7 @@ def test_a_neuron_is_followed_as_a_weight_is() -> None:
 def test_at_the_very_start_nothing_is_computed() -> None:
     assert caption(rgb()) == Caption("No step is done yet.")
     first = walk(rgb())["zero_grad"]
-    assert first.title == "The first step begins: there are no gradients yet."
+    assert first.title == "The first step begins: no blame yet."
     assert first.numbers == ("The weight from input R to neuron 0: gradient 0",)
 
 
@@ -420,7 +435,12 @@ def test_where_there_are_classes_the_right_output_is_told() -> None:
         told = walk(s)
         right = int(np.argmax(s.trainer.run.targets()[sample]))
         assert told["affine 1"].neurons == (("affine 1", right),)
-        assert told["delta 1"].title == f"The loss falls if output {right} goes higher."
+        assert told["delta 1"].title.startswith(f"{right} is ")
+        assert told["delta 1"].why == "Too low: that is to blame."
+        shares = told["loss"].bars
+        assert shares is not None and shares.unit == "share" and shares.marked == right
+        assert sum(each.value for each in shares.rows) == pytest.approx(1.0)
+        assert number(shares.rows[right].value) in told["loss"].title
         assert f"share of output {right}: -log(" in told["loss"].numbers[0]
         assert told["step"].rows[0] in range(18 + 6 + 6 * right, 18 + 6 + 6 * right + 6)
         assert told["weight gradient 1"].rows == told["step"].rows
@@ -527,7 +547,7 @@ def test_before_relu_the_sum_that_goes_on_is_told(digits: sv.Session) -> None:
         largest = int(sums.argmax())
         assert told[f"convolution {layer}"].neurons[0][1] == largest
         assert told[f"delta {layer}"].neurons[0][1] == largest
-        assert "above 0" in told[f"relu {layer}"].title
+        assert told[f"relu {layer}"].title.startswith("Plus stays")
 
 
 @pytest.mark.parametrize("sample", [0, 3])
@@ -765,7 +785,7 @@ def test_the_slowest_wave_of_an_encoding_has_no_factor() -> None:
     net = sv.Network([sv.FrequencyEncoding(1, 2), sv.Dense(4, 1)], seed=0)
     s = sv.Session(net, ([[0.25]], [[0.0]]), engine="python")
     s.advance(2, "operation")
-    assert str(s.caption()).endswith("\nsin(π × 0.25) = 0.71")
+    assert s.caption().numbers[0] == "sin(π × 0.25) = 0.71"
 
 
 @pytest.mark.parametrize(

@@ -271,7 +271,7 @@ def test_a_history_before_the_pinning_is_not_made_up() -> None:
     stage = Stage(session, patience=0.0)  # does not wait for the steps before
     with session.timeline.lock.taken():
         stage.pin(5)
-        session._weight_history.stop()
+        session._weight_history.background.stop()
         history = stage._cards._history(5, stage._source())
     assert history is not None
     assert history.steps.tolist()[0] == 0 and not history.known[0]

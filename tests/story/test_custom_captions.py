@@ -393,7 +393,7 @@ def test_what_is_not_finite_is_seen_as_the_engine_has_it(name: str, value: str) 
     s = advanced(session(name, engine="cpu", not_finite="zero"), 3)
     assert bool(value) == (s.loss == math.inf)
     told = walk(s, ROW)
-    assert value in told["loss"].numbers[0] and value in told["loss"].title
+    assert value in told["loss"].numbers[0] and value in told["loss"].why
     output = s.network.program.outputs.name, 2
     for part in (output, ROW):
         assert lines_of(s, part)

@@ -15,32 +15,27 @@ PLACES = [[0, 0], [0, 1], [1, 0], [1, 1]]
 EITHER = [[0], [1], [1], [0]]
 
 
+def of_seed(seed: int, *given: Any, **options: Any) -> sv.Session:
+    """A session on the engine cpu that draws weights and batches by one seed."""
+    return session_on(*given, first=seed, seed=seed, **{"engine": "cpu"} | options)
+
+
 def xor(hidden: int = 3, lr: float = 1.0, seed: int = 0, **options: Any) -> sv.Session:
     """A network learns XOR."""
-    net = sv.Network([2, hidden, 1], "tanh", output="sigmoid", seed=seed)
-    return sv.Session(
-        net, (PLACES, EITHER), optimizer=sv.SGD(lr), engine="cpu", seed=seed, **options
+    return of_seed(
+        seed, (PLACES, EITHER), [2, hidden, 1], "tanh", "sigmoid", optimizer=sv.SGD(lr), **options
     )
 
 
 def colors(sizes: tuple[int, ...] = (3, 8, 3), map: str = "hue", seed: int = 0) -> sv.Session:
     """A network of some shape learns a map of colors."""
-    net = sv.Network(list(sizes), "tanh", output="sigmoid", seed=seed)
-    return sv.Session(
-        net, sv.data.Rgb(map), optimizer=sv.SGD(0.5), batch=8, engine="cpu", seed=seed
-    )
-
-
-def engines(engine: str = "cpu", seed: int = 0) -> sv.Session:
-    net = sv.Network([2, 3, 1], "tanh", output="sigmoid", seed=seed, dtype="float64")
-    return sv.Session(net, (PLACES, EITHER), optimizer=sv.SGD(1.0), engine=engine, seed=seed)
+    return of_seed(seed, sv.data.Rgb(map), sizes, "tanh", "sigmoid", optimizer=sv.SGD(0.5), batch=8)
 
 
 def own_data(noise: float = 0.1, seed: int = 0) -> sv.Session:
     """The samples differ with the seed, so that no two sessions can share them."""
     data = sv.data.Circle(noise=noise, samples=40, seed=seed)
-    net = sv.Network([2, 3, 1], "tanh", seed=seed)
-    return sv.Session(net, data, batch=10, optimizer=sv.SGD(0.1), engine="cpu", seed=seed)
+    return of_seed(seed, data, [2, 3, 1], "tanh", batch=10, optimizer=sv.SGD(0.1))
 
 
 def folds(hidden: int = 3, seed: int = 0) -> sv.Session:
@@ -48,9 +43,8 @@ def folds(hidden: int = 3, seed: int = 0) -> sv.Session:
     inputs = np.random.default_rng(0).random((12, 2))
     targets = (inputs.sum(axis=1, keepdims=True) > 1) * 1.0
     fold = np.arange(12) % 3 != seed % 3
-    net = sv.Network([2, hidden, 1], "tanh", output="sigmoid", seed=seed)
     data = inputs[fold], targets[fold]
-    return sv.Session(net, data, optimizer=sv.SGD(0.5), engine="cpu", seed=seed)
+    return of_seed(seed, data, [2, hidden, 1], "tanh", "sigmoid", optimizer=sv.SGD(0.5))
 
 
 def classes(lr: float = 0.3, seed: int = 0, **options: Any) -> sv.Session:
@@ -58,18 +52,14 @@ def classes(lr: float = 0.3, seed: int = 0, **options: Any) -> sv.Session:
     inputs = np.random.default_rng(0).random((30, 2))
     labels = (inputs.sum(axis=1) * 1.5).astype(int)
     data = sv.data.Arrays(inputs[:20], labels[:20], held_out=(inputs[20:], labels[20:]))
-    net = sv.Network([2, 8, 3], "tanh", seed=seed)
-    return sv.Session(
-        net, data, "softmax_cross_entropy", sv.Adam(lr), engine="cpu", seed=seed, **options
-    )
+    given = {"loss": "softmax_cross_entropy", "optimizer": sv.Adam(lr)} | options
+    return of_seed(seed, data, [2, 8, 3], "tanh", **given)
 
 
 def many_places(seed: int = 0) -> sv.Session:
     """Places on two sides, more than one would judge one by one."""
     inputs = np.random.default_rng(0).random((1001, 2))
-    return session_on(
-        (inputs, inputs[:, :1] > 0.5), [2, 2, 1], "tanh", first=seed, engine="cpu", seed=seed
-    )
+    return of_seed(seed, (inputs, inputs[:, :1] > 0.5), [2, 2, 1], "tanh")
 
 
 def furthest(predictions: FloatArray, targets: FloatArray) -> float:
@@ -77,8 +67,8 @@ def furthest(predictions: FloatArray, targets: FloatArray) -> float:
 
 
 def diverging(lr: float = 1.0, seed: int = 0) -> sv.Session:
-    net = sv.Network([1, 4, 1], "relu", seed=seed)
-    return sv.Session(net, ([[3.0], [5.0]], [[20.0], [-30.0]]), optimizer=sv.SGD(lr), seed=seed)
+    pair = [[3.0], [5.0]], [[20.0], [-30.0]]
+    return of_seed(seed, pair, [1, 4, 1], "relu", optimizer=sv.SGD(lr))
 
 
 def raising(hidden: int = 2, seed: int = 0) -> sv.Session:

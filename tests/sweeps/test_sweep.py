@@ -24,8 +24,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import EngineError, InputError, OrderError, UnknownNameError
-from scalarviz.stage.sweep_look import SweepLook
-from scalarviz.stage.sweep_results import Panels
+from scalarviz.stage.sweep_stage import SweepStage
 from scalarviz.sweeps import executors
 from scalarviz.sweeps import tasks as task
 from scalarviz.sweeps.results import beats, interquartile_mean, mean_with_interval, rate
@@ -46,6 +45,7 @@ from tests.sweeps.making import (
     furthest,
     killing,
     many_places,
+    of_seed,
     own_data,
     raising,
     xor,
@@ -339,32 +339,24 @@ def test_each_seed_of_a_cross_validation_is_trained_on_its_own_fold() -> None:
         assert together.outcome(0).values[row].tolist() == alone.network.bank.value.tolist()
 
 
-def frozen(session: sv.Session) -> None:
-    session.freeze(session.network.layers[0].perceptrons[0].weights[0])
-
-
-def slower(session: sv.Session) -> None:
-    session.optimizer = sv.SGD(0.1)
-
-
-def swapped(session: sv.Session) -> None:
-    session.set_activation(0, "relu")
-
-
-def edited(session: sv.Session) -> None:
-    session.edit(session.network.layers[0].perceptrons[0].weights[0], 0.25)
-
-
-def other_data(session: sv.Session) -> None:
-    session.data = (PLACES, [[1], [0], [0], [0]])
-
-
-@pytest.mark.parametrize("change", [frozen, slower, swapped, edited, other_data])
-def test_a_run_that_differs_by_more_than_its_seed_is_trained_as_it_is(change: Any) -> None:
+@pytest.mark.parametrize(
+    ("change", "given"),
+    [
+        (sv.Session.freeze, [0]),
+        (setattr, ["optimizer", sv.SGD(0.1)]),
+        (sv.Session.set_activation, [0, "relu"]),
+        (sv.Session.edit, [0, 0.25]),
+        (setattr, ["data", (PLACES, [[1], [0], [0], [0]])]),
+    ],
+    ids=["frozen", "slower", "swapped", "edited", "other data"],
+)
+def test_a_run_that_differs_by_more_than_its_seed_is_trained_as_it_is(
+    change: Any, given: list[Any]
+) -> None:
     def make(seed: int = 0) -> sv.Session:
         session = xor(seed=seed)
         if seed == 1:
-            change(session)
+            change(session, *given)
         return session
 
     runs = advanced(sv.sweep(make, {}, seeds=range(3)), 20)
@@ -443,8 +435,7 @@ def test_a_folder_knows_another_schedule_of_the_same_name(tmp_path: Path) -> Non
         rate = sv.SGD(1.0, schedule=sv.schedule(factor, "rate_of_a_sweep"))
 
         def make(seed: int = 0) -> sv.Session:
-            net = sv.Network([2, 3, 1], "tanh", seed=seed)
-            return sv.Session(net, sv.data.Xor(), optimizer=rate, engine="cpu", seed=seed)
+            return of_seed(seed, sv.data.Xor(), [2, 3, 1], "tanh", optimizer=rate)
 
         runs = advanced(sv.sweep(make, {}, seeds=[0], folder=tmp_path), 20)
         return runs.outcome(0).values[0].tolist()
@@ -504,7 +495,7 @@ def test_names_and_values_are_shown_with_all_letters_visible() -> None:
     runs.advance(2)
     assert "\x1b" not in repr(runs) and "a\\x1b[31m" in repr(runs)
     assert "\u202e" not in repr(runs.table()) and "nan" in repr(runs.table())
-    assert "\x1b" not in "".join(panel.name for panel in Panels(runs, SweepLook()).now().panels)
+    assert "\x1b" not in "".join(panel.name for panel in SweepStage(runs, "dark").panels().panels)
 
 
 @pytest.mark.parametrize("by_checks", [False, True])
@@ -630,13 +621,6 @@ def test_tasks_of_a_pool_whose_workers_have_ended_are_named() -> None:
         runs = sv.sweep(xor, {"hidden": [2, 3]}, executor=pool)
         runs.advance(5)
     assert all("ended once" in error for error in runs.table().columns["error"])
-
-
-def test_a_pool_whose_workers_have_ended_is_replaced_by_another_one() -> None:
-    ended: list[object] = []
-    workers = executors.Workers("old", min, 1, lambda pool, _: ended.append(pool), 1, lambda: "new")
-    workers.restart()
-    assert (ended, workers.executor) == (["old"], "new")
 
 
 JOB = """

@@ -4,6 +4,7 @@ import math
 import re
 import time
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from scalarviz.scene.loss_chart import ChartScales
 from scalarviz.scene.sweep_panels import (
     CUBES,
     SmallPictures,
+    SweepPanel,
     SweepPanels,
     cubes_of,
     divided,
@@ -33,8 +35,8 @@ from scalarviz.scene.sweep_panels import (
 from scalarviz.scene.visuals import shaders
 from scalarviz.stage.encoders import png
 from scalarviz.stage.sweep_look import SweepLook
-from scalarviz.stage.sweep_results import Maker, Panels, layers_side_by_side
-from scalarviz.stage.sweep_stage import choices_of
+from scalarviz.stage.sweep_results import Maker, layers_side_by_side
+from scalarviz.stage.sweep_stage import SweepStage, choices_of
 from scalarviz.sweeps.results import in_words
 from scalarviz.sweeps.sweep import Sweep
 from tests.machine import until
@@ -50,7 +52,7 @@ def runs() -> Sweep:
 
 
 def panels_of(sweep: Sweep, **look: Any) -> SweepPanels:
-    return Panels(sweep, SweepLook(**look)).now()
+    return SweepStage(sweep, "dark", SweepLook(**look)).panels()
 
 
 def test_cells_are_the_weights_of_each_layer_with_biases_last() -> None:
@@ -114,10 +116,10 @@ def test_a_picture_has_lines_and_networks_where_they_belong(runs: Sweep, tmp_pat
         part = differs[int(box.y + 40) : int(box.bottom), int(box.x) : int(box.right)]
         assert 0.01 < np.array_split(part, 2, axis=1)[0].mean() < 0.6
     shown = panels_of(runs)
-    for spots in draw_panels(Canvas2D(800, 500), shown, THEMES["dark"]):
-        pictures = shown.panels[spots.panel].pictures
-        tiles = pictures.tiles(spots.size[0], 1.0, shown.scale, THEMES["dark"])
-        for tile, box in zip(tiles, map(spots.box, range(12)), strict=True):
+    found = draw_panels(Canvas2D(800, 500), shown, THEMES["dark"])
+    for panel, boxes in zip(shown.panels, found, strict=True):
+        tiles = panel.pictures.tiles(boxes[0].width, 1.0, shown.scale, THEMES["dark"])
+        for tile, box in zip(tiles, boxes, strict=True):
             part = differs[int(box.y) : int(box.bottom), int(box.x) : int(box.right)]
             assert (part[tile[..., 3] == 255]).mean() > 0.98
             assert not part[tile[..., 3] == 0].any()
@@ -131,15 +133,14 @@ def test_a_frame_shows_where_a_network_ends_and_not_only_a_layer(
     look = THEMES[theme]
     frame, shown = sv.picture(runs, size=size, theme=theme, samples=1), panels_of(runs)
     ground, tray, rim = np.rint(255 * rgb((look.ground, look.tray, look.rim))).astype(int)
-    for spots in draw_panels(Canvas2D(*size), shown, look):
-        tiles = shown.panels[spots.panel].pictures.tiles(spots.size[0], 1.0, shown.scale, look)
+    for panel, boxes in zip(shown.panels, draw_panels(Canvas2D(*size), shown, look), strict=True):
+        tiles = panel.pictures.tiles(boxes[0].width, 1.0, shown.scale, look)
         between_layers = (tiles[0][..., 3] == 0).all(axis=0)
         assert between_layers.any()
-        for place in range(spots.columns - 1):  # of the first row
-            box = spots.box(place)
+        for box, other in pairwise(box for box in boxes if box.y == boxes[0].y):
             y = round(box.y + 0.5 * box.height)
             assert (frame[y, round(box.x) : round(box.right)][between_layers] == tray).all()
-            beside = frame[y, round(box.right) : round(box.right + spots.gap)].tolist()
+            beside = frame[y, round(box.right) : round(other.x)].tolist()
             assert ground.tolist() in beside and beside.count(rim.tolist()) >= 2
 
 
@@ -183,7 +184,7 @@ def test_settings_and_networks_are_ordered_by_their_rank(runs: Sweep) -> None:
                 outcome = sweep.outcome(panel.setting)
                 places = [outcome.row_of(seed) for seed in panel.seeds]
                 assert (np.diff(sign * outcome.scores(sweep.ranking)[places]) >= 0.0).all()
-    chosen = choices_of(Panels(runs, SweepLook()))
+    chosen = choices_of(SweepStage(runs, "dark"))
     assert "rank" in chosen["order"] and not {"rank", "seed"} & {*chosen["group"]}
 
 
@@ -194,17 +195,18 @@ def test_a_picture_names_the_goal_and_what_each_setting_comes_to() -> None:
     assert shown.title.startswith("6 networks by held-out accuracy: 2 settings, 3 seeds each")
     value = in_words(runs.table().columns["held_out_accuracy"][1])
     assert any(f"held-out accuracy {value}" in words for words in canvas.words)
-    assert [panel.against is not None and panel.against.name for panel in shown.panels][1] == ""
+    assert [panel.is_other for panel in shown.panels] == [False, True]
 
 
 def test_each_setting_is_compared_with_the_best_or_a_chosen_one(runs: Sweep) -> None:
     for chosen, other in ((None, int(np.argmin(runs.table().columns["loss"]))), (1, 1)):
         for panel in panels_of(runs, against=chosen).panels:
-            assert panel.against is not None
-            if panel.setting == other:
-                assert panel.against.name == ""
-            else:
-                assert panel.against.beats == runs.beats(panel.setting, other)
+            assert panel.is_other == (panel.setting == other)
+            if not panel.is_other:
+                share, low, high = runs.beats(panel.setting, other)
+                assert panel.against[0].endswith(
+                    f" in {share:.0%} of pairs ({low:.0%} to {high:.0%})"
+                )
     canvas = Canvas2D(1280, 800)
     draw_panels(canvas, panels_of(runs, against=1), THEMES["dark"])
     assert sum("better than hidden 2, lr 2 in " in words for words in canvas.words) == 3
@@ -263,7 +265,7 @@ def test_swatches_show_outputs_above_targets_and_sizes_are_an_axis() -> None:
     inputs, targets = sv.data.Rgb("hue").palette
     assert swatches[2, :, 0] == pytest.approx(np.clip(session.network(inputs), 0, 1), abs=1e-5)
     assert swatches[2, :, 1] == pytest.approx(targets)
-    assert [*choices_of(Panels(runs, SweepLook()))["networks"]] == ["cubes", "swatches", "losses"]
+    assert [*choices_of(SweepStage(runs, "dark"))["networks"]] == ["cubes", "swatches", "losses"]
 
 
 @pytest.mark.parametrize("count", [1, 7, 100, 3000])
@@ -278,18 +280,29 @@ def test_small_pictures_stay_in_their_box(kind: str, count: int) -> None:
     }[kind]
     box, canvas = Box(10.0, 20.0, 300.0, 200.0), Canvas2D(400, 300)
     steps, losses = np.arange(1.0, 6.0), random.uniform(0.1, 1.0, (count, 5))
-    spots = sweep_panels.draw_networks(
-        canvas, 0, box, pictures, (steps, losses, ChartScales(box, 0.0, 5.0)), 2.0, THEMES["dark"]
+    nobody = np.zeros(count, np.bool_)
+    panel = SweepPanel(0, "", range(count), steps, losses, losses[0], pictures, nobody, nobody)
+    boxes = sweep_panels.draw_networks(
+        canvas, panel, box, ChartScales(box, 0.0, 5.0), 2.0, THEMES["dark"]
     )
-    assert spots.count == count
-    first, last = spots.box(0), spots.box(count - 1)
-    assert first.x >= box.x and first.y >= box.y
-    assert spots.corners[:, 0].max() + spots.size[0] <= box.right + 1e-6
-    assert last.bottom <= box.bottom + 1e-6
-    for place in {0, count // 2, count - 1}:
-        here = spots.box(place)
-        assert spots.at(here.x + here.width / 2, here.y + here.height / 2) == place
+    assert len(boxes) == count
+    assert boxes[0].x >= box.x and boxes[0].y >= box.y
+    assert max(each.right for each in boxes) <= box.right + 1e-6
+    assert boxes[-1].bottom <= box.bottom + 1e-6
     assert packed(count, 300.0, 200.0, 1.0)[1] >= 1.0
+
+
+def test_arrows_choose_the_nearest_network_in_their_direction(runs: Sweep) -> None:
+    stage = SweepStage(runs, "dark")
+    stage.networks = {(0, i): Box(20.0 * (i % 3), 20.0 * (i // 3), 16.0, 16.0) for i in range(5)}
+    stage.networks[1, 7] = Box(200.0, 21.0, 16.0, 16.0)
+    seen = []
+    for way in ((1, 0), (1, 0), (0, 1), (1, 0), (1, 0), (0, -1), (-1, 0), (-1, 0), (0, -1)):
+        stage.move(*way)
+        seen.append(stage.chosen)
+    first, beside = [(0, 0), (0, 1), (0, 4)], [(1, 7)] * 3
+    assert seen == [*first, *beside, (0, 4), (0, 3), (0, 0)]
+    assert stage.point(205.0, 30.0) == (1, 7) and stage.point(120.0, 30.0) is None
 
 
 def test_letters_are_large_enough_and_grow_with_the_picture() -> None:
@@ -374,7 +387,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 @pytest.mark.slow
 def test_a_notebook_shows_pictures_while_it_trains(shown: list[Any]) -> None:
     runs = sv.sweep(xor, {}, seeds=range(3))
-    show_sweep(runs, 12, "auto", (320, 200), play=True)
+    show_sweep(runs, 12, "auto", (320, 200), SweepLook(), play=True)
     pictures = shown
     assert len(pictures) == 12 and all(each.startswith(b"\x89PNG") for each in pictures)
     assert runs.progressed.done == 3 and pictures[0] != pictures[-1]

@@ -172,6 +172,7 @@ class CudaRun(Run):
     def __init__(self, engine: CudaEngine, batches: Batches, loss: Loss) -> None:
         super().__init__(batches, loss)
         self.engine = engine
+        self._loss_key = loss.key  # the loss itself may change
         self._make_work()
         self.whole_steps = self._work.fits
 
@@ -208,7 +209,7 @@ class CudaRun(Run):
         batches = self.batches
         if (inputs.shape, targets.shape) != (batches.inputs.shape, batches.targets.shape):
             return False
-        if loss.key != self.loss_function.key or self.is_outdated:
+        if loss.key != self._loss_key or self.is_outdated:
             return False
         self.batches, self.loss_function = InOrder(inputs, targets), loss
         return True

@@ -3,7 +3,7 @@
     python -m scalarviz.engines.wasm.compile_module MODULE PIECE ...
 
 writes the module of pieces, in a process of its own. If that fails, the last line of its errors
-says why, and the status is DAMAGED if LLVM cannot read a piece.
+says why.
 
 The module is made from the object file that LLVM emits: a module with tables of relocations,
 positions in its code that a linker fills in. Here there is one object, so indices of functions and
@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any
 
 from scalarviz.base.checks import require
-from scalarviz.base.messages import say
 from scalarviz.engines.codegen.compiling import end_with_parent
 from scalarviz.engines.cpu.emitting import llvm
 from scalarviz.errors import EngineError
@@ -336,7 +335,6 @@ def strange(what: str) -> EngineError:
 
 TRIPLE = "wasm32-unknown-unknown"
 FEATURES = "+simd128,+bulk-memory,+sign-ext,+nontrapping-fptoint,+mutable-globals"
-DAMAGED = 3  # status of this process
 SPEED = 3  # level of optimization
 
 
@@ -382,11 +380,8 @@ def main(words: Sequence[str]) -> None:
     try:
         pieces = [path.read_bytes() for path in paths]
         content = module_of(pieces, [symbol_of(path) for path in paths], target())
-    except EngineError as error:
-        sys.exit(str(error))
-    except RuntimeError as error:  # of LLVM
-        say(str(error).strip(), file=sys.stderr)  # which the process that waits reads
-        sys.exit(DAMAGED)
+    except (EngineError, RuntimeError) as error:  # the latter of LLVM
+        sys.exit(str(error).strip())
     Path(words[0]).write_bytes(content)
 
 

@@ -16,7 +16,6 @@ import hashlib
 import inspect
 import os
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
@@ -42,7 +41,6 @@ from scalarviz.errors import EngineError
 STEM = "page"
 FOLDER = f"{STEM}-"  # begins the name of a folder in which a module is compiled
 LEFT = 3600.0  # seconds without a change after which such a folder is one of a killed process
-CRASHES = {-signal.SIGSEGV, -signal.SIGABRT}  # of LLVM, which trusts its input
 SECONDS = 0.4  # of a core to compile a kernel, on average
 START = 1.5  # seconds to start compiling
 FEW = 3  # kernels, for which another process does not pay
@@ -64,10 +62,6 @@ def module_of(units: Sequence[Unit], dtype: Dtype) -> bytes:
         content = compiling.counted(compiled, units, dtype)
         keep(path, content, STEM)
     return content
-
-
-class DamagedError(Exception):
-    """Raised if LLVM cannot read a piece."""
 
 
 def made_of(texts: Iterable[str]) -> str:
@@ -103,22 +97,12 @@ def remove_left_folders(cache: Path) -> None:
 def compiled(units: Sequence[Unit], dtype: Dtype, bar: Progress) -> bytes:
     """Return the module of kernels, compiled in child processes.
 
-    The total of `bar` is set to the number of kernels that are compiled. Pieces on disk that turn
-    out to be damaged are compiled again.
+    The total of `bar` is set to the number of kernels that are compiled.
     """
-    kept_at = [path_of_piece(unit, dtype) for unit in units]
-    pieces = [kept(path) for path in kept_at]
+    pieces = [kept(path_of_piece(unit, dtype)) for unit in units]
     try:
-        try:
-            return module_of_pieces(units, dtype, pieces, bar)
-        except DamagedError:
-            if not any(pieces):
-                raise
-            for path in kept_at:
-                with suppress(OSError):
-                    path.unlink()
-            return module_of_pieces(units, dtype, [None] * len(units), bar)
-    except (DamagedError, OSError) as error:  # such as a full disk
+        return module_of_pieces(units, dtype, pieces, bar)
+    except OSError as error:  # such as a full disk
         raise failed(str(error)) from None
 
 
@@ -176,8 +160,6 @@ def run(
 ) -> None:
     """Run a module in child processes until all have ended; raise EngineError if one fails.
 
-    It is a DamagedError if the process cannot read the pieces that it is given.
-
     words   its arguments
     folder  for the errors of the processes
     look    called again and again meanwhile
@@ -204,10 +186,7 @@ def run(
         for child, path in zip(children, said, strict=False):
             if child.poll():
                 text = path.read_text(encoding="utf-8", errors="replace")
-                reason = text.strip().rpartition("\n")[2]
-                if child.returncode in {compile_module.DAMAGED, *CRASHES}:
-                    raise DamagedError(reason)
-                raise failed(reason)
+                raise failed(text.strip().rpartition("\n")[2])
         if look is not None:
             look()
 

@@ -20,8 +20,8 @@ from typing import Any, final, get_args
 import numpy as np
 
 from scalarviz.base.checks import FloatArray, require, shorten
+from scalarviz.base.scales import KINDS, LANDSCAPE, ORDERS
 from scalarviz.core.formulas.formula import pick
-from scalarviz.core.past_numbers import KINDS, ORDERS
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.faces.browser.wire import (
     MOST_ROWS,
@@ -48,8 +48,8 @@ from scalarviz.pages.caption_data import spoken, told
 from scalarviz.pages.page import description
 from scalarviz.pages.scene_data import SHAPES
 from scalarviz.pages.session_state import SessionState, as_sent, losses_from, metrics_from
-from scalarviz.scene.overlay import LANDSCAPE
-from scalarviz.stage.chart_view import CurveView, OverlayPointer
+from scalarviz.scene.loss_chart import CurveView
+from scalarviz.stage.chart_view import OverlayPointer
 from scalarviz.stage.commands import COMMANDS, REQUIRED, ROW, Argument, page_look
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.stage import Stage
@@ -59,7 +59,7 @@ from scalarviz.training.session.session import Session, Unit
 BETWEEN_STATES = 1.0 / 30.0  # seconds
 PNG, PNG_BEGINS = "data:image/png;base64,", b"\x89PNG\r\n\x1a\n"
 LARGEST_PICTURE = 20_000_000  # letters
-CHOICES = {"kind": KINDS, "order": ORDERS | {LANDSCAPE: LANDSCAPE}}  # of weights over time
+CHOICES = {"kind": KINDS, "order": (*ORDERS, LANDSCAPE)}  # of weights over time
 BETWEEN_LOOKS = 0.25  # seconds; to look at a million weights takes 0.3 ms
 Post = Callable[[Header, Buffers], object]
 
@@ -379,7 +379,10 @@ def links_of(face: Face, options: WatchOptions) -> list[PageLink]:
 
 def past_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
     """Return all weights over time, for a page: as its worker does."""
-    kind, order = (pick(table, args.get(name), name) for name, table in CHOICES.items())
+    kind, order = (
+        pick({each: each for each in known}, args.get(name), name)
+        for name, known in CHOICES.items()
+    )
     stage.refresh()
     reading = stage.reading
     past = reading.curves.past
@@ -393,7 +396,7 @@ def past_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
         "norms": seen.norms,
         "heads": seen.rows[seen.starts].astype(np.int32),
         "counts": np.diff(np.append(seen.starts, len(seen.rows))).astype(np.int32),
-        "more": past.filled.busy,
+        "more": past.filled.background.busy,
     }
 
 
@@ -411,7 +414,7 @@ def landscape_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
         return {**found, "plane": None, "more": True}
     return {
         **found,
-        "more": seen.done < 1.0 or past.filled.busy,
+        "more": seen.done < 1.0 or past.filled.background.busy,
         "path": seen.path,
         "plane": {
             "span": plane.span,

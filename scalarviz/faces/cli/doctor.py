@@ -17,9 +17,9 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -45,6 +45,7 @@ from scalarviz.base.shell_commands import (
     requirements,
 )
 from scalarviz.base.texts import text
+from scalarviz.errors import DisplayError
 from scalarviz.faces.window import display_check
 
 SECONDS = 60.0  # timeout of a probe
@@ -137,21 +138,26 @@ CLASS = (
 
 
 @dataclass(frozen=True)
-class CheckResult:
-    """Result of a check; `mend` is a command that fixes it, or "".
+class Finding:
+    """What a probe has found.
 
-    works  whether it works; None if its probe did not answer in time
+    works   whether it works; None if the probe did not answer in time
+    mend    what installs what is missing: PIP, SYSTEM, COMMAND, or NOTHING
+    debian  the exact packages of Debian, if known
     """
 
-    check: Check
     works: bool | None
     said: str
-    mend: str = ""
+    mend: str = SYSTEM
+    debian: str = ""
+
+
+Findings = Sequence[tuple[Check, Finding]]
 
 
 def examine(
     console: Console | None = None,
-    run: Callable[[str], str] | None = None,
+    run: Callable[[str], Finding] | None = None,
     *,
     for_class: bool = False,
 ) -> int:
@@ -165,16 +171,16 @@ def examine(
         console.status(text("doctor.looking")),
         ThreadPoolExecutor(AT_ONCE) as pool,
     ):
-        said = pool.map(run, [check.name for check in checks])
-        findings = [find(check, found) for check, found in zip(checks, said, strict=True)]
+        found = pool.map(run, [check.name for check in checks])
+        findings = [*zip(checks, found, strict=True)]
     console.print(as_table(findings))
-    for finding in findings:
-        if finding.mend:
-            how = "mend_with_gpu" if finding.check.gpu else "mend"
-            console.print(text(f"doctor.heading.{how}", name=finding.check.name), highlight=False)
-            console.print(f"    {finding.mend}", highlight=False, markup=False, soft_wrap=True)
+    for check, finding in findings:
+        if mend := command_for(check, finding, sys.platform):
+            how = "mend_with_gpu" if check.gpu else "mend"
+            console.print(text(f"doctor.heading.{how}", name=check.name), highlight=False)
+            console.print(f"    {mend}", highlight=False, markup=False, soft_wrap=True)
     lacking, slow = (
-        [each.check.name for each in findings if each.check.needed and each.works is works]
+        [check.name for check, found in findings if check.needed and found.works is works]
         for works in (False, None)
     )
     if lacking:
@@ -184,46 +190,35 @@ def examine(
         console.print(text("doctor.not_known", names=", ".join(slow)))
     elif for_class:
         console.print(text("doctor.class.ready", program=program()))
-    elif any(each.check.name == "window" and each.works for each in findings):
+    elif any(check.name == "window" and found.works for check, found in findings):
         console.print(text("doctor.scenes.window", program=program()))
     else:
         console.print(text("doctor.scenes.page", program=program()))
     return int(bool(lacking))
 
 
-def run_probe(name: str) -> str:
-    """Run a probe in a process of its own; return its JSON, or that it died or did not answer."""
+def run_probe(name: str) -> Finding:
+    """Run a probe in a process of its own; return its finding, or that it died or hangs."""
     command = [sys.executable, "-m", "scalarviz.faces.cli.doctor", name]
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, errors="replace", timeout=SECONDS
         )
     except subprocess.TimeoutExpired:
-        return unsuccessful(text("doctor.no_answer", seconds=SECONDS), None, NOTHING)
+        return Finding(None, text("doctor.no_answer", seconds=SECONDS), NOTHING)
     except OSError as error:
-        return unsuccessful(text("doctor.alone", error=error))
+        return Finding(False, text("doctor.alone", error=error))
     lines = done.stdout.splitlines()
     if lines and lines[-1].startswith("{"):
-        return lines[-1]
+        return Finding(**json.loads(lines[-1]))
     told = [line for line in done.stderr.splitlines() if line.strip()]
     why = told[-1].strip() if told else text("doctor.exit_code", code=done.returncode)
-    return unsuccessful(text("doctor.died", why=why))
+    return Finding(False, text("doctor.died", why=why))
 
 
-def unsuccessful(why: str, works: bool | None = False, mend: str = SYSTEM) -> str:
-    return json.dumps({"works": works, "said": why, "mend": mend})
-
-
-def find(check: Check, found: str) -> CheckResult:
-    """Return the finding of a probe's JSON."""
-    answer = json.loads(found)
-    exactly = replace(check, debian=answer.get("debian", check.debian))
-    mend = command_for(exactly, answer["mend"], sys.platform)
-    return CheckResult(check, answer["works"], answer["said"], mend)
-
-
-def command_for(check: Check, kind: str, system: str) -> str:
+def command_for(check: Check, found: Finding, system: str) -> str:
     """Return the command or instruction that fixes a finding on this system."""
+    kind, debian = found.mend, found.debian or check.debian
     if kind == COMMAND:
         return joined(called(sys.executable), *check.command.split())
     if kind == PIP and not (check.name == "cuda" and system == "darwin"):
@@ -232,30 +227,30 @@ def command_for(check: Check, kind: str, system: str) -> str:
         return ""
     if system in ("darwin", "win32"):
         return check.macos if system == "darwin" else check.windows
-    if not check.debian:
+    if not debian:
         return pip_command(check.extra, system)
     if check.ubuntu and shutil.which("ubuntu-drivers"):
         return check.ubuntu
     if shutil.which("apt-get"):
-        return APT + check.debian
-    return text("doctor.install", packages=check.debian)
+        return APT + debian
+    return text("doctor.install", packages=debian)
 
 
 SIGNS = {True: "works", False: "lacks", None: "slow"}
 
 
-def as_table(findings: list[CheckResult]) -> Table:
+def as_table(findings: Findings) -> Table:
     """Return a table with one row per finding."""
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("", no_wrap=True)
     for head in ("what", "for", "found"):
         table.add_column(text(f"doctor.column.{head}"), no_wrap=head != "found", overflow="fold")
-    for finding in findings:
-        is_fault = finding.works is False and finding.check.needed
+    for check, finding in findings:
+        is_fault = finding.works is False and check.needed
         color = "green" if finding.works else "red" if is_fault else "yellow"
         sign = f"[{color}]{text(f'doctor.sign.{SIGNS[finding.works]}')}[/]"
         said = Text(visible(finding.said, LONGEST_LINE))
-        table.add_row(sign, finding.check.name, text(f"doctor.use.{finding.check.use}"), said)
+        table.add_row(sign, check.name, text(f"doctor.use.{check.use}"), said)
     return table
 
 
@@ -267,21 +262,13 @@ GIGABYTES = 2.0
 
 
 class Lack(Exception):
-    """Something does not work, or not well.
-
-    why     the reason
-    mend    what installs what is missing: PIP, SYSTEM, COMMAND, or NOTHING
-    works   whether it works nevertheless, with a restriction
-    debian  the exact packages of Debian, if known
-    """
+    """Something does not work, or, with `works`, not well; the others are those of a Finding."""
 
     def __init__(
         self, why: str, mend: str = SYSTEM, *, works: bool = False, debian: str = ""
     ) -> None:
         super().__init__(why)
-        self.mend = mend
-        self.works = works
-        self.debian = debian
+        self.finding = Finding(works, why, mend, debian)
 
 
 def require(holds: object, why: str, mend: str = SYSTEM, *, works: bool = False) -> None:
@@ -368,6 +355,9 @@ def opengl() -> str:
             gloo.clear("red")
             pixel = gloo.read_pixels((0, 0, 1, 1))[0, 0]
             maker = gloo.gl.glGetParameter(gloo.gl.GL_RENDERER)
+            import_module("scalarviz.scene.visuals.opengl").check_float_textures()
+    except DisplayError as error:
+        raise Lack(first_line(error)) from error
     except Exception as error:  # drivers raise errors of any class
         raise Lack(f"no OpenGL context: {first_line(error)}") from error
     require(tuple(pixel[:3]) == (255, 0, 0), "a red frame did not come back red")
@@ -556,18 +546,17 @@ def first_line(error: BaseException) -> str:
     return next(iter(str(error).splitlines()), "") or type(error).__name__
 
 
-def answer(name: str) -> dict[str, Any]:
-    """Return the result of a probe as data."""
+def answer(name: str) -> Finding:
+    """Return what a probe finds here."""
     try:
-        return {"works": True, "said": PROBES[name](), "mend": NOTHING}
+        return Finding(True, PROBES[name](), NOTHING)
     except Lack as lack:
-        more = {"debian": lack.debian} if lack.debian else {}
-        return {"works": lack.works, "said": str(lack), "mend": lack.mend, **more}
+        return lack.finding
     except Exception as error:  # a broken package must not break the doctor
-        return {"works": False, "said": f"{type(error).__name__}: {first_line(error)}", "mend": PIP}
+        return Finding(False, f"{type(error).__name__}: {first_line(error)}", PIP)
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(answer(sys.argv[1])))
+    sys.stdout.write(json.dumps(asdict(answer(sys.argv[1]))))
     sys.stdout.flush()
     os._exit(0)  # some libraries crash when they are unloaded

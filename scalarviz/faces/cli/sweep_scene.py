@@ -29,7 +29,7 @@ from scalarviz.files.atomic import as_path, check_place
 from scalarviz.stage.render import picture as draw
 from scalarviz.stage.show import Show
 from scalarviz.stage.sweep_look import sweep_look
-from scalarviz.stage.sweep_results import Panels
+from scalarviz.stage.sweep_stage import SweepStage
 from scalarviz.sweeps.executors import ADDRESSES
 from scalarviz.sweeps.results import CSV, PARQUET
 from scalarviz.sweeps.sweep import Sweep, sweep
@@ -115,7 +115,7 @@ def sweep_scene(
         **more,
     )
     seen: dict[str, Any] = dict(look or {})
-    Panels(runs, sweep_look(runs, **seen)).check()
+    SweepStage(runs, "dark", sweep_look(runs, **seen))  # raises what cannot be drawn so
     stopped = False
     try:
         if watched:

@@ -579,15 +579,16 @@ class ShownTrainings:
         self.before: deque[LeftTraining] = deque(maxlen=MOST_BEFORE)
         self.after: list[LeftTraining] = []
 
-    def has_earlier(self, session: Session) -> bool:
-        """Return whether there is a way back from a session: also to one that it was made from."""
+    def count(self, way: str, session: Session) -> int:
+        """Return how many trainings "undo" or "redo" leads to from a session.
+
+        Before it is also the one that it was made from; after it none if it was changed since.
+        """
+        if way == "redo":
+            is_next = self.after and self.after[-1].undone is session.undo_log.undone
+            return len(self.after) if is_next else 0
         origin = session.origin
         return bool(self.before) or (origin is not None and origin.session is not None)
-
-    def later(self, session: Session) -> list[LeftTraining]:
-        """Return the trainings after a session, newest last; none if it was changed since."""
-        undone = session.undo_log.undone
-        return self.after if self.after and self.after[-1].undone is undone else []
 
 
 def show_another(controller: Controller, show: Show, options: Options, did: str) -> None:
@@ -605,26 +606,21 @@ def tell_another(controller: Controller, did: str) -> None:
     controller.tell(words, text("notices.earlier"), controller.undo)
 
 
-def show_earlier(controller: Controller) -> str:
-    """Show the training before this one, and return what was undone; "" if there is none."""
+def show_left(controller: Controller, way: str) -> str:
+    """Show the training before this one, or the one after it; return what lies between them."""
     trail, origin = controller.trail, controller.session.origin
-    if trail.before:
-        place = trail.before.pop()
-    elif origin is not None and origin.session is not None:
-        place = LeftTraining(*with_session(controller, origin.session), origin.did)
+    if way == "redo":
+        place = trail.after.pop()
+        trail.before.append(LeftTraining(controller.show, controller.options, place.did))
     else:
-        return ""
-    undone = place.show.session.undo_log.undone
-    trail.after.append(LeftTraining(controller.show, controller.options, place.did, undone))
-    controller.replace(place.show, place.options)
-    return place.did
-
-
-def show_later(controller: Controller) -> str:
-    """Show the training again that `show_earlier` has left, and return what was done again."""
-    trail = controller.trail
-    place = trail.after.pop()
-    trail.before.append(LeftTraining(controller.show, controller.options, place.did))
+        if not trail.before:
+            assert origin is not None and origin.session is not None
+            former = with_session(controller, origin.session)
+            trail.before.append(LeftTraining(*former, origin.did))
+        place = trail.before.pop()
+        undone = place.show.session.undo_log.undone
+        here = controller.show, controller.options
+        trail.after.append(LeftTraining(*here, place.did, undone))
     controller.replace(place.show, place.options)
     return place.did
 
@@ -641,18 +637,40 @@ def with_session(controller: Controller, session: Session) -> tuple[Show, Option
 # Undo and redo: of changes of a session, and of the step from one training to another.
 
 
+def changes_of(session: Session, way: str) -> Sequence[Change]:
+    """Return what "undo" or "redo" takes back or does again, the next one last."""
+    log = session.undo_log
+    return log.done if way == "undo" else log.undone
+
+
+def leads_elsewhere(controller: Controller, way: str) -> bool:
+    """Return whether "undo" or "redo" shows another training, since nothing is left in this one."""
+    session = controller.session
+    return not changes_of(session, way) and bool(controller.trail.count(way, session))
+
+
+def reverse(controller: Controller, way: str) -> None:
+    """Do "undo", of the last change, or "redo", of the one undone last, and say what that is.
+
+    Without one, show the training before or after this one, even while this is held.
+    """
+    if not leads_elsewhere(controller, way):
+        return change(controller, way)
+    controller.time.stand_still()
+    return tell_undone(controller, way, show_left(controller, way))
+
+
 @computes
-def change(
-    controller: Controller, name: str, changes: Sequence[Change], act: Callable[[], None]
-) -> None:
-    """Undo or do again the last of some changes, and say what it is."""
+def change(controller: Controller, way: str) -> None:
+    """Undo or do again the last change of the session, and say what it is."""
     controller.time.stand_still()
     session = controller.session
 
     def acted() -> tuple[str, bool]:
+        changes = changes_of(session, way)
         words = words_for(changes[-1]) if changes else ""
         before = session.clock.place
-        act()
+        getattr(session, way)()
         return words, session.clock.place != before
 
     def told(done: tuple[str, bool]) -> None:
@@ -660,7 +678,7 @@ def change(
         words, moved = done
         if moved:
             words = text("changes.at", did=words, step=session.step_index)
-        tell_undone(controller, name, words)
+        tell_undone(controller, way, words)
 
     controller.do(acted, told, branching=False)
 
@@ -679,9 +697,10 @@ def words_for(change: Change) -> str:
     return text("changes.branch", number=after.branch.number)
 
 
-def tell_undone(controller: Controller, name: str, words: str) -> None:
+def tell_undone(controller: Controller, way: str, words: str) -> None:
     """Say what "undo" or "redo" did, with a button for the opposite."""
-    if name == "undo":
-        controller.tell(text("changes.undone", did=words), text("controls.redo"), controller.redo)
+    if way == "undo":
+        said, back, word = text("changes.undone", did=words), "redo", text("controls.redo")
     else:
-        controller.tell(text("changes.redone", did=words), text("controls.undo"), controller.undo)
+        said, back, word = text("changes.redone", did=words), "undo", text("controls.undo")
+    controller.tell(said, word, partial(reverse, controller, back))

@@ -329,7 +329,8 @@ class ClockControl:
         seconds. Compiled engines release the lock. A step that takes long is waited for only once.
         """
         now = self.clock.clock
-        if not (self.clock.playing and self.clock.engine == "python") or now == self._long:
+        is_slow = any(pane.session.engine == "python" for pane in self.panes)
+        if not (self.clock.playing and is_slow) or now == self._long:
             return work()
         with self.clock.still(AT_ONCE) as still:
             self._long = None if still else now
@@ -407,11 +408,8 @@ class ClockControl:
 
     @property
     def end(self) -> tuple[int, int]:
-        """Step and operation that the training has come to."""
-        clock = self.clock
-        if isinstance(clock, SharedClock):
-            return clock.end, len(clock.operations)
-        return clock.current_branch.end.place
+        """Step and operation that the training has come to, of several the last one."""
+        return max(pane.session.current_branch.end.place for pane in self.panes)
 
     @when_ready
     def seek(self, step: int, operation: int = 0) -> None:
@@ -424,7 +422,18 @@ class ClockControl:
     def reset(self) -> None:
         """Start again with the same initial weights, and scales that fit them; the speed stays."""
         self.stand_still()
-        self.do(partial(start_again, self.clock), self.fit)
+        self.do(self._start_again, self.fit)
+
+    def _start_again(self) -> None:
+        """Go to the start; begin a branch there only if something was changed on the way."""
+        sessions = [pane.session for pane in self.panes]
+        for session in sessions:
+            with session.doing():
+                pass  # what a program has written into the weights is journalled
+        if any(session.current_branch.journal for session in sessions):
+            self.clock.reset()
+        else:
+            self.clock.seek(0)
 
     def fit(self, _: object = None) -> None:
         """Fit the scales to the numbers."""
@@ -484,20 +493,6 @@ def go_to(clock: Session | SharedClock, step: int, operation: int) -> None:
     clock.seek(step)
     if operation:
         clock.advance(operation, "operation")
-
-
-def start_again(clock: Session | SharedClock) -> None:
-    """Go to the start; begin a branch there only if something was changed on the way."""
-    sessions = clock.sessions if isinstance(clock, SharedClock) else (clock,)
-    if any(has_changes(session) for session in sessions):
-        clock.reset()
-    else:
-        clock.seek(0)
-
-
-def has_changes(session: Session) -> bool:
-    with session.doing():  # which journals what a program has written into the weights
-        return bool(session.current_branch.journal)
 
 
 @contextmanager

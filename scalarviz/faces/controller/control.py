@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.changes import (
     PinnedRows,
+    changes_of,
     needs_hidden_layers,
     pinned_layer,
     pinned_weight,
@@ -197,7 +198,6 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
     time = face.all if face.together else controller.time
     here = here or timeline.here
     others = [pane.session.timeline.here.end.step for pane in time.panes if pane is not controller]
-    log = timeline.undo_log
     settings, recipe = settings_now(session), controller.options.recipe
     common = engine_of(controller), *controller.options.common(session, settings)
     own = None if stage.own is None else tuple(stage.own.tolist())
@@ -222,12 +222,8 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         scene=recipe.name if recipe else "",
         pinned=pinned_weight(session, stage.pinned),
         pinned_layer=pinned_layer(session, stage.pinned, stage.pinned_neuron),
-        undoable=len(log.done)
-        + controller.trail.has_earlier(session)
-        + bool(set(face.changed_last()) - {controller}),
-        redoable=len(log.undone)
-        + len(controller.trail.later(session))
-        + bool(set(face.undone_last()) - {controller}),
+        undoable=count_of_changes(controller, "undo"),
+        redoable=count_of_changes(controller, "redo"),
         offered=stage.offered,
         needs_hidden_layers=needs_hidden_layers(session),
         look=replace(picture.look, camera=stage.eyes.name),
@@ -251,6 +247,13 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         name="".join(face.names[picture.chosen : picture.chosen + 1]),
         together=face.together,
     )
+
+
+def count_of_changes(controller: Controller, way: str) -> int:
+    """Return how often "undo" or "redo" can be done; changes of other panes count as one."""
+    session = controller.session
+    others = set(controller.face.changed_by(way)) - {controller}
+    return len(changes_of(session, way)) + controller.trail.count(way, session) + bool(others)
 
 
 # What rows of COMMANDS do and show, and the scales of sliders.

@@ -25,10 +25,10 @@ from scalarviz.faces.controller import changes, stopping
 from scalarviz.faces.controller.changes import Edits
 from scalarviz.faces.controller.clock_control import ClockControl, reporting_errors
 from scalarviz.faces.controller.control import unit_for
-from scalarviz.faces.controller.export import BranchWindows
+from scalarviz.faces.controller.export import RunProcess, attend_branches
 from scalarviz.faces.controller.guide import Guessing, Guide
 from scalarviz.faces.controller.options import Options, Recipe, as_sentence
-from scalarviz.faces.controller.precompile import Warming, computes, kind_of
+from scalarviz.faces.controller.precompile import Warming, computes, load_kernels
 from scalarviz.faces.scene_options import as_number
 from scalarviz.stage.background import AT_ONCE
 from scalarviz.stage.show import Show
@@ -81,7 +81,7 @@ class Controller:
         self.trail = changes.ShownTrainings()
         self.preset: Change | None = None
         self.mark: tuple[float, bool] | None = None
-        self.branch_windows = BranchWindows()
+        self.branch_windows: list[RunProcess] = []
         self.search = stopping.Search()
         self.last_words: list[str] = []
         self._is_left = self._plays_soon = self._resumes = False
@@ -107,9 +107,9 @@ class Controller:
         self.stage.reading.asleep = self.warming.held
 
     def await_kernels(self) -> None:
-        """Wait until all of the picture can be computed."""
-        self.warming.wait()
-        self.stage.reading.asleep = False
+        """Compile what the session needs on its engine, and wait for that."""
+        load_kernels(self.session)
+        self.look_at_kernels()
 
     # Time.
 
@@ -138,9 +138,9 @@ class Controller:
         """Handle what happens by itself: results, errors, end of a run, opening speed."""
         self.guide.attend()
         self.guessing.attend()
-        title = self.options.title(settings_now(self.session))
-        if title != self.show.title:  # changing what is learned changes it, in the past, too
-            self.show = self.stage.show = replace(self.show, title=title)
+        words = self.options.words(settings_now(self.session))
+        if words["title"] != self.show.title:  # what is learned has changed, perhaps in the past
+            self.show = self.stage.show = replace(self.show, **words)
         time = self.time
         if time.unit != (unit := unit_for(self.session, time.unit)):  # another batch, or layers
             time.set_unit(unit)
@@ -155,8 +155,7 @@ class Controller:
             self.play_soon()
         for result, failed in self.exports.results().items():
             self.tell(result, text("exports.seen") * failed, nothing)
-        for why in self.branch_windows.failures():
-            self.tell(why)
+        attend_branches(self)
         self.stage.work = self.search.work or self.exports.work
         time.attend()
 
@@ -198,16 +197,10 @@ class Controller:
 
     # Changes by the user.
 
-    def set_engine(self, name: str) -> None:
-        """Run on another engine from the next step on, or as soon as its kernels are compiled."""
-        kind = kind_of(self.session, name) if name in self.engines else ""
-        if self.warming.later("engine", kind, partial(self.set_engine, name)):
-            return self.tell(text("notices.engine_later", engine=name))
-        return self._set_engine(name)
-
     @computes
-    def _set_engine(self, name: str) -> None:
-        self.do(partial(self.session.to, name))
+    def set_engine(self, name: str) -> None:
+        """Run on another engine from the next step on."""
+        self.do(partial(self.session.to, name), changing=True)
 
     @computes
     def edit(self, row: int, value: float | str, *, dragged: bool = False) -> None:
@@ -222,19 +215,11 @@ class Controller:
 
     def undo(self) -> None:
         """Undo the last change; without one, show the training before, even while this is held."""
-        session = self.session
-        if not session.undo_log.done and self.trail.has_earlier(session):
-            self.time.stand_still()
-            return changes.tell_undone(self, "undo", changes.show_earlier(self))
-        return changes.change(self, "undo", session.undo_log.done, session.undo)
+        changes.reverse(self, "undo")
 
     def redo(self) -> None:
         """Do the change that was undone last again, or show the training after this one."""
-        session = self.session
-        if not session.undo_log.undone and self.trail.later(session):
-            self.time.stand_still()
-            return changes.tell_undone(self, "redo", changes.show_later(self))
-        return changes.change(self, "redo", session.undo_log.undone, session.redo)
+        changes.reverse(self, "redo")
 
     @computes
     def set_option(self, name: str, value: object) -> None:
@@ -432,7 +417,7 @@ class CommandQueue:
                 self._waiting.pop()
             self._waiting.append(QueuedCommand(command, then, name, kept, said))
         self._thread.start(self._work())
-        self._thread.finish(patience)
+        self._thread.wait(patience)
         self.attend()
 
     def attend(self, *, kept: bool = False) -> None:
@@ -449,7 +434,7 @@ class CommandQueue:
 
     def finish(self) -> None:
         """Wait until all commands are done."""
-        self._thread.finish()
+        self._thread.wait()
 
     def _work(self) -> Job:
         while True:

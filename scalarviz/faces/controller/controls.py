@@ -268,8 +268,8 @@ CONTROLS = table(
         Control("after", press("next_sample"), enabled=has_samples),
         Control("add up", press("guide.add_up"), enabled=has_samples),
         # Changes.
-        Control("undo", press("undo"), enabled=field("undoable")),
-        Control("redo", press("redo"), enabled=field("redoable")),
+        Control("undo", press("reverse", "undo"), enabled=field("undoable")),
+        Control("redo", press("reverse", "redo"), enabled=field("redoable")),
         Control(
             "branches",
             changes.switch,

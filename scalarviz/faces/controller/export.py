@@ -15,8 +15,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,7 +33,7 @@ from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.faces.controller.changes import show_another, tell_another
 from scalarviz.faces.controller.clock_control import reporting_errors
 from scalarviz.faces.controller.options import Options, Recipe, without_code
-from scalarviz.faces.controller.precompile import computes, kinds_of_run
+from scalarviz.faces.controller.precompile import computes
 from scalarviz.faces.links import Link, is_plain, link_to, option_text
 from scalarviz.faces.scene_file import about, find, load, scenes
 from scalarviz.files.atomic import check_place
@@ -74,15 +73,7 @@ def drop(controller: Controller, path: str | Path) -> None:
 
 
 def open_run(controller: Controller, path: str | Path) -> None:
-    """Load a training from a file, as soon as its kernels are compiled."""
-    controller.do(partial(kinds_of_run, path), partial(open_with, controller, path))
-
-
-def open_with(controller: Controller, path: str | Path, kinds: list[str]) -> None:
-    """Load a training that needs these kinds of kernels."""
-    for kind in kinds:
-        if controller.warming.later("load", kind, partial(open_run, controller, path)):
-            return controller.tell(text("notices.opens_later", file=Path(path).name))
+    """Load a training from a file."""
 
     def begin(session: Session) -> None:
         same = session.data.name == controller.session.data.name
@@ -98,7 +89,7 @@ def open_with(controller: Controller, path: str | Path, kinds: list[str]) -> Non
         controller.tell(text("notices.resumed", path=path, step=session.step_index))
 
     said = text("scenes.opening", name=Path(path).name)
-    return controller.do(partial(Session.load, path), begin, said=said)
+    controller.do(partial(Session.load, path), begin, said=said)
 
 
 @computes
@@ -142,7 +133,7 @@ def export_to(face: Face, path: str | Path, what: str = "") -> None:
         (pin,) = pin
     with reporting_errors(controller):
         export = export_of(shows, face.stage, Path(path), what, pin)
-        controller.exports.expect(export)
+        controller.exports.expect(export, Path(path))
         controller.do(partial(controller.exports.start, export), kept=True)
 
 
@@ -256,16 +247,22 @@ class RunProcess:
     sessions  saved in a temporary folder as 0.safetensors and so on
     words     returns the arguments of Python, given the path of the folder
 
-    `total` is 0 while nobody knows it.
+    `child` is None until `start` has saved the copies, and `total` is 0 while nobody knows it.
     """
 
     def __init__(self, sessions: Sequence[Session], words: Callable[[str], Sequence[str]]) -> None:
+        self.sessions, self.words = sessions, words
         self.done = self.total = 0
         self.began = monotonic()
+        self.child: Any = None
         self._first = (0.0, 0)  # time and number of the first picture
+        self._last_line = ""
+
+    def start(self) -> None:
+        """Save the sessions and start the process; raise InputError if they cannot be saved."""
         self.folder = TemporaryDirectory(ignore_cleanup_errors=True)
         try:
-            for number, session in enumerate(sessions):
+            for number, session in enumerate(self.sessions):
                 run = Path(self.folder.name) / f"{number}.safetensors"
                 with session.doing():
                     save_timeline(session.timeline, run)  # a file that is gone soon
@@ -273,10 +270,8 @@ class RunProcess:
             self.folder.cleanup()
             raise
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        self.child = processes.start(
-            words(self.folder.name), **streams, text=True, errors="replace"
-        )
-        self._last_line = ""
+        words = self.words(self.folder.name)
+        self.child = processes.start(words, **streams, text=True, errors="replace")
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
 
@@ -292,8 +287,8 @@ class RunProcess:
                 self._last_line = line.strip()
 
     @property
-    def goes_on(self) -> bool:
-        return self.child.poll() is None
+    def has_ended(self) -> bool:
+        return self.child is not None and self.child.poll() is not None
 
     @property
     def seconds_left(self) -> float:
@@ -317,39 +312,27 @@ class RunProcess:
         threading.Thread(target=self.failure, daemon=True).start()
 
 
-@final
-class BranchWindows:
-    """The windows with branches that are open; each ends with this process."""
-
-    def __init__(self) -> None:
-        self._open: list[RunProcess] = []
-
-    def open(self, session: Session, theme: str) -> None:
-        """Open a window with the newest branches of a session, as they are now."""
-        more = "--branches", "--theme", theme, "--limit", str(ANY)
-
-        def words(folder: str) -> Sequence[str]:
-            return [*REPLAY, f"{folder}/0.safetensors", *more]
-
-        self._open.append(RunProcess([session], words))
-
-    def failures(self) -> list[str]:
-        """Return why windows have failed since the last call."""
-        ended = [each for each in self._open if not each.goes_on]
-        self._open = [each for each in self._open if each not in ended]
-        reasons = filter(None, (each.failure() for each in ended))
-        return [text("notices.no_branch_window", why=why) for why in reasons]
-
-
 def open_branches(controller: Controller) -> None:
-    """Open a window with the branches side by side."""
-    if len(controller.session.branches) == 1:
+    """Open a window with the newest branches side by side, as they are now."""
+    session, theme = controller.session, controller.stage.look.theme
+    if len(session.branches) == 1:
         return controller.tell(text("notices.one_branch"))
-    return controller.do(
-        partial(controller.branch_windows.open, controller.session, controller.stage.look.theme),
-        lambda _: controller.tell(text("notices.branch_window")),
-        branching=False,
-    )
+    more = "--branches", "--theme", theme, "--limit", str(ANY)
+    window = RunProcess([session], lambda folder: [*REPLAY, f"{folder}/0.safetensors", *more])
+
+    def opened(_: object) -> None:
+        controller.branch_windows.append(window)
+        controller.tell(text("notices.branch_window"))
+
+    return controller.do(window.start, opened, branching=False)
+
+
+def attend_branches(controller: Controller) -> None:
+    """Say why windows with branches have failed, of those that have ended."""
+    for window in [each for each in controller.branch_windows if each.has_ended]:
+        controller.branch_windows.remove(window)
+        if why := window.failure():
+            controller.tell(text("notices.no_branch_window", why=why))
 
 
 # Exports: files that such processes draw.
@@ -361,52 +344,10 @@ STANDARD_OUTPUT, STANDARD_ERROR = 1, 2  # file descriptors
 FRAME = 0.05  # seconds between two looks at processes that are waited for
 
 
-@final
-@dataclass(eq=False)
-class Export:
-    """A file that a process draws of sessions; `about` says as JSON what, and how it looks.
-
-    process  None until copies of the sessions are saved
-    failed   whether it has ended without the file
-    """
-
-    sessions: Sequence[Session]
-    path: Path
-    about: str
-    process: RunProcess | None = None
-    failed: bool = False
-    _replaces: bool = False
-
-    def begin(self) -> None:
-        """Save the sessions and start the process; raise InputError if they cannot be saved."""
-        self._replaces = self.path.exists()
-        more = str(self.path), self.about
-        self.process = RunProcess(self.sessions, lambda folder: [*COMMAND, folder, *more])
-
-    def result(self, process: RunProcess) -> str:
-        """Return the result in one sentence; a failure leaves an existing file as it was."""
-        why = process.failure()
-        self.failed = bool(why)
-        if not why:
-            return text("notices.exported", path=self.path)
-        return text("notices.not_made", file=self.path.name, why=why)
-
-    def stop(self) -> str:
-        """End the process; return the result in a sentence."""
-        if self.process is not None:
-            ended = not self.process.goes_on
-            processes.end(self.process.child)
-            told = self.result(self.process)
-            if ended or not self.failed:
-                return told
-        kept = "replaced" if self._replaces else "new"
-        return text(f"notices.not_finished.{kept}", file=self.path.name)
-
-
 def export_of(
     shows: Sequence[Show], stage: Stages, path: Path, what: str = "", pin: object = None
-) -> Export:
-    """Return the export that draws a show as it is seen, or several side by side.
+) -> RunProcess:
+    """Return the process that draws a show as it is seen, or several side by side.
 
     what  "video": the history so far, as a video; "step": the next step, as a page; "page": a page
           that trains; "": a video or the next step, by the ending of the path; several shows have
@@ -437,8 +378,8 @@ def export_of(
             "pin": pin,
             "past": stage.common.curve_view.past,
         }
-    about = {"what": what, "titles": [show.title for show in shows], "look": look}
-    return Export(sessions, path, json.dumps(about))
+    about = json.dumps({"what": what, "titles": [show.title for show in shows], "look": look})
+    return RunProcess(sessions, lambda folder: [*COMMAND, folder, str(path), about])
 
 
 def last_step(sessions: Sequence[Session]) -> int:
@@ -459,76 +400,67 @@ class Exports:
         self.failures = 0
         self.told: list[str] = []
         self.lasting = False
-        self._all: list[Export] = []
+        self._all: dict[RunProcess, Path] = {}  # the file that each writes
 
     @property
     def going(self) -> list[str]:
         """Names of the files being written, or whose result is not known yet."""
-        return [each.path.name for each in self._all]
-
-    @property
-    def _processes(self) -> list[RunProcess]:
-        return [each.process for each in self._all if each.process is not None]
+        return [path.name for path in self._all.values()]
 
     @property
     def counts(self) -> tuple[int, int]:
         """Number of pictures drawn, and of all; 0 of 0 while one of the numbers is not known."""
-        found = self._processes
-        if len(found) < len(self._all) or not all(each.total for each in found):
+        if not all(each.total for each in self._all):
             return 0, 0
-        return sum(each.done for each in found), sum(each.total for each in found)
-
-    @property
-    def said(self) -> str:
-        """What is being written, and how far it is; "" for nothing."""
-        names, found = named(self.going), self._processes
-        done, total = self.counts
-        if not total:
-            since = min((each.began for each in found), default=monotonic())
-            return names and text("exports.begins", files=names, seconds=monotonic() - since)
-        left = max(each.seconds_left for each in found)
-        counted = text("exports.pictures", files=names, done=done, total=total)
-        return text("exports.left", counted=counted, time=duration(left)) if left else counted
+        return sum(each.done for each in self._all), sum(each.total for each in self._all)
 
     @property
     def work(self) -> Work | None:
-        """What a picture shows of it."""
-        said, (done, total) = self.said, self.counts
-        return Work(said, text("exports.cancel"), done / total if total else None) if said else None
+        """What a picture shows of it: what is being written, and how far it is; None for none."""
+        if not self._all:
+            return None
+        names, (done, total) = named(self.going), self.counts
+        if not total:
+            since = min(each.began for each in self._all)
+            said = text("exports.begins", files=names, seconds=monotonic() - since)
+            return Work(said, text("exports.cancel"), None)
+        said = text("exports.pictures", files=names, done=done, total=total)
+        if left := max(each.seconds_left for each in self._all):
+            said = text("exports.left", counted=said, time=duration(left))
+        return Work(said, text("exports.cancel"), done / total)
 
-    def expect(self, export: Export) -> None:
+    def expect(self, process: RunProcess, path: Path) -> None:
         """Note what `start` will be called with; until then it can be cancelled."""
-        self._all.append(export)
+        self._all[process] = path
 
-    def start(self, export: Export) -> None:
+    def start(self, process: RunProcess) -> None:
         """Begin to draw, unless that was cancelled; raise InputError if it cannot be saved."""
+        if (path := self._all.get(process)) is None:
+            return
         try:
-            if export in self._all:
-                export.begin()
+            process.start()
         except ScalarvizError:
-            with suppress(ValueError):  # it may be cancelled
-                self._all.remove(export)
+            self._all.pop(process, None)  # it may be cancelled
             raise
-        if export not in self._all and export.process is not None:  # cancelled meanwhile
-            export.stop()
+        if process not in self._all:  # cancelled meanwhile
+            stopped(process, path)
 
     def results(self) -> dict[str, bool]:
         """Return the results of the exports that have ended since the last call.
 
         These are sentences, and whether the export failed.
         """
-        told: dict[str, bool] = {}
-        for export in [*self._all]:
-            if export.process is not None and not export.process.goes_on:
-                self._all.remove(export)
-                told |= {export.result(export.process): export.failed}
+        ended = {process: path for process, path in self._all.items() if process.has_ended}
+        for process in ended:
+            del self._all[process]
+        told = dict(result_of(process, path) for process, path in ended.items())
         self.failures += sum(told.values())
         return told
 
     def stop(self) -> list[str]:
         """End all exports; return the results."""
-        everything, self._all = self._all, []
-        return [each.stop() for each in everything]
+        everything, self._all = self._all, {}
+        return [stopped(process, path) for process, path in everything.items()]
 
     def finish(self) -> int:
         """Wait until all are written, with a bar in a terminal; return the exit code.
@@ -546,11 +478,29 @@ class Exports:
 
     def let_go(self) -> list[str]:
         """Let all exports continue alone; return the names of their files."""
-        begun = [each for each in self._all if each.process is not None]
-        for process in self._processes:
-            process.let_go()
-        self._all = [each for each in self._all if each not in begun]
-        return [each.path.name for each in begun]
+        begun = [each for each in self._all if each.child is not None]
+        for each in begun:
+            each.let_go()
+        return [self._all.pop(each).name for each in begun]
+
+
+def result_of(process: RunProcess, path: Path) -> tuple[str, bool]:
+    """Return the result of an export in one sentence, and whether it failed."""
+    if why := process.failure():
+        return text("notices.not_made", file=path.name, why=why), True
+    return text("notices.exported", path=path), False
+
+
+def stopped(process: RunProcess, path: Path) -> str:
+    """End an export, which leaves an existing file as it was; return the result in a sentence."""
+    if process.child is not None:
+        ended = process.has_ended
+        processes.end(process.child)
+        said, failed = result_of(process, path)
+        if ended or not failed:
+            return said
+    kept = "replaced" if path.exists() else "new"
+    return text(f"notices.not_finished.{kept}", file=path.name)
 
 
 def named(files: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ WatchOptions say how a face is made, and an Opening what happens until the train
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,6 +17,7 @@ from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import ScalarvizError
 from scalarviz.faces.controller import guide as tours
+from scalarviz.faces.controller.changes import changes_of, leads_elsewhere, reverse
 from scalarviz.faces.controller.clock_control import ClockControl, reporting_errors
 from scalarviz.faces.controller.control import Control, FaceState, state_of
 from scalarviz.faces.controller.controller import CommandQueue, Controller
@@ -32,7 +33,6 @@ from scalarviz.stage.show import Several, Show
 from scalarviz.stage.stages import Stages, stages_of
 from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.shared_clock import SharedClock
-from scalarviz.training.session.user_changes import Change
 
 
 @final
@@ -176,38 +176,24 @@ class Face:
             pane.guide.interrupt()
             pane.look_at_kernels()
 
-    def undo(self) -> None:
-        """Undo the last change: of all sessions, if one command made it in all of them."""
-        session = self.lead.session
-        is_other = not session.undo_log.done and self.lead.trail.has_earlier(session)
-        for pane in [self.lead] if is_other else self.changed_last():
-            pane.undo()
+    def reverse(self, way: str) -> None:
+        """Do "undo" or "redo": of all sessions, if one command made the change in all of them."""
+        elsewhere = leads_elsewhere(self.lead, way)
+        for pane in [self.lead] if elsewhere else self.changed_by(way):
+            reverse(pane, way)
 
-    def redo(self) -> None:
-        """Do the change that was undone last again, of all sessions if it was one of all."""
-        session = self.lead.session
-        is_other = not session.undo_log.undone and self.lead.trail.later(session)
-        for pane in [self.lead] if is_other else self.undone_last():
-            pane.redo()
+    def changed_by(self, way: str) -> list[Controller]:
+        """Return the panes of the command that "undo" or "redo" is of.
 
-    def changed_last(self) -> list[Controller]:
-        """Return the panes of the last command that changed the chosen one, or several."""
-        return self._alike({pane: pane.session.undo_log.last for pane in self.panes}, max)
-
-    def undone_last(self) -> list[Controller]:
-        """Return the panes of the command that was undone last in the chosen one, or in several."""
-        logs = {pane: pane.session.undo_log.undone for pane in self.panes}
-        return self._alike({pane: log[-1] if log else None for pane, log in logs.items()}, min)
-
-    def _alike(
-        self, changes: Mapping[Controller, Change | None], which: Callable[..., Any]
-    ) -> list[Controller]:
-        """Return the panes whose change has the largest mark, or the smallest."""
+        It is the last one that changed the chosen one, or several, or that was undone there.
+        """
+        logs = [(pane, changes_of(pane.session, way)) for pane in self.panes]
         marks = {
-            pane: change.mark
-            for pane, change in changes.items()
-            if change is not None and (pane is self.lead or change.mark[1])
+            pane: log[-1].mark
+            for pane, log in logs
+            if log and (pane is self.lead or log[-1].mark[1])
         }
+        which = max if way == "undo" else min
         return [pane for pane, mark in marks.items() if mark == which(marks.values())]
 
     def attend(self) -> None:

@@ -108,11 +108,11 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class AppliedChoice:
-    """A past choice: the parts of the settings that it led to, all options, and the title."""
+    """A past choice: the parts of the settings that it led to, all options, and its words."""
 
     parts: Mapping[str, Any]
     values: Mapping[str, Any]
-    title: str
+    words: Mapping[str, Any]
 
 
 @final
@@ -124,7 +124,7 @@ class Options:
     chosen     options that every scene has, as they were chosen in the training before
 
     Going back in time can restore earlier data and activations. So each choice is stored with the
-    parts of the settings that it led to, and looked up by them; likewise the title.
+    parts of the settings that it led to, and looked up by them; likewise what is said of it.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class Options:
         self._chosen = dict(chosen or {})
         self._made: list[AppliedChoice] = []
         settings = show.session.trainer.settings
-        self._note(settings, self.recipe.values if self.recipe else {}, show.title)
+        self._note(settings, self.recipe.values if self.recipe else {}, show)
 
     def anew(self, show: Show) -> Options:
         """Return the same options of another show, whose session was made from this one's."""
@@ -212,12 +212,12 @@ class Options:
             found |= {n: known[n] for n in of_it if n in known}
         return found
 
-    def title(self, settings: Settings) -> str:
-        """Return the title under these settings."""
+    def words(self, settings: Settings) -> Mapping[str, Any]:
+        """Return what a Show says under these settings: its title, task and `about`."""
         now = parts_of(settings)
         of_it = "data", "activations"
         same = (m for m in self._made if all(m.parts[part] == now[part] for part in of_it))
-        return next((m.title for m in same if m.title), self.show.title)
+        return next((m.words for m in same if m.words), words_of(self.show))
 
     def set(self, session: Session, settings: Settings, name: str, value: object) -> Options | None:
         """Choose a value, in the running session if possible; else return those of a new show.
@@ -241,7 +241,7 @@ class Options:
         change = self.changes(name)
         if change in LIVE and alike(session, made.session):
             LIVE[change].take(session, settings, made.session.trainer.settings)
-            self._note(settings_now(session), values, made.title)
+            self._note(settings_now(session), values, made)
             return None
         return Options(recipe.changed(values), made, elsewhere=self.elsewhere, chosen=common)
 
@@ -257,10 +257,16 @@ class Options:
 
     def _take_data(self, session: Session, data: DataSet, values: dict[str, Any]) -> None:
         session.data = data
-        self._note(settings_now(session), values, "")
+        self._note(settings_now(session), values)
 
-    def _note(self, settings: Settings, values: dict[str, Any], title: str) -> None:
-        self._made.append(AppliedChoice(parts_of(settings), values, title))
+    def _note(self, settings: Settings, values: dict[str, Any], made: Show | None = None) -> None:
+        words = {} if made is None else words_of(made)
+        self._made.append(AppliedChoice(parts_of(settings), values, words))
+
+
+def words_of(show: Show) -> Mapping[str, Any]:
+    """Return what a show says of what is learned."""
+    return {name: getattr(show, name) for name in ("title", "task", "about")}
 
 
 def sizes_now(recipe: Recipe, session: Session) -> dict[str, Any]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from time import perf_counter
 from typing import final
 
 import numpy as np
@@ -16,6 +14,7 @@ from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.face import Face
 from scalarviz.faces.controller.precompile import computes
 from scalarviz.scene.loss_chart import Chart
+from scalarviz.stage.chart_view import move, zoom
 from scalarviz.stage.curves import TerrainReader
 from scalarviz.stage.handles import Grip, Handle
 from scalarviz.story.equations import change_between
@@ -56,14 +55,17 @@ class Pointer:
         """The controller of the chosen session."""
         return self.face.lead
 
-    def press(self, button: int, x: float, y: float, *, shift: bool = False) -> None:
+    def press(
+        self, button: int, x: float, y: float, *, shift: bool = False, twice: bool = False
+    ) -> None:
+        """Begin; `twice` is the second press of a double click."""
         if self._button is None:
             self.face.time.end_film()
             self._button, self._moved = button, False
             self._start = self._last = x, y
             self._shift = shift
             self._handle = self._grip = None
-            on_curve = self.curve.press(button, x, y, shift=shift)
+            on_curve = self.curve.press(button, x, y, shift=shift, twice=twice)
             if not on_curve:
                 self.face.stage.choose_at(x, y)
             if button == LEFT and not on_curve:
@@ -133,7 +135,6 @@ class Pointer:
 LEFT = 1
 STILL = 4.0  # pixels; a press that moves less is a click
 CURVE_NOTCH = 1.3  # zoom factor of the curve per notch of the wheel
-DOUBLE = 0.5  # most seconds between the presses of a double click
 
 
 @final
@@ -145,19 +146,16 @@ class CurvePointer:
     it drags the ball of the present weights, or goes to a step of the path. Other buttons, or the
     left one with shift, move the curve, the wheel shows fewer steps around the pointer, a double
     click all of them.
-
-    clock  returns the time in seconds
     """
 
-    def __init__(self, face: Face, clock: Callable[[], float] = perf_counter) -> None:
+    def __init__(self, face: Face) -> None:
         self.face = face
-        self._clock = clock
         # While a button is held: "seek", "choose", "compare", "ball", "spot", "move" or "rest".
         self._does = ""
         self._start, self._x = (0.0, 0.0), 0.0
         self._step: int | None = None  # the one that was asked for last
         self._branch: int | None = None  # the one that was pressed on
-        self._pressed = -1.0, (0.0, 0.0), 0  # when, where, and the step of the training then
+        self._before = 0  # the step of the training before the last press
 
     @property
     def _chart(self) -> Chart | None:
@@ -167,7 +165,7 @@ class CurvePointer:
     def _terrain(self) -> TerrainReader:
         return self.face.stage.panes[0].reading.curves.past.terrain
 
-    def press(self, button: int, x: float, y: float, *, shift: bool) -> bool:
+    def press(self, button: int, x: float, y: float, *, shift: bool, twice: bool) -> bool:
         """Begin at a pixel; return whether it is on the curve."""
         self._does = ""
         chart = self._chart
@@ -181,22 +179,17 @@ class CurvePointer:
             self.face.stage.common.curve_view.compared = None
         elif button != LEFT or shift:
             self._does = "move"
-        elif self._is_double(x, y) and self.face.stage.common.curve_view.show_all():
+        elif twice and self.face.stage.common.curve_view.show_all():
             self._does = "rest"
-            self.face.time.seek(self._pressed[2])  # where it was before the first click
+            self.face.time.seek(self._before)  # where it was before the first click
         else:
-            self._pressed = self._clock(), (x, y), self.face.lead.session.step_index
+            self._before = self.face.lead.session.step_index
             self._branch = chart.branch_at(x, y)
             self._does = "seek" if self._branch is None else "choose"
             self._step = None
             if self._does == "seek":
                 self._seek(x)
         return True
-
-    def _is_double(self, x: float, y: float) -> bool:
-        at, (first_x, first_y), _ = self._pressed
-        near = max(abs(x - first_x), abs(y - first_y)) < STILL
-        return near and at >= 0.0 and self._clock() - at < DOUBLE
 
     def _seek(self, x: float) -> None:
         chart = self._chart
@@ -214,7 +207,7 @@ class CurvePointer:
             if self._does == "choose":
                 self._does = "seek"
             elif self._does == "move":
-                stage.common.curve_view.move(chart, x - self._x)
+                move(stage.common.curve_view, chart, x - self._x)
                 self._x = x
             elif self._does == "ball":
                 spot = chart.spot_at(x, y, held=True)
@@ -255,7 +248,7 @@ class CurvePointer:
         chart = self._chart
         if chart is None or chart.step_under(x, y) is None:
             return False
-        self.face.stage.common.curve_view.zoom(chart, factor, x)
+        zoom(self.face.stage.common.curve_view, chart, factor, x)
         return True
 
 

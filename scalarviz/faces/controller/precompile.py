@@ -27,7 +27,7 @@ from itertools import filterfalse, pairwise
 from pathlib import Path
 from subprocess import PIPE
 from threading import Thread
-from time import monotonic, sleep
+from time import monotonic
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar, cast, final
 
@@ -35,7 +35,6 @@ import numpy as np
 
 from scalarviz.base import processes
 from scalarviz.base.kernel_files import cache_folder, is_compiled
-from scalarviz.base.messages import inform
 from scalarviz.base.texts import text
 from scalarviz.core.bank import Dtype
 from scalarviz.core.formulas.losses import Loss
@@ -47,9 +46,6 @@ from scalarviz.engines.codegen import compiling, cuda_file, kernel_units
 from scalarviz.engines.codegen.kernel_source import versions
 from scalarviz.engines.cpu.table import units_of_training
 from scalarviz.engines.expression.cpu_expression import units_of_expression
-from scalarviz.engines.registry import ENGINES
-from scalarviz.errors import ScalarvizError
-from scalarviz.files.runs import needs_of_run
 from scalarviz.scene.visuals import mip_levels, mip_means
 from scalarviz.stage.background import AT_ONCE
 from scalarviz.stage.network_layout import layout_of
@@ -65,7 +61,6 @@ if TYPE_CHECKING:
     from scalarviz.faces.controller.controller import Controller
 
 
-BETWEEN_LOOKS = 0.02  # seconds between two looks
 SMALL = 3e5  # multiplications per step, up to which the python engine stands in
 
 
@@ -159,7 +154,6 @@ class Warming:
         self._lacking: set[str] = set()
         self._lacked = False  # whether something was missing that has not been reported as ready
         self._actions: list[Action] = []  # switches to the python engine
-        self._later: dict[str, tuple[str, Callable[[], object]]] = {}
 
     def take(self, session: Session) -> None:
         """Attach to a session, or look again what it needs after formulas were added."""
@@ -210,22 +204,10 @@ class Warming:
         self._lacked |= bool(self._lacking)
         if self.compiling.attend():
             self.take(session)
-            for name, (kind, command) in list(self._later.items()):
-                if not self.compiling.lacking([kind]):
-                    del self._later[name]
-                    command()
         if self._lacking or not self._give_back():
             return False
         lacked, self._lacked = self._lacked, False
         return lacked
-
-    def wait(self) -> None:
-        """Return as soon as nothing is held."""
-        if self.held:
-            inform("scalarviz compiles the kernels of this picture, once; it waits for them")
-        while self.held:
-            sleep(BETWEEN_LOOKS)
-            self.attend()
 
     def _give_back(self, seconds: float = AT_ONCE) -> bool:
         """Restore the engine that the python engine stands in for, except in the past.
@@ -243,21 +225,9 @@ class Warming:
                     session.to(self.stood_in)
         return is_still
 
-    def later(self, name: str, kind: str, command: Callable[[], object]) -> bool:
-        """Run a command when a kind is ready, instead of the waiting one of the same name.
-
-        Return False, without waiting, if the kind is ready already.
-        """
-        self._later.pop(name, None)
-        if not self.compiling.lacking([kind]):
-            return False
-        self._later[name] = kind, command
-        return True
-
     def stop(self) -> None:
         """End all compilations."""
         self.compiling.stop()
-        self._later.clear()
         mip_levels.held = False
 
     def leave(self) -> None:
@@ -406,16 +376,6 @@ def remembered(
     kind = f"{family}:{hashlib.sha256(''.join(texts).encode()).hexdigest()[:20]}"
     _units[kind] = units, dtype, files
     return kind
-
-
-def kinds_of_run(path: object) -> list[str]:
-    """Return the kinds that a saved run needs; [] if the file cannot be read."""
-    try:
-        network, batches, used, engines = needs_of_run(path)
-    except (ScalarvizError, OSError):
-        return []
-    here = {name for name, row in ENGINES.items() if not row.lack()} - {"python"}
-    return [kind_of_training(network, batches, used, each) for each in engines & here]
 
 
 def is_ready(kind: str) -> bool:

@@ -152,7 +152,7 @@ def show_sweep(
     steps: int,
     theme: str,
     size: tuple[int, int],
-    look: SweepLook | None = None,
+    look: SweepLook,
     *,
     play: bool,
 ) -> None:
@@ -164,13 +164,12 @@ def show_sweep(
     """
     from IPython.display import Image, display
 
-    seen = look or SweepLook()
     place: Any = None
 
     def draw() -> None:
         nonlocal place
         frame = picture(
-            sweep, size=size, theme="light" if theme == "auto" else theme, **asdict(seen)
+            sweep, size=size, theme="light" if theme == "auto" else theme, **asdict(look)
         )
         image = Image(png(frame), width=size[0])  # type: ignore[no-untyped-call]  # of IPython
         if place is None:

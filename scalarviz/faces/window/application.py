@@ -117,6 +117,7 @@ def dress(window: QWidget, theme: str) -> None:
     for kind in (QPushButton, QMenuBar):  # one with a style sheet inherits no colors
         for each in window.findChildren(kind):
             each.setPalette(palette)
+            each.setStyleSheet(each.styleSheet())  # which looks up its colors only then
     QToolTip.setPalette(palette)
 
 

@@ -650,7 +650,8 @@ class ControlBar(QFrame):
         having(self, accessibleName=text("controls.bar"), autoFillBackground=True)
         self.setFixedHeight(HEIGHT)
         self._shown: dict[str, Shown] = {}
-        self.controls = [each for each in controls_for(face.state) if each.row.place]
+        self._all = controls_for(face.state)
+        self.controls = [each for each in self._all if each.row.place]
         self.made = {each.name: self._make(each) for each in self.controls}
         self.panel = ControlPanel(face, self._lines())
         about = text("controls.more.about")
@@ -695,14 +696,19 @@ class ControlBar(QFrame):
         self.face.act(control, value, act)
         self._shown.clear()  # shows the old value again if a new one was refused
 
-    def show_state(self, state: FaceState) -> None:
-        """Show a state, except in controls that the user is moving or typing in."""
+    def show_state(self, state: FaceState) -> dict[str, Shown]:
+        """Show a state, except in controls that the user is moving or typing in.
+
+        Return what has changed, of all controls: also of those that are only in menus.
+        """
+        shown = {each.name: each.shown(state) for each in self._all}
+        changed = {k: v for k, v in shown.items() if self._shown.get(k) != v}  # asking Qt is slow
         for control in self.controls:
-            shown = control.shown(state)
-            if self._shown.get(control.name) != shown:  # faster than asking Qt
-                self._shown[control.name] = shown
-                self._show(control.row, shown)
+            if control.name in changed:
+                self._show(control.row, changed[control.name])
+        self._shown = shown
         self.panel.show_choices(state)
+        return changed
 
     def _show(self, row: Command, shown: Shown) -> None:
         made = self.made[row.name]

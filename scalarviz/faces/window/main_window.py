@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
@@ -332,8 +332,7 @@ class MainWindow(LoopWindow):
             dress(self, state.look.theme)
         self._state, self.view.stale = state, True
         self.setWindowTitle(f"{state.title} - scalarviz")
-        self.controls.show_state(state)
-        self.menus.show_state(state)
+        self.menus.show(self.controls.show_state(state))
         self._place_play()
 
     # Events.
@@ -442,7 +441,6 @@ class Menus:
         self.window = window
         face = self.face = window.face
         self.entries: dict[str, QAction] = {}  # by name of the row
-        self._shown: dict[str, Shown] = {}
         self._controls = [each for each in controls_for(face.state) if each.row.menu]
         others = (each.row.menu for each in self._controls)
         self.menus = {
@@ -492,13 +490,10 @@ class Menus:
                     act = partial(self.face.act, control, name)
                     self._add(menu, with_key(name.capitalize(), key), act)
 
-    def show_state(self, state: FaceState) -> None:
-        """Update texts, check marks and enabled states."""
-        for control in self._controls:
-            action, shown, row = self.entries.get(control.name), control.shown(state), control.row
-            if action is None or self._shown.get(row.name) == shown:
-                continue
-            self._shown[row.name] = shown
+    def show(self, changed: Mapping[str, Shown]) -> None:
+        """Update texts, check marks and enabled states of entries that have changed."""
+        for name in self.entries.keys() & changed.keys():
+            action, shown, row = self.entries[name], changed[name], COMMANDS[name]
             action.setEnabled(shown.enabled)
             if row.kind != "choice":
                 action.setText(with_key(shown.text or shown.about, row.key))

@@ -114,7 +114,7 @@ class View(QObject):
             self.coarse = perf_counter() - began > LONGEST_DRAWING
         else:
             draw(width, height, ratio)
-            if not self.coarse:
+            if not (self.coarse or self.face.is_playing):  # the next picture comes soon
                 self._patience.start()
 
     def _stand(self) -> None:
@@ -130,7 +130,8 @@ class View(QObject):
             if kind in (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonDblClick):
                 self.widget.setFocus(Qt.FocusReason.MouseFocusReason)
                 shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-                self.pointer.press(event.button().value, at.x(), at.y(), shift=shift)
+                how = {"shift": shift, "twice": kind == QEvent.Type.MouseButtonDblClick}
+                self.pointer.press(event.button().value, at.x(), at.y(), **how)
             elif kind == QEvent.Type.MouseMove:
                 self.pointer.move(at.x(), at.y())
             elif kind == QEvent.Type.MouseButtonRelease:

@@ -59,10 +59,9 @@ class SweepWindow(LoopWindow):
         self.stage = SweepStage(sweep, theme, look)
         self.opened: Run | None = None
         self.canvas, self.picture = make_canvas(self._draw, text("sweep.window.picture"), self)
-        self.button = QPushButton()
-        self.button.setMinimumSize(2 * TALL, TALL)
+        self.button = having(QPushButton(), minimumWidth=2 * TALL, minimumHeight=TALL)
         self.button.clicked.connect(self.turn)
-        self.choices = [self._box(*choice) for choice in choices_of(self.stage.panels).items()]
+        self.choices = [self._box(*choice) for choice in choices_of(self.stage).items()]
         self.keys: dict[Qt.Key, Callable[[], object]] = {
             Qt.Key.Key_Space: self.turn,
             Qt.Key.Key_Left: partial(self.stage.move, -1, 0),
@@ -115,7 +114,7 @@ class SweepWindow(LoopWindow):
         return having(box, minimumHeight=TALL, maximumWidth=WIDEST, **looks)
 
     def _choose(self, field: str, values: list[Any], place: int) -> None:
-        self.stage.look = replace(self.stage.look, **{field: values[place]})
+        self.stage.change(replace(self.stage.look, **{field: values[place]}))
         self.canvas.update()
 
     def turn(self) -> None:

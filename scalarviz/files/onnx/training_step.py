@@ -54,12 +54,12 @@ class StepWriter:
     """Writes the step that a session takes, as it is now.
 
     made        the nodes
-    parameters  names of the inputs with parameters, by their first rows
-    samples     name of the number of samples, as a float
-    state       names of the inputs with running statistics, by their first places
-    values      names of buffers, and `flows` those of their gradients, so far
-    gradients   names of the gradients of parameters so far, by their first rows
-    states      names of the new running statistics so far, by their first places
+    parameters  inputs with parameters, by their first rows
+    samples     number of samples, as a float
+    state       inputs with running statistics, by their first places
+    values      values of buffers, and `flows` their gradients, so far
+    gradients   gradients of parameters so far, by their first rows
+    states      new running statistics so far, by their first places
     """
 
     def __init__(self, session: Session, helper: Any) -> None:
@@ -69,10 +69,10 @@ class StepWriter:
         self.loss: Loss = session.trainer.settings.loss
         check_step(session)
         self.made = StepGraph(helper, self.net.dtype)
-        self.values: dict[Buffer, str] = {}
-        self.flows: dict[Buffer, str] = {}
-        self.gradients: dict[int, str] = {}
-        self.states: dict[int, str] = {}
+        self.values: dict[Buffer, NodeResult] = {}
+        self.flows: dict[Buffer, NodeResult] = {}
+        self.gradients: dict[int, NodeResult] = {}
+        self.states: dict[int, NodeResult] = {}
         self.kind = helper.np_dtype_to_tensor_dtype(np.dtype(self.net.dtype))
         self.arrays = {each.rows.start: each for _, each in self.net.named_parameters()}
 
@@ -87,8 +87,8 @@ class StepWriter:
         }
         self.state, shapes = self._given_state()
         made.place = "batch"
-        count = made.put("Gather", made.put("Shape", x), made.number(0, "int64"))
-        self.samples = made.put("Cast", count, to=self.kind)
+        count = x.by("Shape").by("Gather", made.number(0, "int64"))
+        self.samples = count.by("Cast", to=self.kind)
         self.values[program.inputs] = x
         for operation in program.operations:
             made.place = f"forward/{operation.name}"
@@ -98,27 +98,26 @@ class StepWriter:
             made.place = f"backward/{operation.name}"
             self._backward(operation)
         self._move()
-        for place, name in self.states.items():
-            made.result(f"{NEW}{self.state[place]}", name, shapes[place])
+        for place, found in self.states.items():
+            made.result(f"{NEW}{self.state[place].name}", found, shapes[place])
         return made.finish("training step")
 
-    def _given_state(self) -> tuple[dict[int, str], dict[int, tuple[int, ...]]]:
-        """Add the running statistics to the inputs; return names and shapes by first places."""
-        names, shapes = {}, {}
+    def _given_state(self) -> tuple[dict[int, NodeResult], dict[int, tuple[int, ...]]]:
+        """Add the running statistics to the inputs; return these and shapes by first places."""
+        found, shapes = {}, {}
         for prefix, layer in named_layers(self.net.layers):
             place = layer.first_state
             for role, array in state_arrays(layer).items():
                 if role.startswith("running"):
                     known = array.astype(self.net.dtype)
-                    names[place] = self.made.given(f"{prefix}.{role}", array.shape, known)
+                    found[place] = self.made.given(f"{prefix}.{role}", array.shape, known)
                     shapes[place] = array.shape
                 place += array.size
-        return names, shapes
+        return found, shapes
 
-    def _at(self, operation: Operation, **more: str) -> StepOperation:
-        return StepOperation(
-            self, operation, tuple([self.values[s] for s in operation.sources]), **more
-        )
+    def _at(self, operation: Operation, **more: NodeResult) -> StepOperation:
+        inputs = tuple([self.values[source] for source in operation.sources])
+        return StepOperation(self, operation, inputs, **more)
 
     def _forward(self, operation: Operation) -> None:
         try:
@@ -134,47 +133,43 @@ class StepWriter:
             return
         _, backward = writers_of(operation)
         try:
-            at = self._at(operation, y=self.values[operation.target], upstream=upstream)
-            arrives = backward(at)
+            arrives = backward(self._at(operation, y=self.values[operation.target], g=upstream))
         except UnwritableError as error:
             raise refusal(f"the derivative of the operation {operation.name!r}") from error
+        arrives = arrives if isinstance(arrives, tuple) else (arrives,)
         for source, flow in zip(operation.sources, arrives, strict=True):
             known = self.flows.get(source)
-            self.flows[source] = self.made.put("Add", known, flow) if known else flow
+            self.flows[source] = known + flow if known else flow
 
-    def _loss(self, goals: str) -> None:
+    def _loss(self, goals: NodeResult) -> None:
         """Write the loss, and its gradient with respect to the outputs."""
         made, row, p = self.made, self.loss.row, self.values[self.net.program.outputs]
         made.place = f"loss/{row.name}"
         divisor = self.loss.divisor(self.net.outputs)
-        scale = made.number(self.loss.factor)
+        scale: NodeResult | float = self.loss.factor
         if divisor:
-            every = made.put("Mul", self.samples, made.number(float(divisor)))
-            scale = made.put("Div", scale, every)
+            scale = self.loss.factor / (self.samples * float(divisor))
         try:
             errors, slopes = self._errors(row, p, goals)
         except UnwritableError as error:
             raise refusal(f"the loss {row.name!r}") from error
-        made.result("loss", made.put("Mul", made.sums(errors), scale), ())
-        self.flows[self.net.program.outputs] = made.put("Mul", slopes, scale)
+        made.result("loss", errors.sum() * scale, ())
+        self.flows[self.net.program.outputs] = slopes * scale
 
-    def _errors(self, row: Any, p: str, goals: str) -> tuple[str, str]:
+    def _errors(self, row: Any, p: NodeResult, goals: NodeResult) -> tuple[NodeResult, NodeResult]:
         """Return the errors of predictions, and their derivatives."""
         made = self.made
         if isinstance(row, LossRow):
-            found = [made.formula(each, p, goals) for each in (row.value, row.derivative)]
-            if row.weight is not by_nothing:
-                weight = made.formula(row.weight, p, goals)
-                found = [made.put("Mul", each, weight) for each in found]
-            errors, slopes = found
-            return errors, slopes
+            errors, slopes = [made.compute(f, p, goals) for f in (row.value, row.derivative)]
+            if row.weight is by_nothing:
+                return errors, slopes
+            weight = made.compute(row.weight, p, goals)
+            return errors * weight, slopes * weight
         if row.name != "softmax_cross_entropy":
             raise UnwritableError
-        mass = made.sums(goals, 1, keep=True)
-        logs = made.put("LogSoftmax", p, axis=1)
-        predicted = made.put("Mul", mass, made.put("Exp", logs))
-        errors = made.put("Neg", made.put("Mul", goals, logs))
-        return errors, made.put("Sub", predicted, goals)
+        logs = p.by("LogSoftmax", axis=1)
+        predicted = goals.sum(1, keep=True) * logs.by("Exp")
+        return (goals * logs).by("Neg"), predicted - goals
 
     def _move(self) -> None:
         """Write the optimizer's arithmetic for each array of parameters."""
@@ -183,9 +178,9 @@ class StepWriter:
         rate = optimizer.rate(bank.step_count)
         lr = made.given("learning_rate", (), np.array(rate, self.net.dtype))
         taken = made.given("steps", (), np.array(float(bank.step_count)))
-        step = made.put("Add", taken, made.number(1.0, "float64"))
+        step = taken.by("Add", made.number(1.0, "float64"))
         made.result(f"{NEW}steps", step, (), "float64")
-        rest: list[str | float] = [lr, *optimizer.settings.values(), *self._constants(step)]
+        rest: list[NodeResult | float] = [lr, *optimizer.settings.values(), *self._constants(step)]
         kept = bank.slot_block(optimizer.row.slots)  # by the optimizer, for all parameters
         for first, array in self.arrays.items():
             made.place, shape = f"step/{array.name}", array.shape
@@ -193,37 +188,39 @@ class StepWriter:
                 made.given(f"{array.name} {slot}", shape, each[array.rows].reshape(shape).copy())
                 for slot, each in zip(optimizer.row.slots, kept, strict=True)
             ]
-            names = [self.parameters[first], *slots]
+            before = [self.parameters[first], *slots]
             g = None if array.frozen else self.gradients.get(first)
-            moved = names if g is None else self._moved(names, g, rest)
-            for name, now in zip(names, moved, strict=True):
-                made.result(f"{NEW}{name}", now, array.shape)
+            moved = before if g is None else self._moved(before, g, rest)
+            for each, now in zip(before, moved, strict=True):
+                made.result(f"{NEW}{each.name}", now, array.shape)
 
-    def _constants(self, step: str) -> list[str]:
+    def _constants(self, step: NodeResult) -> list[NodeResult]:
         """Return the constants of a step, which are computed in float64."""
         made, row, settings = self.made, self.optimizer.row, self.optimizer.settings.values()
         made.dtype, dtype = "float64", made.dtype
         places = range(len(row.constants(1.0, *settings)))
-        found = [made.formula(row.constants, step, *settings, place=i) for i in places]
+        found = [made.compute(row.constants, step, *settings, place=i) for i in places]
         made.dtype = dtype
-        return [made.put("Cast", each, to=self.kind) for each in found]
+        return [each.by("Cast", to=self.kind) for each in found]
 
-    def _moved(self, names: list[str], g: str, rest: list[str | float]) -> list[str]:
+    def _moved(
+        self, before: list[NodeResult], g: NodeResult, rest: list[NodeResult | float]
+    ) -> list[NodeResult]:
         """Return what a weight and its slots become."""
-        update = self.optimizer.row.update
-        given = [names[0], self._conditioned(names[0], g), *names[1:], *rest]
+        given = [before[0], self._conditioned(before[0], g), *before[1:], *rest]
+        compute = partial(self.made.compute, self.optimizer.row.update, *given)
         try:
-            return [self.made.formula(update, *given, place=i) for i in range(len(names))]
+            return [compute(place=i) for i in range(len(before))]
         except UnwritableError as error:
             raise refusal(f"the optimizer {self.optimizer.name!r}") from error
 
-    def _conditioned(self, w: str, g: str) -> str:
+    def _conditioned(self, w: NodeResult, g: NodeResult) -> NodeResult:
         """Return a gradient after clipping and regularization."""
         optimizer, made = self.optimizer, self.made
         if optimizer.clip_value < math.inf:
-            g = made.formula(clip, g, 1.0, optimizer.clip_value)
+            g = made.compute(clip, g, 1.0, optimizer.clip_value)
         if optimizer.l1 or optimizer.l2:
-            g = made.formula(regularize, g, w, optimizer.l1, optimizer.l2)
+            g = made.compute(regularize, g, w, optimizer.l1, optimizer.l2)
         return g
 
 
@@ -306,20 +303,28 @@ class StepGraph(FormulaNodes):
         """Return the name of a row of integers, such as axes or sizes."""
         return self.number(np.array(values), "int64")
 
-    def given(self, name: str, shape: tuple[Any, ...], array: Array | None = None) -> str:
-        """Add an input of the graph, which is `array` where it is not given; return its name."""
+    def compute(
+        self, function: Callable[..., Any], *given: NodeResult | float, place: int = 0
+    ) -> NodeResult:
+        """Write a formula, see `formula`."""
+        names = [each.name if isinstance(each, NodeResult) else each for each in given]
+        return NodeResult(self, self.formula(function, *names, place=place))
+
+    def given(self, name: str, shape: tuple[Any, ...], array: Array | None = None) -> NodeResult:
+        """Add an input of the graph, which is `array` where it is not given; return it."""
         self._names.add(name)
         dtype = np.dtype(self.dtype) if array is None else array.dtype
         kind = self.helper.np_dtype_to_tensor_dtype(dtype)
         self.inputs.append(self.helper.make_tensor_value_info(name, kind, list(shape)))
         if array is not None:
             self.numbers[name] = tensor_of(self.helper, name, array)
-        return name
+        return NodeResult(self, name)
 
-    def result(self, name: str, value: str, shape: tuple[int, ...], dtype: str = "") -> None:
+    def result(self, name: str, value: NodeResult, shape: tuple[int, ...], dtype: str = "") -> None:
         """Make a value an output of the graph, under a name."""
         kind = self.helper.np_dtype_to_tensor_dtype(np.dtype(dtype or self.dtype))
-        self._nodes.append(self.helper.make_node("Identity", [value], [name], name=f"{name}/out"))
+        node = self.helper.make_node("Identity", [value.name], [name], name=f"{name}/out")
+        self._nodes.append(node)
         self.outputs.append(self.helper.make_tensor_value_info(name, kind, list(shape)))
 
     def finish(self, name: str) -> Any:
@@ -333,24 +338,61 @@ class StepGraph(FormulaNodes):
         numbers = [each for each in self.numbers.values() if each.name in wanted | known]
         return self.helper.make_graph(kept[::-1], name, self.inputs, self.outputs, numbers)
 
-    # Arithmetic of arrays.
 
-    def sums(self, x: str, *axes: int, keep: bool = False) -> str:
+@final
+@dataclass(frozen=True)
+class NodeResult:
+    """A value of a graph, with the arithmetic of arrays: each sign adds a node."""
+
+    graph: StepGraph
+    name: str
+
+    def by(self, operator: str, *others: Any, **attributes: Any) -> NodeResult:
+        """Return what an operator makes of this value, and of others: values, numbers, or names."""
+        return self.all_by(operator, *others, **attributes)[0]
+
+    def all_by(self, operator: str, *others: Any, **attributes: Any) -> list[NodeResult]:
+        """Return all `results` of an operator, as `by` does the only one."""
+        names = [
+            each.name
+            if isinstance(each, NodeResult)
+            else each
+            if isinstance(each, str)
+            else self.graph.number(each)
+            for each in others
+        ]
+        found = self.graph.puts(operator, self.name, *names, **attributes)
+        return [NodeResult(self.graph, each) for each in found]
+
+    def __add__(self, other: NodeResult | float) -> NodeResult:
+        return self.by("Add", other)
+
+    def __sub__(self, other: NodeResult | float) -> NodeResult:
+        return self.by("Sub", other)
+
+    def __mul__(self, other: NodeResult | float | Array) -> NodeResult:
+        return self.by("Mul", other)
+
+    def __rtruediv__(self, number: float) -> NodeResult:
+        return NodeResult(self.graph, self.graph.number(number)).by("Div", self)
+
+    def sum(self, *axes: int, keep: bool = False) -> NodeResult:
         """Return the sums over axes; of all numbers without any."""
-        over = [self.integers(*axes)] if axes else []
-        return self.put("ReduceSum", x, *over, keepdims=int(keep))
+        over = [self.graph.integers(*axes)] if axes else []
+        return self.by("ReduceSum", *over, keepdims=int(keep))
 
-    def means(self, x: str, *axes: int) -> str:
+    def mean(self, *axes: int) -> NodeResult:
         """Return the means over axes, which stay with one number each."""
-        return self.put("ReduceMean", x, self.integers(*axes), keepdims=1)
+        return self.by("ReduceMean", self.graph.integers(*axes), keepdims=1)
 
-    def shaped(self, x: str, *sizes: int) -> str:
-        """Return an array in another shape; one size may be -1."""
-        return self.put("Reshape", x, self.integers(*sizes))
+    def reshape(self, *sizes: int) -> NodeResult:
+        """Return the numbers in another shape; one size may be -1."""
+        return self.by("Reshape", self.graph.integers(*sizes))
 
-    def turned(self, x: str) -> str:
-        """Return a batch of pictures with samples and channels swapped."""
-        return self.put("Transpose", x, perm=[1, 0, 2, 3])
+    @property
+    def turned(self) -> NodeResult:
+        """A batch of pictures with samples and channels swapped."""
+        return self.by("Transpose", perm=[1, 0, 2, 3])
 
 
 # Each kind of operation as nodes, forward and backward.
@@ -358,330 +400,262 @@ class StepGraph(FormulaNodes):
 
 @dataclass(frozen=True)
 class StepOperation:
-    """One operation: names of what it reads, and on the way back of its outputs and their gradient.
+    """One operation: what it reads, and on the way back its outputs `y` and their gradient `g`.
 
     Values have shape (samples, size).
     """
 
     step: StepWriter
     operation: Operation
-    inputs: tuple[str, ...]
-    y: str = ""
-    upstream: str = ""
+    inputs: tuple[NodeResult, ...]
+    y: NodeResult = None  # type: ignore[assignment]  # on the way back it is one
+    g: NodeResult = None  # type: ignore[assignment]  # the same
 
     @property
-    def graph(self) -> StepGraph:
-        return self.step.made
-
-    @property
-    def x(self) -> str:
+    def x(self) -> NodeResult:
         return self.inputs[0]
 
     @property
-    def weights(self) -> str:
+    def weights(self) -> NodeResult:
         return self.step.parameters[self.operation.weights]
 
     @property
-    def biases(self) -> list[str]:
-        """The name of the biases, if there are some."""
+    def biases(self) -> list[NodeResult]:
+        """The biases, if there are some."""
         rows = self.operation.biases
         return [] if rows == NONE else [self.step.parameters[rows]]
 
-    def learn(self, row: int, gradient: str) -> None:
-        """Add to the gradient of the parameters from a row on."""
+    @property
+    def numbers(self) -> list[int]:
+        """The settings of the operation as integers."""
+        return [int(each) for each in self.operation.settings]
+
+    def row(self, found: NodeResult) -> NodeResult:
+        """Return the outputs of the operation as a row for each sample."""
+        return found.reshape(-1, self.operation.target.size)
+
+    def back(self, found: NodeResult) -> NodeResult:
+        """Return the gradient of the inputs as a row for each sample."""
+        return found.reshape(-1, self.operation.source.size)
+
+    def compute(self, function: Callable[..., Any], *given: NodeResult | float) -> NodeResult:
+        """Write a formula of numbers and of some given ones."""
+        return self.step.made.compute(function, *given)
+
+    def learn(self, row: int, gradient: NodeResult) -> None:
+        """Add to the gradient of the parameters from a row on, if there are some."""
         known = self.step.gradients
-        known[row] = self.graph.put("Add", known[row], gradient) if row in known else gradient
+        if row != NONE:
+            known[row] = known[row] + gradient if row in known else gradient
 
-    def spread(self, row: int, each: int) -> str:
+    def spread(self, row: int, each: int) -> NodeResult:
         """Return parameters that `each` consecutive numbers share, one for each number."""
-        name, count = self.step.parameters[row], self.operation.target.size // each
+        found, count = self.step.parameters[row], self.operation.target.size // each
         if each == 1 or count == 1:
-            return name
-        wide = self.graph.put(
-            "Expand", self.graph.shaped(name, count, 1), self.graph.integers(count, each)
-        )
-        return self.graph.shaped(wide, count * each)
+            return found
+        sizes = found.graph.integers(count, each)
+        return found.reshape(count, 1).by("Expand", sizes).reshape(count * each)
 
-    def gathered(self, x: str, each: int) -> str:
+    def gathered(self, x: NodeResult, each: int) -> NodeResult:
         """Return sums over samples, and over `each` consecutive numbers."""
-        found = self.graph.sums(x, 0)
-        return found if each == 1 else self.graph.sums(self.graph.shaped(found, -1, each), 1)
+        return x.sum(0) if each == 1 else x.sum(0).reshape(-1, each).sum(1)
+
+    @property
+    def shares(self) -> list[tuple[int, int]]:
+        """The first row of each parameter of a formula, and how many numbers share one."""
+        found, row = [], self.operation.weights
+        for each, count in zip(self.numbers, parametric_counts(self.operation), strict=True):
+            found.append((row, each))
+            row += count
+        return found
+
+    @property
+    def shared(self) -> list[NodeResult]:
+        """The parameters of a formula, one for each number."""
+        return [self.spread(*each) for each in self.shares]
 
 
-Forward = Callable[[StepOperation], str]
-Backward = Callable[[StepOperation], tuple[str, ...]]
+Forward = Callable[[StepOperation], NodeResult]
+Backward = Callable[[StepOperation], NodeResult | tuple[NodeResult, ...]]
 
 
-def affine_back(at: StepOperation) -> tuple[str, ...]:
-    at.learn(at.operation.weights, at.graph.put("Gemm", at.upstream, at.x, transA=1))
-    if at.biases:
-        at.learn(at.operation.biases, at.graph.sums(at.upstream, 0))
-    return (at.graph.put("MatMul", at.upstream, at.weights),)
+def affine_back(at: StepOperation) -> NodeResult:
+    at.learn(at.operation.weights, at.g.by("Gemm", at.x, transA=1))
+    at.learn(at.operation.biases, at.g.sum(0))
+    return at.g.by("MatMul", at.weights)
 
 
-def activation_back(at: StepOperation) -> tuple[str, ...]:
-    slope = at.graph.formula(ACTIVATIONS[at.operation.formula].derivative, at.x, at.y)
-    return (at.graph.put("Mul", at.upstream, slope),)
-
-
-def scale(at: StepOperation) -> str:
+def scale(at: StepOperation) -> NodeResult:
     each = at.operation.outputs_per_bias
-    found = at.graph.put("Mul", at.x, at.spread(at.operation.weights, each))
-    if at.biases:
-        found = at.graph.put("Add", found, at.spread(at.operation.biases, each))
-    return found
+    found = at.x * at.spread(at.operation.weights, each)
+    return found + at.spread(at.operation.biases, each) if at.biases else found
 
 
-def scale_back(at: StepOperation) -> tuple[str, ...]:
-    each, g = at.operation.outputs_per_bias, at.upstream
-    at.learn(at.operation.weights, at.gathered(at.graph.put("Mul", g, at.x), each))
-    if at.biases:
-        at.learn(at.operation.biases, at.gathered(g, each))
-    return (at.graph.put("Mul", g, at.spread(at.operation.weights, each)),)
+def scale_back(at: StepOperation) -> NodeResult:
+    each = at.operation.outputs_per_bias
+    at.learn(at.operation.weights, at.gathered(at.g * at.x, each))
+    at.learn(at.operation.biases, at.gathered(at.g, each))
+    return at.g * at.spread(at.operation.weights, each)
 
 
-def shares(operation: Operation) -> list[tuple[int, int]]:
-    """Return the first row of each parameter of a formula, and how many numbers share one."""
-    found, row = [], operation.weights
-    for each, count in zip(operation.settings, parametric_counts(operation), strict=True):
-        found.append((row, int(each)))
-        row += count
-    return found
+def parametric_back(at: StepOperation) -> NodeResult:
+    row = PARAMETRIC_FORMULAS[at.operation.formula]
+    for place, (first, each) in enumerate(at.shares):
+        slope = at.compute(row.by_parameter, float(place), at.x, *at.shared)
+        at.learn(first, at.gathered(at.g * slope, each))
+    return at.g * at.compute(row.derivative, at.x, *at.shared)
 
 
-def parametric(at: StepOperation) -> str:
-    given = [at.spread(*each) for each in shares(at.operation)]
-    return at.graph.formula(PARAMETRIC_FORMULAS[at.operation.formula].value, at.x, *given)
-
-
-def parametric_back(at: StepOperation) -> tuple[str, ...]:
-    row, own = PARAMETRIC_FORMULAS[at.operation.formula], shares(at.operation)
-    given = [at.spread(*each) for each in own]
-    for place, (first, each) in enumerate(own):
-        slope = at.graph.formula(row.by_parameter, float(place), at.x, *given)
-        at.learn(first, at.gathered(at.graph.put("Mul", at.upstream, slope), each))
-    return (at.graph.put("Mul", at.upstream, at.graph.formula(row.derivative, at.x, *given)),)
-
-
-def kernels(at: StepOperation) -> str:
+def kernels(at: StepOperation) -> NodeResult:
     """Return the weights of a convolution, those of sequences 1 high."""
-    return at.graph.shaped(at.weights, *at.operation.shape)
+    return at.weights.reshape(*at.operation.shape)
 
 
-def convolution(at: StepOperation) -> str:
+def convolution(at: StepOperation) -> NodeResult:
     w = Windows.of(at.operation)
-    x = at.graph.shaped(at.x, -1, w.channels, w.height, w.width)
-    found = at.graph.put("Conv", x, kernels(at), *at.biases, group=w.groups, **windows(w))
-    return at.graph.shaped(found, -1, at.operation.target.size)
+    x = at.x.reshape(-1, w.channels, w.height, w.width)
+    return at.row(x.by("Conv", kernels(at), *at.biases, group=w.groups, **windows(w)))
 
 
-def convolution_back(at: StepOperation) -> tuple[str, ...]:
-    w, graph = Windows.of(at.operation), at.graph
-    x = graph.shaped(at.x, -1, w.channels, w.height, w.width)
-    g = graph.shaped(at.upstream, -1, at.operation.shape[0], w.out_height, w.out_width)
+def convolution_back(at: StepOperation) -> NodeResult:
+    w, integers = Windows.of(at.operation), at.x.graph.integers
+    x = at.x.reshape(-1, w.channels, w.height, w.width)
+    g = at.g.reshape(-1, at.operation.shape[0], w.out_height, w.out_width)
     # The gradient of a kernel is a convolution of the inputs by what arrives, over the samples.
     moves = windows(w)
     moves["strides"], moves["dilations"] = moves["dilations"], moves["strides"]
     moves["kernel_shape"] = [w.out_height, w.out_width]
-    seen = graph.shaped(x, -1, w.groups, w.seen_channels, w.height * w.width)
-    seen = graph.put("Transpose", seen, perm=[2, 1, 0, 3])
-    seen = graph.shaped(seen, w.seen_channels, -1, w.height, w.width)
-    wide = graph.put("Conv", seen, graph.turned(g), group=w.groups, **moves)
-    ends, axes = graph.integers(w.kernel_height, w.kernel_width), graph.integers(2, 3)
-    found = graph.turned(graph.put("Slice", wide, graph.integers(0, 0), ends, axes))
+    seen = x.reshape(-1, w.groups, w.seen_channels, w.height * w.width)
+    seen = seen.by("Transpose", perm=[2, 1, 0, 3])
+    seen = seen.reshape(w.seen_channels, -1, w.height, w.width)
+    wide = seen.by("Conv", g.turned, group=w.groups, **moves)
+    ends, axes = integers(w.kernel_height, w.kernel_width), integers(2, 3)
+    found = wide.by("Slice", integers(0, 0), ends, axes).turned
     row = at.operation.weights
-    at.learn(row, graph.shaped(found, *at.step.arrays[row].shape))
-    if at.biases:
-        at.learn(at.operation.biases, graph.sums(g, 0, 2, 3))
-    return (back_through(at, w, g, kernels(at)),)
+    at.learn(row, found.reshape(*at.step.arrays[row].shape))
+    at.learn(at.operation.biases, g.sum(0, 2, 3))
+    return back_through(at, w, g, kernels(at))
 
 
-def back_through(at: StepOperation, w: Windows, g: str, kernel: str) -> str:
+def back_through(at: StepOperation, w: Windows, g: NodeResult, kernel: object) -> NodeResult:
     """Return what arrives at the pixels that windows have read."""
     rest = list(w.left_over)
-    found = at.graph.put(
-        "ConvTranspose", g, kernel, output_padding=rest, group=w.groups, **windows(w)
-    )
-    return at.graph.shaped(found, -1, at.operation.source.size)
+    found = g.by("ConvTranspose", kernel, output_padding=rest, group=w.groups, **windows(w))
+    return at.back(found)
 
 
-def unchanged_back(at: StepOperation) -> tuple[str, ...]:
-    return tuple([at.upstream for _ in at.inputs])
-
-
-def of_inputs(operator: str, at: StepOperation, **attributes: int) -> str:
+def of_inputs(operator: str, at: StepOperation, **attributes: int) -> NodeResult:
     """Write an operator of all inputs."""
-    return at.graph.put(operator, *at.inputs, **attributes)
+    return at.x.by(operator, *at.inputs[1:], **attributes)
 
 
-def product_back(at: StepOperation) -> tuple[str, ...]:
-    x, second = at.inputs
-    return at.graph.put("Mul", at.upstream, second), at.graph.put("Mul", at.upstream, x)
-
-
-def concatenation_back(at: StepOperation) -> tuple[str, ...]:
-    sizes = at.graph.integers(*(source.size for source in at.operation.sources))
-    first, second = at.graph.puts("Split", at.upstream, sizes, results=2, axis=1)
-    return first, second
+def concatenation_back(at: StepOperation) -> tuple[NodeResult, ...]:
+    sizes = at.x.graph.integers(*(source.size for source in at.operation.sources))
+    return tuple(at.g.all_by("Split", sizes, results=2, axis=1))
 
 
 # Over a whole batch, and over rows.
 
 
-def centred(at: StepOperation, x: str, axes: tuple[int, ...]) -> tuple[str, str, str]:
-    """Return numbers less their mean over axes, that mean, and the mean of the squares."""
-    mean = at.graph.means(x, *axes)
-    rest = at.graph.put("Sub", x, mean)
-    return rest, mean, at.graph.means(at.graph.put("Mul", rest, rest), *axes)
+def normal(
+    x: NodeResult, eps: float, *axes: int, centres: bool = True
+) -> tuple[NodeResult, NodeResult, NodeResult, NodeResult]:
+    """Return numbers of mean 0, if it centres, and mean square 1 over axes.
 
-
-def divided(at: StepOperation, x: str, square: str, eps: float) -> tuple[str, str]:
-    """Return numbers by the root of a mean square, and the factor that does it."""
-    root = at.graph.put("Sqrt", at.graph.put("Add", square, at.graph.number(eps)))
-    factor = at.graph.put("Div", at.graph.number(1.0), root)
-    return at.graph.put("Mul", x, factor), factor
+    Behind them are the factor that does it, the mean and the mean square.
+    """
+    mean = x.mean(*axes)
+    rest = x - mean if centres else x
+    square = (rest * rest).mean(*axes)
+    factor = 1.0 / (square + eps).by("Sqrt")
+    return rest * factor, factor, mean, square
 
 
 def less_shared(
-    at: StepOperation, y: str, g: str, factor: str, axes: tuple[int, ...], *, shifts: bool = True
-) -> str:
+    y: NodeResult, g: NodeResult, factor: NodeResult, *axes: int, shifts: bool = True
+) -> NodeResult:
     """Return what arrives before a norm: what all numbers share is taken away."""
-    graph = at.graph
-    stretch = graph.means(graph.put("Mul", g, y), *axes)
-    if shifts:
-        g = graph.put("Sub", g, graph.means(g, *axes))
-    return graph.put("Mul", graph.put("Sub", g, graph.put("Mul", y, stretch)), factor)
+    stretch = (g * y).mean(*axes)
+    return ((g - g.mean(*axes) if shifts else g) - y * stretch) * factor
 
 
 OVER_BATCH = 0, 2
 
 
-def by_feature(at: StepOperation, name: str) -> str:
-    features, pixels = map(int, at.operation.settings[:2])
-    return at.graph.shaped(name, -1, features, pixels)
+def by_feature(at: StepOperation, found: NodeResult) -> NodeResult:
+    return found.reshape(-1, *at.numbers[:2])
 
 
-def batch_norm(at: StepOperation) -> str:
-    graph, place = at.graph, at.operation.state
+def batch_norm(at: StepOperation) -> NodeResult:
     features, pixels, eps, momentum = at.operation.settings
-    rest, mean, square = centred(at, by_feature(at, at.x), OVER_BATCH)
-    count = graph.put("Mul", at.step.samples, graph.number(pixels))
-    fewer = graph.put("Max", graph.put("Sub", count, graph.number(1.0)), graph.number(1.0))
-    estimate = graph.put("Mul", square, graph.put("Div", count, fewer))
-    for first, found in ((place, mean), (place + int(features), estimate)):
+    y, _, mean, square = normal(by_feature(at, at.x), eps, *OVER_BATCH)
+    count = at.step.samples * pixels
+    fewer = (count - 1.0).by("Max", 1.0)
+    estimate = square * count.by("Div", fewer)
+    for place, found in enumerate((mean, estimate)):
+        first = at.operation.state + place * int(features)
         old = at.step.state[first]
-        change = graph.put("Sub", graph.shaped(found, int(features)), old)
-        moved = graph.put("Mul", graph.number(momentum), change)
-        at.step.states[first] = graph.put("Add", old, moved)
-    return graph.shaped(divided(at, rest, square, eps)[0], -1, at.operation.target.size)
+        change = found.reshape(int(features)) - old
+        at.step.states[first] = old + change * momentum
+    return at.row(y)
 
 
-def batch_norm_back(at: StepOperation) -> tuple[str, ...]:
-    rest, _, square = centred(at, by_feature(at, at.x), OVER_BATCH)
-    y, factor = divided(at, rest, square, at.operation.settings[2])
-    found = less_shared(at, y, by_feature(at, at.upstream), factor, OVER_BATCH)
-    return (at.graph.shaped(found, -1, at.operation.source.size),)
+def batch_norm_back(at: StepOperation) -> NodeResult:
+    y, factor, *_ = normal(by_feature(at, at.x), at.operation.settings[2], *OVER_BATCH)
+    return at.back(less_shared(y, by_feature(at, at.g), factor, *OVER_BATCH))
 
 
-def by_group(at: StepOperation, name: str) -> str:
+def by_group(at: StepOperation, found: NodeResult) -> NodeResult:
     """Return samples in the groups of numbers that a norm normalizes together."""
-    size = int(at.operation.settings[0])
-    return at.graph.shaped(name, -1, at.operation.source.size // size, size)
+    return found.reshape(-1, at.operation.source.size // at.numbers[0], at.numbers[0])
 
 
-def normal(at: StepOperation, *, centres: bool) -> tuple[str, str]:
-    """Return groups by their root mean square, less their mean before, and the factor of each."""
-    x = by_group(at, at.x)
-    if centres:
-        rest, _, square = centred(at, x, (2,))
-    else:
-        rest, square = x, at.graph.means(at.graph.put("Mul", x, x), 2)
-    return divided(at, rest, square, at.operation.settings[-1])
+def norm(centres: bool, at: StepOperation) -> NodeResult:
+    eps = at.operation.settings[-1]
+    return at.row(normal(by_group(at, at.x), eps, 2, centres=centres)[0])
 
 
-def norm(centres: bool, at: StepOperation) -> str:
-    return at.graph.shaped(normal(at, centres=centres)[0], -1, at.operation.target.size)
+def norm_back(centres: bool, at: StepOperation) -> NodeResult:
+    eps = at.operation.settings[-1]
+    y, factor, *_ = normal(by_group(at, at.x), eps, 2, centres=centres)
+    return at.back(less_shared(y, by_group(at, at.g), factor, 2, shifts=centres))
 
 
-def norm_back(centres: bool, at: StepOperation) -> tuple[str, ...]:
-    y, factor = normal(at, centres=centres)
-    found = less_shared(at, y, by_group(at, at.upstream), factor, (2,), shifts=centres)
-    return (at.graph.shaped(found, -1, at.operation.source.size),)
+def part(at: StepOperation) -> NodeResult:
+    first, integers = at.numbers[0], at.x.graph.integers
+    bounds = first, first + at.operation.target.size, 1
+    return at.x.by("Slice", *map(integers, bounds))
 
 
-def softmax_back(at: StepOperation) -> tuple[str, ...]:
-    graph, y = at.graph, at.y
-    mean = graph.sums(graph.put("Mul", at.upstream, y), 1, keep=True)
-    return (graph.put("Mul", y, graph.put("Sub", at.upstream, mean)),)
-
-
-def log_softmax_back(at: StepOperation) -> tuple[str, ...]:
-    graph = at.graph
-    total = graph.sums(at.upstream, 1, keep=True)
-    return (graph.put("Sub", at.upstream, graph.put("Mul", graph.put("Exp", at.y), total)),)
-
-
-def spread(at: StepOperation) -> str:
-    each = int(at.operation.settings[0])
-    wide = at.graph.put(
-        "Mul",
-        at.graph.shaped(at.x, -1, at.operation.source.size, 1),
-        at.graph.number(np.ones((1, each))),
-    )
-    return at.graph.shaped(wide, -1, at.operation.target.size)
-
-
-def spread_back(at: StepOperation) -> tuple[str, ...]:
-    each = int(at.operation.settings[0])
-    return (at.graph.sums(at.graph.shaped(at.upstream, -1, at.operation.source.size, each), 2),)
-
-
-def part(at: StepOperation) -> str:
-    first, count = int(at.operation.settings[0]), at.operation.target.size
-    bounds = [at.graph.integers(each) for each in (first, first + count, 1)]
-    return at.graph.put("Slice", at.x, *bounds)
-
-
-def part_back(at: StepOperation) -> tuple[str, ...]:
-    first, count = int(at.operation.settings[0]), at.operation.target.size
+def part_back(at: StepOperation) -> NodeResult:
+    first, count = at.numbers[0], at.operation.target.size
     after = at.operation.source.size - first - count
-    return (at.graph.put("Pad", at.upstream, at.graph.integers(0, first, 0, after)),)
+    return at.g.by("Pad", at.x.graph.integers(0, first, 0, after))
 
 
-def waves(at: StepOperation) -> tuple[str, str, str]:
+def waves(at: StepOperation) -> tuple[Array, NodeResult, NodeResult]:
     """Return frequencies, sines and cosines of a frequency encoding."""
-    octaves = int(at.operation.settings[0])
-    frequencies = at.graph.number(pi * 2.0 ** np.arange(octaves))
-    angles = at.graph.put(
-        "Mul", at.graph.shaped(at.x, -1, at.operation.source.size, 1), frequencies
-    )
-    return frequencies, at.graph.put("Sin", angles), at.graph.put("Cos", angles)
+    frequencies = pi * 2.0 ** np.arange(at.numbers[0])
+    angles = at.x.reshape(-1, at.operation.source.size, 1) * frequencies
+    return frequencies, angles.by("Sin"), angles.by("Cos")
 
 
-def encoding(at: StepOperation) -> str:
-    _, *pair = waves(at)
-    last = at.graph.integers(-1)
-    both = at.graph.put(
-        "Concat", *[at.graph.put("Unsqueeze", each, last) for each in pair], axis=-1
-    )
-    return at.graph.shaped(both, -1, at.operation.target.size)
+def encoding(at: StepOperation) -> NodeResult:
+    last = at.x.graph.integers(-1)
+    sine, cosine = [each.by("Unsqueeze", last) for each in waves(at)[1:]]
+    return at.row(sine.by("Concat", cosine, axis=-1))
 
 
-def encoding_back(at: StepOperation) -> tuple[str, ...]:
+def encoding_back(at: StepOperation) -> NodeResult:
     frequencies, sine, cosine = waves(at)
-    length = int(at.operation.settings[0])
-    g = at.graph.shaped(at.upstream, -1, at.operation.source.size, length, 2)
-    by_sine, by_cosine = at.graph.puts("Split", g, results=2, axis=-1, num_outputs=2)
-    last = at.graph.integers(-1)
-    of_sine = at.graph.put("Mul", at.graph.put("Squeeze", by_sine, last), cosine)
-    of_cosine = at.graph.put("Mul", at.graph.put("Squeeze", by_cosine, last), sine)
-    rest = at.graph.put("Sub", of_sine, of_cosine)
-    return (at.graph.sums(at.graph.put("Mul", rest, frequencies), 2),)
+    g = at.g.reshape(-1, at.operation.source.size, at.numbers[0], 2)
+    pair = g.all_by("Split", results=2, axis=-1, num_outputs=2)
+    by_sine, by_cosine = [each.by("Squeeze", at.x.graph.integers(-1)) for each in pair]
+    return ((by_sine * cosine - by_cosine * sine) * frequencies).sum(2)
 
 
 def pool_windows(at: StepOperation) -> Windows:
-    settings = [int(each) for each in at.operation.settings[:10]]
-    height, width, tall, broad, down, across, above, beside, high, wide = settings
+    height, width, tall, broad, down, across, above, beside, high, wide = at.numbers[:10]
     channels = at.operation.target.size // (high * wide)
     return Windows(
         channels, height, width, tall, broad, down, across, above, groups=channels,
@@ -689,67 +663,69 @@ def pool_windows(at: StepOperation) -> Windows:
     )  # fmt: skip
 
 
-def pooled(at: StepOperation, operator: str, results: int, **more: int) -> list[str]:
+def pooled(at: StepOperation, operator: str, **more: int) -> list[NodeResult]:
     """Write a pool; return its result, and for the largest where they were."""
     w = pool_windows(at)
-    x = at.graph.shaped(at.x, -1, w.channels, w.height, w.width)
-    return at.graph.puts(operator, x, results=results, **windows(w), **more)
+    x = at.x.reshape(-1, w.channels, w.height, w.width)
+    return x.all_by(operator, **windows(w), **more)
 
 
-def max_pool(at: StepOperation) -> str:
-    return at.graph.shaped(pooled(at, "MaxPool", 2)[0], -1, at.operation.target.size)
+def max_pool_back(at: StepOperation) -> NodeResult:
+    places, flat = pooled(at, "MaxPool", results=2)[1].reshape(-1), at.x.reshape(-1)
+    zeros = NodeResult(flat.graph, flat.graph.number(np.zeros(1))).by("Expand", flat.by("Shape"))
+    found = zeros.by("ScatterElements", places, at.g.reshape(-1), axis=0, reduction="add")
+    return at.back(found)
 
 
-def max_pool_back(at: StepOperation) -> tuple[str, ...]:
-    graph, places = at.graph, at.graph.shaped(pooled(at, "MaxPool", 2)[1], -1)
-    flat = graph.shaped(at.x, -1)
-    zeros = graph.put("Expand", graph.number(np.zeros(1)), graph.put("Shape", flat))
-    g = graph.shaped(at.upstream, -1)
-    found = graph.put("ScatterElements", zeros, places, g, axis=0, reduction="add")
-    return (graph.shaped(found, -1, at.operation.source.size),)
-
-
-def average_pool(at: StepOperation) -> str:
-    found = pooled(at, "AveragePool", 1, count_include_pad=1)[0]
-    return at.graph.shaped(found, -1, at.operation.target.size)
-
-
-def average_pool_back(at: StepOperation) -> tuple[str, ...]:
+def average_pool_back(at: StepOperation) -> NodeResult:
     w = pool_windows(at)
-    shape = w.channels, 1, w.kernel_height, w.kernel_width
-    kernel = at.graph.number(np.full(shape, at.operation.settings[10]))
-    g = at.graph.shaped(at.upstream, -1, w.channels, w.out_height, w.out_width)
-    return (back_through(at, w, g, kernel),)
+    kernel = np.full((w.channels, 1, w.kernel_height, w.kernel_width), at.operation.settings[10])
+    g = at.g.reshape(-1, w.channels, w.out_height, w.out_width)
+    return back_through(at, w, g, kernel)
 
 
 # By the kind of an operation, or, of whole rows, by its formula.
 KINDS: dict[str, tuple[Forward, Backward]] = {
-    "affine": (
-        lambda at: at.graph.put("Gemm", at.x, at.weights, *at.biases, transB=1),
-        affine_back,
-    ),
+    "affine": (lambda at: at.x.by("Gemm", at.weights, *at.biases, transB=1), affine_back),
     "activation": (
-        lambda at: at.graph.formula(ACTIVATIONS[at.operation.formula].value, at.x),
-        activation_back,
+        lambda at: at.compute(ACTIVATIONS[at.operation.formula].value, at.x),
+        lambda at: at.g * at.compute(ACTIVATIONS[at.operation.formula].derivative, at.x, at.y),
     ),
     "scale": (scale, scale_back),
-    "parametric": (parametric, parametric_back),
+    "parametric": (
+        lambda at: at.compute(PARAMETRIC_FORMULAS[at.operation.formula].value, at.x, *at.shared),
+        parametric_back,
+    ),
     "convolution": (convolution, convolution_back),
-    "branch": (lambda at: at.x, unchanged_back),
-    "sum": (partial(of_inputs, "Add"), unchanged_back),
-    "product": (partial(of_inputs, "Mul"), product_back),
+    "branch": (lambda at: at.x, lambda at: at.g),
+    "sum": (partial(of_inputs, "Add"), lambda at: (at.g, at.g)),
+    "product": (partial(of_inputs, "Mul"), lambda at: (at.g * at.inputs[1], at.g * at.x)),
     "concatenation": (partial(of_inputs, "Concat", axis=1), concatenation_back),
     "batch_norm": (batch_norm, batch_norm_back),
     "layer_norm": (partial(norm, True), partial(norm_back, True)),
     "group_norm": (partial(norm, True), partial(norm_back, True)),
     "rms_norm": (partial(norm, False), partial(norm_back, False)),
-    "softmax": (partial(of_inputs, "Softmax", axis=1), softmax_back),
-    "log_softmax": (partial(of_inputs, "LogSoftmax", axis=1), log_softmax_back),
+    "softmax": (  # the sum of y is always 1: the mean of the gradient, weighted by y, is taken away
+        partial(of_inputs, "Softmax", axis=1),
+        lambda at: at.y * (at.g - (at.g * at.y).sum(1, keep=True)),
+    ),
+    "log_softmax": (
+        partial(of_inputs, "LogSoftmax", axis=1),
+        lambda at: at.g - at.y.by("Exp") * at.g.sum(1, keep=True),
+    ),
     "frequency_encoding": (encoding, encoding_back),
-    "spread": (spread, spread_back),
+    "spread": (
+        lambda at: at.row(
+            at.x.reshape(-1, at.operation.source.size, 1) * np.ones((1, *at.numbers))
+        ),
+        lambda at: at.g.reshape(-1, at.operation.source.size, *at.numbers).sum(2),
+    ),
     "slice": (part, part_back),
-    "max_pool": (max_pool, max_pool_back),
-    "average_pool": (average_pool, average_pool_back),
+    "max_pool": (lambda at: at.row(pooled(at, "MaxPool", results=2)[0]), max_pool_back),
+    "average_pool": (
+        lambda at: at.row(pooled(at, "AveragePool", count_include_pad=1)[0]),
+        average_pool_back,
+    ),
 }
 
 

@@ -13,9 +13,3 @@ vec4 network_four(int place) {
     return texture2D(u_fours, (at + 0.5) / u_fours_size);
 #endif
 }
-
-float network_number(int place) {
-    vec4 four = network_four(place);
-    int part = place - place / 4 * 4;
-    return part < 2 ? (part == 0 ? four.x : four.y) : (part == 2 ? four.z : four.w);
-}

@@ -1,8 +1,9 @@
-"""Writes a network as one GLSL or HLSL function with its weights as constants.
+"""Writes a network as one GLSL or HLSL function, which reads its parameters four at a time.
 
-Each operation of the program becomes a block of lines, each buffer an array of floats. Weight
-matrices are cut into 4 x 4 blocks, padded with zeros, because GPUs multiply those at once; so the
-length of every buffer is padded to a multiple of 4.
+Each operation of the program becomes a block of lines, each buffer an array of floats. Matrices
+stand row by row in a row of vectors of four floats, padded with zeros, because GPUs multiply those
+at once; so the length of every buffer is padded to a multiple of 4. An export has the vectors as
+constants. The shader that follows a training reads them from a texture, see `FOURS_READER`.
 
 The code needs GLSL 1.20 or GLSL ES 3.00 (WebGL 2), or HLSL shader model 4, which has 4,096
 constants of four floats. Compilers are slow with many constants: Mesa's software renderer took 7 to
@@ -11,15 +12,16 @@ constants of four floats. Compilers are slow with many constants: Mesa's softwar
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, final
 
 import numpy as np
+import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray, require
+from scalarviz.base.package_files import text_beside
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ROW_FORMULAS
 from scalarviz.core.program import NONE, Buffer, Operation, Windows, parametric_counts
@@ -32,45 +34,47 @@ if TYPE_CHECKING:
 
 NAME = "network"
 PARTS = "xyzw"
+TEXELS = 256  # in a line of the texture of `FOURS_READER`
+FOURS_READER = f"#define TEXELS {TEXELS}\n" + text_beside(__file__, "fours_reader.glsl")
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """Templates for what GLSL and HLSL write differently."""
+    """Templates for what GLSL and HLSL write differently; `constants` are those of an export."""
 
     name: str
     version: str
     vector: str
-    matrix: str
-    product: str
-    array: str
-
-    def constants(self, kind: str, name: str, items: Sequence[str]) -> str:
-        """Return an array of constants, one per line."""
-        lines = ",\n    ".join(items)
-        return self.array.format(kind=kind, name=name, count=len(items), items=lines)
+    constants: str
 
     def short(self, size: int) -> str:
         """Return the type of a vector of `size` floats, at most four."""
         return "float" if size == 1 else f"{self.vector}{size}"
 
 
+READER = f"""\
+
+{{kind}} {NAME}_four(int place) {{{{
+    return {NAME}_fours[place / 4];
+}}}}"""
 GLSL = Language(
     "GLSL",
     "GLSL 1.20 or newer, or GLSL ES 3.00 or newer with `precision highp float;`",
     "vec",
-    "mat4",
-    "{matrix} * {vector}",
-    "const {kind} {name}[{count}] = {kind}[{count}](\n    {items});",
+    f"const {{kind}} {NAME}_fours[{{count}}] = {{kind}}[{{count}}](\n    {{items}});\n{READER}",
 )
 HLSL = Language(
     "HLSL",
     "HLSL of shader model 4 or newer",
     "float",
-    "float4x4",
-    "mul({vector}, {matrix})",
-    "static const {kind} {name}[{count}] = {{\n    {items}}};",
+    f"static const {{kind}} {NAME}_fours[{{count}}] = {{{{\n    {{items}}}}}};\n{READER}",
 )
+NUMBER = f"""\
+float {NAME}_number(int place) {{{{
+    {{kind}} four = {NAME}_four(place);
+    int part = place - place / 4 * 4;
+    return part < 2 ? (part == 0 ? four.x : four.y) : (part == 2 ? four.z : four.w);
+}}}}"""
 
 
 def padded(size: int) -> int:
@@ -78,16 +82,46 @@ def padded(size: int) -> int:
     return -(-size // 4) * 4
 
 
-class Shader(ABC):
-    """The arrays and functions of one shader, collected while it is written.
+@dataclass(frozen=True, slots=True)
+class MatrixPlace:
+    """Where a matrix stands among the fours of a shader: row by row, padded with zeros.
 
-    Subclasses differ in where the parameters stand: as constants in the text, or in a texture.
+    first    bank index of its first number; its rows follow each other there; indices from the
+             number of parameters on are those of the state
+    rows     of the matrix, each of `columns` numbers
+    at       place of its first number, a multiple of 4
+    stride   places from a row to the next, a multiple of 4
     """
 
-    def __init__(self, net: Network, language: Language) -> None:
+    first: int
+    rows: int
+    columns: int
+    at: int
+    stride: int
+
+
+@final
+class Shader:
+    """The function of a network, which reads parameters, and the state behind them, by their place.
+
+    text    defines `network_row` and `network_number`, and calls `network_four(place)`, which has
+            to stand before it: four numbers from a place on
+    places  of the matrices among these numbers
+
+    Raises InputError if a shader cannot have an operation of the network, or if the network is too
+    large.
+    """
+
+    def __init__(self, net: Network, language: Language = GLSL) -> None:
+        check_workspace(net)
         self.language = language
         self.writer = ShaderWriter(NAME, taken=(NAME, f"{NAME}_row"))
+        self.places: list[MatrixPlace] = []
         self._arrays = {buffer: f"b{i}" for i, buffer in enumerate(net.program.buffers)}
+        self._state = len(net.bank)
+        body = [line for each in net.program.operations for line in write_operation(self, each)]
+        number = [NUMBER.format(kind=f"{language.vector}4")] if self.places else []
+        self.text = "\n\n".join([*number, *self.writer.sources, row_function(self, net, body)])
 
     def array(self, buffer: Buffer) -> str:
         """Return the name of a buffer's array."""
@@ -106,120 +140,63 @@ class Shader(ABC):
         places = range(buffer.size, padded(buffer.size))
         return [f"{self.array(buffer)}[{i}] = 0.0;" for i in places]
 
-    def vector(self, array: str, four: str = "j") -> str:
-        """Return the expression for four elements of an array, from 4 * `four` on."""
-        parts = ", ".join(f"{array}[4 * {four} + {i}]" for i in range(4))
-        return f"{self.language.vector}4({parts})"
+    def product(self, weights: str, array: str, count: int) -> str:
+        """Return the line that adds products of weights, by the j-th four, with an array."""
+        parts = ", ".join(f"{array}[4 * j + {i}]" for i in range(4))
+        four = f"{self.language.vector}4({parts})"
+        return f"for (int j = 0; j < {padded(count) // 4}; j++) total += dot({weights}, {four});"
 
-    @abstractmethod
-    def affine(self, operation: Operation) -> list[str]:
-        """Return the lines of z = W x + b."""
-
-    @abstractmethod
-    def four(self, first: int, shape: tuple[int, int], row: str, four: str) -> str:
-        """Return the expression for four numbers of a row of a matrix, from 4 * `four` on.
+    def four(self, first: int, shape: tuple[int, int], row: str) -> str:
+        """Return the expression for the j-th four numbers of a row of a matrix.
 
         What stands behind the end of a row is to be multiplied by zero.
         """
+        known = self._place(first, *shape)
+        return f"{NAME}_four({known.at} + {row} * {known.stride} + 4 * j)"
 
-    @abstractmethod
-    def number(self, what: str, first: int, size: int, place: str) -> str:
-        """Return the expression for one of `size` parameters from row `first`."""
+    def number(self, first: int, size: int, place: str) -> str:
+        """Return the expression for one of `size` numbers from bank index `first` on."""
+        return f"{NAME}_number({self._place(first, 1, size).at} + {place})"
 
     def bias(self, operation: Operation, size: int, place: str) -> str:
         """Return the expression for one of `size` biases; "0.0" without biases."""
-        first = operation.biases
-        return "0.0" if first == NONE else self.number("biases", first, size, place)
+        return "0.0" if operation.biases == NONE else self.number(operation.biases, size, place)
 
-    @abstractmethod
     def statistics(self, operation: Operation, place: str) -> tuple[str, str]:
         """Return the expressions for the mean of a feature and 1 / deviation, of batch_norm."""
+        features, first = int(operation.settings[0]), self._state + operation.state
+        variance = self.number(first + features, features, place)
+        deviation = f"sqrt({variance} + {literal(operation.settings[2])})"
+        return self.number(first, features, place), f"(1.0 / {deviation})"
 
+    def _place(self, first: int, rows: int, columns: int) -> MatrixPlace:
+        """Return where a matrix stands; that of a shared layer stands there once."""
+        known = next((each for each in self.places if each.first == first), None)
+        if known is None:
+            known = MatrixPlace(first, rows, columns, self.size, padded(columns))
+            self.places.append(known)
+        return known
 
-class ConstantShader(Shader):
-    """A shader with the parameters as constants; those of a shared layer are written once."""
+    @property
+    def size(self) -> int:
+        """Number of places, a multiple of 4."""
+        return sum(each.rows * each.stride for each in self.places)
 
-    def __init__(self, net: Network, values: FloatArray, language: Language) -> None:
-        super().__init__(net, language)
-        self.values = values
-        self.state = net.bank.state
-        self.tables: dict[str, str] = {}
+    def in_fours(self, numbers: FloatArray) -> npt.NDArray[np.float32]:
+        """Return the texels of the texture of `FOURS_READER`, shape (lines, TEXELS, 4).
 
-    def affine(self, operation: Operation) -> list[str]:
-        """Return the lines of z = W x + b, in 4 x 4 blocks."""
-        x, y = self.array(operation.source), self.array(operation.target)
-        rows, columns = padded(operation.target.size) // 4, padded(operation.source.size) // 4
-        matrix = self.matrices(operation)
-        product = self.language.product.format(
-            matrix=f"{matrix}[i * {columns} + j]", vector=self.vector(x)
-        )
-        return [
-            f"for (int i = 0; i < {rows}; i++) {{",
-            f"    {self.language.vector}4 total = {self.biases(operation)};",
-            f"    for (int j = 0; j < {columns}; j++) total += {product};",
-            *[f"    {y}[4 * i + {i}] = total.{part};" for i, part in enumerate(PARTS)],
-            "}",
-        ]
-
-    def four(self, first: int, shape: tuple[int, int], row: str, four: str) -> str:
-        rows, columns = shape
-        numbers = self.values[first : first + rows * columns].reshape(shape)
-        filled = np.zeros((rows, padded(columns)), self.values.dtype)
-        filled[:, :columns] = numbers
-        kind = f"{self.language.vector}4"
-        items = [self.call(kind, x) for x in filled.reshape(-1, 4)]
-        table = self.table("weights", first, kind, items)
-        return f"{table}[{row} * {padded(columns) // 4} + {four}]"
-
-    def number(self, what: str, first: int, size: int, place: str) -> str:
-        return f"{self.numbers(what, first, self.values[first : first + size])}[{place}]"
-
-    def statistics(self, operation: Operation, place: str) -> tuple[str, str]:
-        features, first = int(operation.settings[0]), operation.state
-        known = self.state[first : first + 2 * features].astype(np.float64)
-        mean, variance = known.reshape(2, features)
-        factors = 1.0 / np.sqrt(variance + operation.settings[2])
-        means = self.numbers("means", first, mean)
-        return f"{means}[{place}]", f"{self.numbers('factors', first, factors)}[{place}]"
-
-    def matrices(self, operation: Operation) -> str:
-        """Return the name of an operation's weights, in 4 x 4 blocks, block row by block row."""
-        rows, columns = operation.target.size, operation.source.size
-        weights = np.zeros((padded(rows), padded(columns)), self.values.dtype)
-        first = operation.weights
-        weights[:rows, :columns] = self.values[first : first + rows * columns].reshape(
-            rows, columns
-        )
-        # Both languages list the four numbers that multiply x[0] first.
-        blocks = weights.reshape(padded(rows) // 4, 4, padded(columns) // 4, 4).transpose(
-            0, 2, 3, 1
-        )
-        items = [self.call(self.language.matrix, block) for block in blocks.reshape(-1, 16)]
-        return self.table("weights", first, self.language.matrix, items)
-
-    def biases(self, operation: Operation) -> str:
-        """Return the expression for the i-th four biases."""
-        kind = f"{self.language.vector}4"
-        if operation.biases == NONE:
-            return f"{kind}(0.0, 0.0, 0.0, 0.0)"
-        size = operation.target.size
-        biases = np.zeros(padded(size), self.values.dtype)
-        biases[:size] = self.values[operation.biases : operation.biases + size]
-        items = [self.call(kind, four) for four in biases.reshape(-1, 4)]
-        return f"{self.table('biases', operation.biases, kind, items)}[i]"
-
-    def numbers(self, what: str, first: int, values: FloatArray) -> str:
-        """Return the name of a table of numbers."""
-        return self.table(what, first, "float", [literal(value) for value in values])
-
-    def table(self, what: str, first: int, kind: str, items: Sequence[str]) -> str:
-        """Add a table of constants, named after the first bank index; return its name."""
-        name = f"{NAME}_{what}_{first}"
-        self.tables[name] = self.language.constants(kind, name, items)
-        return name
-
-    def call(self, kind: str, values: FloatArray) -> str:
-        return f"{kind}({', '.join(map(literal, values))})"
+        `numbers` are the parameters, in bank order, followed by the state.
+        """
+        lines = max(1, -(-self.size // (4 * TEXELS)))
+        texels = np.zeros((lines, TEXELS, 4), np.float32)
+        flat = texels.reshape(-1)
+        with np.errstate(over="ignore"):
+            for place in self.places:
+                shape = place.rows, place.columns
+                rows = flat[place.at : place.at + place.rows * place.stride]
+                own = numbers[place.first : place.first + place.rows * place.columns]
+                rows.reshape(-1, place.stride)[:, : place.columns] = own.reshape(shape)
+        return texels
 
 
 # Shader code of each kind of operation, in evaluation mode: a function and a row of WRITERS.
@@ -238,7 +215,16 @@ def write_operation(shader: Shader, operation: Operation) -> list[str]:
 
 def affine(shader: Shader, operation: Operation) -> list[str]:
     """z = W x + b."""
-    return shader.affine(operation)
+    rows, columns = operation.target.size, operation.source.size
+    weights = shader.four(operation.weights, (rows, columns), "i")
+    return [
+        f"for (int i = 0; i < {rows}; i++) {{",
+        f"    float total = {shader.bias(operation, rows, 'i')};",
+        f"    {shader.product(weights, shader.array(operation.source), columns)}",
+        f"    {shader.array(operation.target)}[i] = total;",
+        "}",
+        *shader.rest(operation.target),
+    ]
 
 
 def convolution(shader: Shader, operation: Operation) -> list[str]:
@@ -246,8 +232,8 @@ def convolution(shader: Shader, operation: Operation) -> list[str]:
     x, y = shader.array(operation.source), shader.array(operation.target)
     w = Windows.of(operation)
     kernels, count = operation.shape[0], int(np.prod(operation.shape[1:]))
-    weights = shader.four(operation.weights, (kernels, count), "k", "j")
-    fours, share, seen = padded(count) // 4, kernels // w.groups, w.seen_channels
+    weights = shader.four(operation.weights, (kernels, count), "k")
+    share, seen = kernels // w.groups, w.seen_channels
     bias = shader.bias(operation, kernels, "k")
     inside = f"y >= 0 && y < {w.height} && x >= 0 && x < {w.width}"
     return [
@@ -269,8 +255,7 @@ def convolution(shader: Shader, operation: Operation) -> list[str]:
         "    }",
         f"    for (int k = group * {share}; k < (group + 1) * {share}; k++) {{",
         f"        float total = {bias};",
-        f"        for (int j = 0; j < {fours}; j++)"
-        f" total += dot({weights}, {shader.vector('seen')});",
+        f"        {shader.product(weights, 'seen', count)}",
         f"        {y}[k * {w.pixels} + p] = total;",
         "    }",
         "}",
@@ -304,9 +289,9 @@ def scale(shader: Shader, operation: Operation) -> list[str]:
     """y = w x + b elementwise; several elements may share w and b."""
     x, (count,), each = shader.array(operation.source), operation.shape, operation.outputs_per_bias
     place = "i" if each == 1 else f"i / {each}"
-    found = f"{shader.number('gains', operation.weights, count, place)} * {x}[i]"
+    found = f"{shader.number(operation.weights, count, place)} * {x}[i]"
     if operation.biases != NONE:
-        found += f" + {shader.number('shifts', operation.biases, count, place)}"
+        found += f" + {shader.number(operation.biases, count, place)}"
     return by_number(shader, operation.target, found)
 
 
@@ -314,9 +299,9 @@ def parametric(shader: Shader, operation: Operation) -> list[str]:
     """y = f(x, w, ...), number by number."""
     given, first = [f"{shader.array(operation.source)}[i]"], operation.weights
     counts = parametric_counts(operation)
-    for i, (each, count) in enumerate(zip(operation.settings, counts, strict=True)):
+    for each, count in zip(operation.settings, counts, strict=True):
         place = "0" if count == 1 else "i" if each == 1 else f"i / {int(each)}"
-        given.append(shader.number(f"parameters_{i}", first, count, place))
+        given.append(shader.number(first, count, place))
         first += count
     function = shader.writer.scalar(PARAMETRIC_FORMULAS[operation.formula].value)
     return by_number(shader, operation.target, f"{function}({', '.join(given)})")
@@ -388,15 +373,14 @@ def write_shader(net: Network, values: FloatArray, language: Language, note: str
         f"the network has {len(values):,} parameters, and a shader can hold {MOST_WEIGHTS:,}: "
         "export it as .npz and hand the shader a texture, or make the network smaller",
     )
-    check_workspace(net)
-    shader = ConstantShader(net, values, language)
-    body = body_of(shader, net)
-    pieces = [
-        heading(net, language, note),
-        *shader.tables.values(),
-        *shader.writer.sources,
-        row_function(shader, net, body),
-    ]
+    shader = Shader(net, language)
+    fours = shader.in_fours(np.concatenate([values, net.bank.state])).reshape(-1, 4)
+    pieces, kind = [heading(net, language, note)], f"{language.vector}4"
+    if count := shader.size // 4:
+        items = [f"{kind}({', '.join(map(literal, each))})" for each in fours[:count]]
+        listed = ",\n    ".join(items)
+        pieces.append(language.constants.format(kind=kind, count=count, items=listed))
+    pieces.append(shader.text)
     if max(net.inputs, net.outputs) <= WIDEST_VECTOR:
         pieces.append(vector_function(net, language))
     return "\n\n".join(pieces) + "\n"
@@ -411,27 +395,14 @@ def check_workspace(net: Network) -> None:
     )
 
 
-def body_of(shader: Shader, net: Network) -> list[list[str]]:
-    """Return the lines of each operation, which also name the arrays of `shader`."""
-    return [write_operation(shader, operation) for operation in net.program.operations]
-
-
-def reading(shader: Shader, net: Network) -> list[str]:
-    """Return lines that declare the arrays and read the inputs, which are in `x`."""
-    x = shader.array(net.program.inputs)
-    return [
+def row_function(shader: Shader, net: Network, body: list[str]) -> str:
+    """Return the function that computes all outputs, by the lines of the operations."""
+    x, y = shader.array(net.program.inputs), shader.array(net.program.outputs)
+    lines = [
         *[f"float {name}[{size}];" for name, size in shader.arrays().items()],
         *[f"{x}[{i}] = 0.0;" for i in range(net.inputs, padded(net.inputs))],
         f"for (int i = 0; i < {net.inputs}; i++) {x}[i] = x[i];",
-    ]
-
-
-def row_function(shader: Shader, net: Network, body: list[list[str]]) -> str:
-    """Return the function that computes all outputs."""
-    y = shader.array(net.program.outputs)
-    lines = [
-        *reading(shader, net),
-        *[line for lines in body for line in lines],
+        *body,
         f"for (int i = 0; i < {net.outputs}; i++) y[i] = {y}[i];",
     ]
     head = f"void {NAME}_row(in float x[{net.inputs}], out float y[{net.outputs}]) {{"

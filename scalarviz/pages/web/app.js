@@ -107,19 +107,19 @@ export class App {
     if (!this.hasNeurons) byId("unit").querySelector("[value=neuron]").remove();
     this.strip = new StripBar(byId("strip"), spec.facts.cells, (done) => this.run("go", done));
     this.lines = new BranchLines();
+    const redraw = () => this.request();
     this.curve = new Curve(byId("curve"), spec, this.lines, {
+      redraw,
       seek: (step) => this.run("seek", step),
       choose: (key, step) => this.run("branches", key, step),
       enlarge: () => this.run("large curve"),
     });
-    const redraw = () => this.request();
-    this.curve.redraw = redraw;
     this.past = new Past(byId("past"), spec.facts, this.curve, {
+      redraw,
       ask: (args) => this.player.ask("past", args),
       seek: (step) => this.run("seek", step),
       roll: (args) => this.act() && this.player.askLatest("roll", args),
     });
-    this.past.redraw = redraw;
     this.moved = new MovedLine(spec.facts, (args) => this.player.ask("moved", args), redraw);
     this.branchList = new BranchList();
     const ask = (inputs) => this.player.askLatest("own input", { inputs });
@@ -272,12 +272,12 @@ export class App {
     const moves = this.picture.draw(state, {
       caption, part, neuron, seconds, hover: this.touched(state.moment), pinned: this.pinned, pointed: this.pointed, box: this.box(),
       beside: this.beside, look: this.look, maps: this.mapsOf(state), guess: this.guess.question, marks: this.marks.isOpen, held: this.held,
-      result: this.exhibit !== null, doors: this.exhibit?.result.doors(byId("cubes")) ?? [],
+      result: this.exhibit !== null, doors: this.exhibit?.result.doors(byId("cubes")) ?? [], border: this.exhibit?.border,
     }); // prettier-ignore
     setShown(byId("whole"), !this.tour && isMoved(this.picture.eyes));
     this.caption.show(caption, this.opened);
-    if (this.exhibit) this.showSide();
-    if (this.picture.taken && this.caption.place(this.picture)) this.request();
+    const isBeside = this.exhibit !== null && this.showSide();
+    if (this.picture.taken && this.caption.place(this.picture, isBeside)) this.request();
     this.strip.show(state.operation || (state.moment >= 0 ? state.moment + 1 : 0));
     const { walked, values, flows: gradients } = this.picture.frame ?? {};
     const seen = walked ? { ...state, values, gradients } : state;
@@ -310,10 +310,10 @@ export class App {
     if (moving || moves || (this.tour && !this.calm)) this.request();
   }
 
-  /** Show what comes of another weight, or of a step, below the result. */
+  /** Show how an operation comes to its number, below the result; say whether that is shown. */
   showSide() {
     const { things } = this.spec.page.exhibit;
-    showSide(byId("exhibit"), this.picture, things ? text(`things.${things}`) : "");
+    return showSide(byId("exhibit"), this.picture, things ? text(`things.${things}`) : "");
   }
 
   /** Return the maps of neurons with the place of the sample that is shown; null without. */
@@ -399,13 +399,13 @@ export class App {
     const others = this.beside.filter((each) => each !== row);
     const isThere = others.length < this.beside.length;
     this.change({ beside: isThere ? others : [...others, row].slice(-MOST_BESIDE) });
-    this.past.pin(row);
+    this.past.view.pin(row);
     return true;
   }
 
   pin(thing) {
     this.change({ pinned: pinnedFor(this.spec.facts, thing), opened: false, beside: [] });
-    if (this.pinned?.row >= 0) this.past.pin(this.pinned.row);
+    if (this.pinned?.row >= 0) this.past.view.pin(this.pinned.row);
   }
 
   press(event) {
@@ -627,7 +627,7 @@ export class App {
     else if (this.marks.isOpen) this.marks.open(false);
     else if (this.guess.isOn) this.guess.end();
     else if (this.slowing) this.act();
-    else if (this.past.rest()) return;
+    else if (this.past.view.close()) return;
     else if (this.past.isOpen) this.past.toggle();
     else if (this.pinned) this.pin(null);
     else if (this.own.inputs) this.own.set(null);

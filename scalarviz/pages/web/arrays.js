@@ -24,6 +24,13 @@ export function unpacked(given) {
   return found;
 }
 
+/** Return numbers as rows of some numbers each. */
+export function inRows(numbers, size) {
+  return Array.from({ length: numbers.length / size }, (_, i) =>
+    numbers.slice(size * i, size * (i + 1)),
+  );
+}
+
 /** A value of JSON in which `make` replaces objects, however deep: those that it returns something of. */
 export function replacedIn(value, make) {
   if (value === null || typeof value !== "object") return value;

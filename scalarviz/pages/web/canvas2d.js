@@ -31,8 +31,8 @@ export class Canvas2D extends Sheet {
     this.family = getComputedStyle(document.body).fontFamily;
   }
 
-  measure(words, { size = 13 } = {}) {
-    this.context.font = `${size}px ${this.family}`;
+  measure(words, { size = 13, bold = false } = {}) {
+    this.context.font = `${bold ? 650 : 400} ${size}px ${this.family}`;
     return this.context.measureText(typeset(words)).width;
   }
 
@@ -66,15 +66,18 @@ export class Canvas2D extends Sheet {
     context.stroke();
   }
 
-  box(x, y, width, height, fill, { outline = null, line = 1 } = {}) {
+  box(x, y, width, height, fill, { outline = null, line = 1, radius = 0 } = {}) {
     const { context } = this;
+    const half = outline ? line / 2 : 0;
+    context.beginPath();
+    context.roundRect(x + half, y + half, width - 2 * half, height - 2 * half, radius);
     if (fill) {
       context.fillStyle = fill;
-      context.fillRect(x, y, width, height);
+      context.fill();
     }
     if (!outline) return;
     Object.assign(context, { strokeStyle: outline, lineWidth: line });
-    context.strokeRect(x + line / 2, y + line / 2, width - line, height - line);
+    context.stroke();
   }
 
   discs([x, y], radius, fill, { outline = null, line = 1 } = {}) {

@@ -2,16 +2,17 @@
 // the picture.
 
 import { isNews, isTouched, made, setShown } from "./dom.js";
-import { short, typeset } from "./story/decimals.js";
+import { Canvas2D } from "./canvas2d.js";
+import { drawBeside, sideOf } from "./callout.js";
+import { Box } from "./story/camera.js";
+import { typeset } from "./story/decimals.js";
 import { madeButton } from "./events.js";
 import { text } from "./texts.js";
 import { captionOf, progressOf, restWords } from "./captions.js";
 import { neuronsOf } from "./frame_data.js";
 import { tourSentence, verdictIn } from "./guide.js";
-import { Caption, is_explained } from "./story/caption.js";
-import { blame_in } from "./story/focus.js";
+import { Caption } from "./story/caption.js";
 import { custom_answer } from "./story/guide.js";
-import * as side from "./story/panel_words.js";
 import { sentence } from "./story/names.js";
 
 /** Writes captions; `point`, `pin` and `open` are called with what a part of a line is about. */
@@ -24,7 +25,7 @@ export class CaptionBox {
 
   /** Write a caption; `whole` shows the lines with all terms. */
   show(caption, whole) {
-    const isTold = !whole && is_explained(caption); // its numbers stand in the picture
+    const isTold = !whole && caption.lines?.length > 0; // its numbers stand in the picture
     const told = isTold ? [[{ words: "…", opens: true }]] : (caption.lines ?? []);
     const lines = whole && caption.whole?.length ? caption.whole : told;
     setShown(this.element, Boolean(caption.title) && !caption.rests);
@@ -38,8 +39,9 @@ export class CaptionBox {
   }
 
   /** Stand in the corner of the picture where it covers least; say whether anything is new. */
-  place(picture) {
-    this.element.classList.toggle("in-picture", Boolean(picture.taken?.panel)); // its sentence is
+  place(picture, isBeside) {
+    const { panel } = picture.taken ?? {};
+    this.element.classList.toggle("in-picture", Boolean(panel) || isBeside); // its sentence is
     const { offsetWidth: wide, offsetHeight: high, dataset } = this.element;
     const { camera } = picture.eyes;
     const { moment } = picture.frame;
@@ -101,8 +103,7 @@ export function captionFor(app, state, number) {
     const moment = spec.scene.moments[state.moment];
     const neurons = neuronsOf(moment, number);
     const about = neurons ?? app.guess.question ?? app.pinned ?? {}; // each has a neuron, or a row
-    const found = captionOf(spec, state, about);
-    return neurons ? neurons.told(found) : found;
+    return captionOf(spec, state, about);
   }
   if (app.held?.row >= 0) {
     const asked = text(`held.asked.${spec.page.exhibit?.things ?? "samples"}`);
@@ -122,74 +123,23 @@ export function captionFor(app, state, number) {
     const words = text(looks ? "page.looks" : untrained);
     return new Caption(spec.page.came || spec.page.about || words, words);
   }
+  if (looks) return new Caption(text("page.looks"));
   const rest = spec.recording ? "page.rest.recorded" : "captions.rest.hint";
-  const hint = text(looks ? "page.looks" : isTouched() ? "page.rest.touch" : rest);
+  const hint = text(isTouched() ? "page.rest.touch" : rest);
   if (Number.isNaN(state.loss)) return new Caption(spec.page.about, hint);
   return Object.assign(new Caption(restWords(state), hint), { rests: true }); // as the curve says
 }
 
-// What comes of another weight, or of a step, below OUT: as scene/side_panel.py draws it.
+// The panel below OUT, see scene/side_panel.py.
 
-/** Show what another weight would make of the outputs, or what a step has made of them. */
-export function showSide(exhibit, { frame, palette }, things) {
-  const { told } = frame ?? {};
-  const trial = frame && blame_in(frame) && told.trial;
-  const shown = trial || (told?.outcome?.outputs.length ? told.outcome : null);
-  exhibit.classList.toggle("tried", Boolean(shown));
-  if (!shown || !isNews(exhibit.dataset, shown)) return;
-  const { is_color: isColor } = frame.layout.neurons.at(-1);
-  const colorOf = (place) => (isColor && place >= 0 ? palette.channels[place] : "");
-  const parts = trial ? trialParts(shown, colorOf) : outcomeParts(shown, colorOf, things);
-  exhibit.querySelector(".trial")?.remove();
-  exhibit.append(made("div", "trial", ...parts));
-}
-
-/** A number before and after. */
-function changeOf(before, after, color) {
-  const now = made("b", "", after);
-  now.style.color = color;
-  return made("span", "", made("b", "was", before), " → ", now);
-}
-
-function trialParts(trial, colorOf) {
-  const rows = side.trial_rows(trial).map(({ name, before, after, words, place }) => {
-    const change = changeOf(before, after, colorOf(place));
-    return made("p", "", made("span", "", name), change, made("span", "", words));
-  });
-  return [made("b", "", side.trial_title(trial)), ...rows, made("b", "", side.trial_end(trial))];
-}
-
-function outcomeParts(outcome, colorOf, things) {
-  const rows = outcome.outputs.map((each, i) => {
-    const color = colorOf(each.neuron[1]);
-    const found = side.scale_of(each, outcome.goals[i]);
-    const scale = scaleIn(found, color);
-    const name = made("b", "", outcome.outputs.length > 1 ? each.name : "");
-    name.style.color = color;
-    const change = changeOf(...side.pair_words(each.before, each.after), color);
-    const goal = made(
-      "span",
-      "goal",
-      `${text("telling.goal")} ${typeset(short(outcome.goals[i]))}`,
-    );
-    goal.style.textAlign = found.goal > 0.5 ? "right" : "left";
-    return made("p", "out", name, scale, change, goal);
-  });
-  const reason = made("span", "", side.outcome_reason(outcome, things));
-  const title = made("b", "", side.outcome_title(outcome));
-  return [title, reason, ...rows, made("b", "", side.outcome_end(outcome))];
-}
-
-/** A short scale: where an output was, where it is, and where its goal lies. */
-function scaleIn({ before, after, goal }, color) {
-  const beyond = goal < 0 ? "\u2039" : goal > 1 ? "\u203a" : "";
-  const aim = Math.min(1, Math.max(0, goal));
-  const marks = { was: before, now: after, [beyond ? "beyond" : "aim"]: aim };
-  const found = Object.entries(marks).map(([name, part]) => {
-    const mark = made("i", name, name === "beyond" ? beyond : "");
-    mark.style.left = `${100 * part}%`;
-    if (name === "now") mark.style.background = color || "var(--ink)";
-    return mark;
-  });
-  return made("span", "scale", ...found);
+/** Show how an operation comes to its number, or what comes of a weight or a step. */
+export function showSide(exhibit, { frame, palette, taken }, things) {
+  exhibit.classList.toggle("told", Boolean(frame?.told));
+  const side = frame?.told ? sideOf(frame, things, Boolean(taken?.panel)) : null;
+  let sheet = exhibit.querySelector(".side");
+  if (!sheet) exhibit.append((sheet = made("canvas", "side")));
+  const paper = new Canvas2D(sheet); // which is empty now
+  if (!side || !paper.height) return false;
+  drawBeside(paper, palette, frame, side, new Box(0, 0, paper.width, paper.height));
+  return true;
 }

@@ -6,7 +6,7 @@ import { generalNumber, numberTyped } from "./numbers.js";
 import { plural, text } from "./texts.js";
 import { fillOptions, madeButton } from "./events.js";
 import { SINCE_START } from "./frame_data.js";
-import { call_of, label } from "./story/caption.js";
+import { label } from "./story/caption.js";
 import { name_of } from "./story/legend.js";
 
 const RATE_PARTS = 20; // places of the slider of the rate for a factor of ten
@@ -115,8 +115,7 @@ export class StripBar {
       const own = this.buttons.filter((_, i) => cells[i].part === part);
       return made("section", `part ${part}`, headOf(part), made("div", "", ...own));
     }); // prettier-ignore
-    this.said = made("output");
-    element.append(...this.parts, this.said);
+    element.append(...this.parts);
   }
 
   /** Light the cell of the operation that is shown: the number of operations done, 0 for none. */
@@ -130,8 +129,6 @@ export class StripBar {
     });
     for (const part of this.parts)
       part.classList.toggle("runs", part.querySelector("[aria-current]") !== null);
-    const cell = this.cells[current - 1];
-    this.said.replaceChildren(...(cell ? [made("b", "", label(cell)), ` ${call_of(cell)}`] : []));
   }
 }
 

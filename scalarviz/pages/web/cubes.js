@@ -145,7 +145,7 @@ export class Cubes {
       // prettier-ignore
       const row = [
         ...plate.origin, ...plate.along, ...plate.across, ...plate.toward,
-        -1, -1, plate.half, plate.seat,
+        -1, -1, plate.half, plate.standing_at,
         plate.columns, plate.rows, ...pair(plate.first),
         ...pair(plate.stride), ...this.scalesOf(plate),
         lights.plates[i], 0, this.levels[i], lights.outside[i],

@@ -1,7 +1,7 @@
 // Formulas as trees from Python's tables, a number, a name, or [operation, ...trees]; losses, and
 // the answers of a network as they read them.
 
-import { replacedIn } from "./arrays.js";
+import { inRows, replacedIn } from "./arrays.js";
 import { read_answers } from "./story/trial.js";
 import { log_sum_exp } from "./story/forward_captions.js";
 import { largest_place } from "./story/traced_weight.js";
@@ -78,15 +78,9 @@ export function errorOf(loss, p, t) {
  * weights  of the samples, which are 1 on average; null: all count alike
  */
 export function lossOf(loss, outputs, targets, count, weights = null) {
-  const [own, right] = [outputs, targets].map((all) => inSamples(all, all.length / count));
+  const [own, right] = [outputs, targets].map((all) => inRows(all, all.length / count));
   const errors = own.map((p, i) => errorOf(loss, p, right[i]) * (weights?.[i] ?? 1));
   return errors.reduce((a, b) => a + b, 0) * (loss.factor / (count * loss.divisor || 1));
-}
-
-function inSamples(numbers, size) {
-  return Array.from({ length: numbers.length / size }, (_, i) =>
-    numbers.slice(size * i, size * (i + 1)),
-  );
 }
 
 // Answers of a network: its outputs as the loss reads them.
@@ -94,12 +88,12 @@ function inSamples(numbers, size) {
 /** Return the answers that a loss reads in outputs, of which there are `count` for each sample. */
 export function readAnswers(outputs, reads, count = outputs.length) {
   if (reads !== "softmax") return read_answers(outputs, reads);
-  return inSamples(outputs, count).flatMap((own) => read_answers(own, reads));
+  return inRows(outputs, count).flatMap((own) => read_answers(own, reads));
 }
 
 /** Return the answers to each of some samples. */
 export function answersEach(outputs, reads, count) {
-  return inSamples(readAnswers(outputs, reads, count), count);
+  return inRows(readAnswers(outputs, reads, count), count);
 }
 
 /** Return the place of the largest number; NaN if one of them is not a number. */

@@ -5,7 +5,6 @@ import { readAnswers } from "./formulas.js";
 import { numberAt } from "./arrays.js";
 import { NONE } from "./story/facts.js";
 import { rows_of_sum } from "./story/focus.js";
-import { is_explained } from "./story/caption.js";
 import * as pace from "./story/pace.js";
 
 const BANKS = { value: "value", gradient: "grad" }; // by channel, where Python sends codes
@@ -53,7 +52,7 @@ export function frameOf(scene, layout, state, options, scales, now) {
   const [drawn, moving] = magnified(before, sizes, state.value, scales.of(size));
   const isAsking = guess !== null && guess.result === null;
   const caption = isAsking ? null : (options.caption ?? null);
-  const told = moment && !guess && caption && is_explained(caption) ? caption : null;
+  const told = moment && !guess ? caption : null;
   const pushes = isAsking ? null : pushesOf(scene, state, moment, part, layout, neurons); // they tell the answer
   const begun = (look.ghosts && size === "value" && state.begun) || null; // if cubes have outlines of it
   const cubes = {
@@ -62,7 +61,7 @@ export function frameOf(scene, layout, state, options, scales, now) {
     size_scales: layout.plates.map(({ first }) => scales.of(size, first)),
     common: scales.of(color),
     grown: scales.stops.just_grown(now),
-    clipped: scales.beyond(color, colors),
+    clipped: layout.thread?.length ? 0 : scales.beyond(color, colors), // few cubes are seen of all
     frozen: state.frozen ?? scene.frozen,
     longest_push: pushes?.reduce((top, x) => Math.max(top, Math.abs(x) || 0), 0) || null,
   };
@@ -79,6 +78,7 @@ export function frameOf(scene, layout, state, options, scales, now) {
     weights: color === "value" ? colors : state.value,
     hasResult: options.result ?? false, // beside the picture
     doors: options.doors ?? [], // where it is entered
+    border: options.border ?? null, // between two answers of it
     look, // what a user has decided of the view
     scale: cubes.common,
     activationScale: scales.of("value"),
@@ -92,7 +92,6 @@ export function frameOf(scene, layout, state, options, scales, now) {
       : [],
     words: { caption },
     told, // its number is explained in the picture
-    is_upright: Boolean(told?.summed) && moment.kind === "forward",
     marks: options.marks ?? false, // whether the key to the marks is open
     names_row: isAlone && ((options.marks ?? false) || (isFirst && !state.playing)),
     hover: hover ? { row: hover.row ?? NONE } : null,

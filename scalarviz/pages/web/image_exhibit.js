@@ -3,6 +3,7 @@
 import { made, putImage, setShown, setWords } from "./dom.js";
 import { followArrows, followPen, madeButton } from "./events.js";
 import { readAnswers } from "./formulas.js";
+import { short } from "./story/decimals.js";
 import { Result, offBy } from "./result.js";
 import { sameNumbers } from "./plane_exhibit.js";
 import { shortened, text } from "./texts.js";
@@ -21,7 +22,9 @@ export class Pictures {
     this.goals = sharesOf(unpacked(data.goals)); // of the coarse picture
     this.wait = 0;
     this.begun = 0; // counts fine pictures: a former one ends where another begins
-    this.result = new Result(element, () => made("canvas"), data.things, { doors: 3 });
+    this.colors = [..."RGB"].map(() => made("b"));
+    const look = { doors: 3, among: [this.makeTold()] };
+    this.result = new Result(element, () => made("canvas"), data.things, look);
     const { faces, figures, names } = this.result;
     this.canvases = faces;
     this.name = names[1];
@@ -46,6 +49,17 @@ export class Pictures {
     new ResizeObserver(() => this.state && this.mark(this.state)).observe(faces[0]);
   }
 
+  /** Make the words about the point in use, and the numbers of its color. */
+  makeTold() {
+    const parts = this.colors.map((number, i) => {
+      const name = made("b", "channel", "RGB"[i]);
+      name.style.color = `var(--channel-${i})`;
+      return made("span", "", name, number);
+    });
+    const words = made("span", "", text("exhibits.pictures.ring"));
+    return made("p", "place-words", words, made("span", "", ...parts));
+  }
+
   // A point of the user's own.
 
   ask(place) {
@@ -56,6 +70,9 @@ export class Pictures {
   /** Mark the point in use on both pictures. */
   mark(state) {
     const isKnown = state.inputs?.length === 2;
+    const outputs = state.values[this.data.output];
+    const answer = outputs && readAnswers(outputs, this.data.reads);
+    this.colors.forEach((number, i) => setWords(number, answer ? short(answer[i]) : ""));
     this.spots.forEach((spot, i) => {
       setShown(spot, isKnown);
       if (!isKnown) return;

@@ -16,18 +16,21 @@ import {
   MOST_DIRECT,
   NEARER,
   OpenRow,
-  PICKED,
   SeenFan,
   TUBE,
   curve,
   digits_of,
-  direct_strokes,
   draw_bias,
   draw_gates,
   draw_heads,
+  draw_joined,
   draw_open,
+  draw_sheet,
   draw_upright,
+  frame_thread,
+  has_sheet,
   lit_parts,
+  sheet_of,
   strokes_of,
   thread_strokes,
 } from "./story/ways.js";
@@ -129,12 +132,6 @@ export function carried(fan, frame) {
   };
 }
 
-/** Unit, column and number of the strongest products of a layer, the strongest last. */
-function strongest(terms) {
-  const all = terms.flatMap((row, unit) => row.map((term, column) => [unit, column, term]));
-  return all.sort((a, b) => Math.abs(a[2]) - Math.abs(b[2])).slice(-PICKED);
-}
-
 /** Whether the first layer has call-outs, see `drawFirstRow`. */
 function isCalled({ frame, see, scale }, seen) {
   return (
@@ -172,9 +169,8 @@ export function drawLines(view, fans) {
     const { values, terms, halves, summed } = numbers;
     const named = number !== 0 || !(isCalled(view, seen) || blame_in(frame));
     if (!fan.is_direct) draw_bias(paper, palette, seen, named);
-    const strokes = fan.is_direct
-      ? direct_strokes(seen, strongest(terms))
-      : strokes_of(seen, values, terms, halves, summed);
+    if (fan.is_direct) draw_joined(paper, palette, seen);
+    const strokes = fan.is_direct ? [] : strokes_of(seen, values, terms, halves, summed);
     for (const stroke of strokes) {
       const { kind, unit, column } = stroke;
       const row = unit < 0 || column < 0 ? -1 : fan.row_of(unit, column);
@@ -189,7 +185,7 @@ export function drawLines(view, fans) {
       else stroke.strength *= part;
       paint.add(stroke, color, BEHIND, isIn && seen.tubes);
     }
-    for (const { unit, column } of frame.layout.thread.filter((step) => step.number === number)) {
+    for (const [, unit, column] of frame.layout.thread.filter(([own]) => own === number)) {
       const two = [values[column], terms[unit][column]];
       const level = far - NEARER;
       for (const stroke of thread_strokes(seen, unit, column, ...two)) {
@@ -206,56 +202,78 @@ export function drawLines(view, fans) {
     const after = frame.layout.neurons[fan.after];
     draw_gates(paper, palette, fans[number], after.bends, see.one(row3(fan.ends, 0)).depth);
   });
-  return () => above.forEach((each) => paint.add(...each));
+  return () => {
+    above.forEach((each) => paint.add(...each));
+    frame_thread(paper, palette, fans, frame.layout.thread);
+  };
 }
 
 /** Draw the bars of upright rows; of other long ones what they are, and one with its numbers. */
 export function drawLongRows(view, fans) {
   const { paper, see, frame, palette } = view;
-  const { layout, weights } = frame;
+  const { layout } = frame;
   const [minus, , plus] = palette.ends;
   for (const [number, fan] of layout.fans.entries()) {
     const seen = fans[number];
     if (!seen || !["long", "upright"].includes(fan.form)) continue;
-    const { values, terms, summed } = carried(fan, frame);
+    const { terms, summed } = carried(fan, frame);
     const isUpright = fan.form === "upright";
     if (isUpright) draw_upright(paper, palette, seen, summed ? terms[0] : [], [minus, plus]);
     else draw_heads(paper, palette, seen);
     const unit = summed && !isUpright && see.camera.is_front ? openUnit(number, frame) : null;
     if (unit === null) continue;
-    const rows = terms[unit].map((_, column) => fan.row_of(unit, column));
-    const own = rows.map((row) => weights[row]);
-    const shareOf = (row) => weights[row] / (frame.sizeScaleAt(row) || 1) || 0;
-    const shares = rows.map((row) => Math.min(1, Math.max(-1, shareOf(row))));
-    const comes = [...values, ...Array(own.length - values.length).fill(1)];
-    const result = terms[unit].reduce((sum, each) => sum + each, 0);
-    const row = new OpenRow(
-      unit,
-      comes,
-      own,
-      shares,
-      result,
-      layout.neurons[fan.after].bends.length > 2,
-      digits_of(comes, own, result),
-    );
+    const row = openRow(frame, fan, unit);
     const drawCubes = (cubes) => draw_cubes(paper, cubes, palette);
     draw_open(paper, palette, seen, row, [minus, plus], drawCubes);
   }
 }
 
-/** The unit whose row has its numbers: that of the mouse, or of the way with most; null without. */
-function openUnit(number, frame) {
-  const { layout } = frame;
-  const fan = layout.fans[number];
-  const into = chosen_neurons(frame).map((each) => layout.fan_into(each));
+/** The row of a unit of a layer with its numbers. */
+function openRow(frame, fan, unit) {
+  const { values, terms } = carried(fan, frame);
+  const rows = terms[unit].map((_, column) => fan.row_of(unit, column));
+  const own = rows.map((row) => frame.weights[row]);
+  const shareOf = (row) => frame.weights[row] / (frame.sizeScaleAt(row) || 1) || 0;
+  const shares = rows.map((row) => Math.min(1, Math.max(-1, shareOf(row))));
+  const comes = [...values, ...Array(own.length - values.length).fill(1)];
+  const result = terms[unit].reduce((sum, each) => sum + each, 0);
+  const bends = frame.layout.neurons[fan.after].bends.length > 2;
+  const digits = digits_of(comes, own, result);
+  return new OpenRow(unit, values.length, comes, own, shares, result, bends, digits);
+}
+
+/** Draw the row that is looked at with its numbers if its cubes are small; return its box. */
+export function drawRowSheet({ paper, see, frame, palette, scale }, fans) {
+  const { layout, moment, held, guess } = frame;
+  if (moment || held || guess) return [];
+  for (const [number, fan] of layout.fans.entries()) {
+    const unit = fans[number] && !fan.is_direct ? chosenUnit(fan, frame) : null;
+    if (unit === null || !has_sheet(fans[number], scale)) continue;
+    const feet = fans[number].feet[unit];
+    const box = sheet_of(see.box, feet.length, feet[0][1], scale);
+    if (!box || !carried(fan, frame).summed) continue;
+    const [minus, , plus] = palette.ends;
+    const drawCubes = (cubes) => draw_cubes(paper, cubes, palette);
+    draw_sheet(paper, palette, box, openRow(frame, fan, unit), [minus, plus], drawCubes);
+    return [box];
+  }
+  return [];
+}
+
+/** The unit of a layer whose row the mouse or a finger points at, or is pinned; null without. */
+function chosenUnit(fan, frame) {
+  const into = chosen_neurons(frame).map((each) => frame.layout.fan_into(each));
   const units = [
     ...chosen_rows(frame).map((row) => fan.unit_of(row)),
     ...into.filter((found) => found?.[0] === fan).map(([, unit]) => unit),
-    ...threadOf(frame)
-      .filter((step) => step.number === number)
-      .map(({ unit }) => unit),
   ];
   return units.find((unit) => unit !== null) ?? null;
+}
+
+/** The unit whose row has its numbers: that of the mouse, or of the way with most; null without. */
+function openUnit(number, frame) {
+  const chosen = chosenUnit(frame.layout.fans[number], frame);
+  return chosen ?? threadOf(frame).find(([own]) => own === number)?.[1] ?? null;
 }
 
 /** The color of a line: of a channel, of the sign of what it carries, or quiet. */

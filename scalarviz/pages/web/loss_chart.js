@@ -36,15 +36,13 @@ export function themeOfPage() {
 /**
  * Draws the losses from a first step on, on their scale, before the `lines` of branches.
  *
- * `seek` is called with the step that is wanted, `choose` with the key of a branch and a step,
- * `enlarge` for a press on the heading.
+ * use  `seek` is called with the step that is wanted, `choose` with the key of a branch and a step,
+ *      `enlarge` for a press on the heading, `redraw` when another line is pointed at
  */
 export class Curve {
-  constructor(element, { engine, page }, lines, { seek, choose, enlarge }) {
+  constructor(element, { engine, page }, lines, use) {
+    Object.assign(this, { element, lines, ...use });
     const first = engine.step;
-    this.element = element;
-    this.lines = lines;
-    this.seek = seek;
     this.first = this.last = first;
     this.before = -(page.earlier?.from ?? first); // steps left of step 0
     this.measures = new Measures(page.measured);
@@ -53,11 +51,10 @@ export class Curve {
     const box = new Box(0, 0, 1, 1);
     this.isLarge = false;
     this.chart = new Chart(box, box, box, box, first, first, first); // as it was drawn last
-    this.redraw = () => {};
     element.addEventListener("pointerdown", (event) => {
       const other = this.lineUnder(event);
-      if (other) return choose(other.key, this.stepAt(event));
-      if (this.isHeading(event)) return enlarge();
+      if (other) return this.choose(other.key, this.stepAt(event));
+      if (this.isHeading(event)) return this.enlarge();
       element.setPointerCapture(event.pointerId);
       return this.go(event);
     });
@@ -88,8 +85,7 @@ export class Curve {
 
   /** Go to the step under the pointer. */
   go(event) {
-    const { first, last } = this;
-    if (last > first) this.seek(Math.min(last, this.stepAt(event)));
+    if (this.last > this.first) this.seek(Math.min(this.last, this.stepAt(event)));
   }
 
   /** Return the other branch whose line is under the pointer, or undefined. */
@@ -147,14 +143,13 @@ export class Curve {
     const narrow = innerWidth < NARROW && !this.isLarge; // as in page.css
     const [left, below] = narrow ? [4, BELOW] : [AXIS * scale, 8 * scale];
     const top = HEADING * scale;
-    const plot = new Box(left, top, width - 6 - left, height - top - below);
     const [box, title] = [new Box(0, 0, width, height), new Box(0, 0, width, top)];
-    const parts = [box, title, box, plot];
-    this.chart = draw_chart(canvas, parts, curve, theme, scale, 0, RISE, narrow);
+    const plot = new Box(left, top, width - 6 - left, height - top - below);
+    this.chart = draw_chart(canvas, [box, title, box, plot], curve, theme, scale, 0, RISE, narrow);
     const words = words_beside(curve);
     if (place.operation)
       words[2] = text("page.place", { ...place, step: placeWords(place), count });
-    else if (!told) words[2] = placeWords(place);
+    else if (told?.length !== 2) words[2] = placeWords(place);
     ["loss", "better", "place"].forEach((name, i) => setWords(byId(name), typeset(words[i])));
   }
 }

@@ -31,14 +31,18 @@ export function drawMaps(view, line) {
     const shown = colors.map((each, i) =>
       left?.[i] > 0 ? palette.groundColor : palette.faded(each, bright),
     );
-    const [, high, wide] = line.shape;
-    const byteOf = (i, cell, k) => Math.round(255 * shown[i * high * wide + cell][k]);
-    const image = tiled(channels, wide, high, byteOf);
+    const image = tiledMaps(shown, line);
     good.forEach((i, k) => paper.image(corners[k], image, partIn(image, i, 0), depths[k]));
   }
   const rim = palette.faded(colorOf(palette.quiet), 0.7 * bright);
   corners.forEach((corner, i) => frameMap(paper, corner, rim, depths[i]));
   writeOnMaps(view, line, name, left);
+}
+
+/** The images of a line as one, by the colors of their pixels. */
+function tiledMaps(colors, { shape: [channels, high, wide] }) {
+  const byteOf = (i, cell, k) => Math.round(255 * colors[i * high * wide + cell][k]);
+  return tiled(channels, wide, high, byteOf);
 }
 
 /** The color of each pixel: its true color, else by its number on the map's own scale. */
@@ -197,7 +201,8 @@ function imageOf(maps, name, { heat, ground }, known) {
   const middle = (heat.length / 3 - 1) / 2;
   const image = tiled(own.length, side, side, (i, cell, k) => {
     const part = Math.min(1, Math.max(-1, own[i][cell] || 0));
-    return tints ? paintOf(part * tints[i][k]) : heat[3 * Math.round(middle + part * middle) + k];
+    if (tints) return paintOf(part * tints[i][k], heat[3 * middle + k]);
+    return heat[3 * Math.round(middle + part * middle) + k];
   });
   maps.images.set(key, Object.assign(image, { smooth: true }));
   return image;
@@ -230,9 +235,9 @@ function shares(weights) {
   return weights.map((each) => each / top);
 }
 
-/** What a neuron adds to a channel, as a byte; grey is nothing. */
-function paintOf(part) {
-  return Math.round(255 * (part > 0 ? 0.16 + 0.84 * part ** 0.8 : 0.16 + 0.14 * part));
+/** What a neuron adds to a channel, as a byte; `zero` is nothing. */
+function paintOf(part, zero) {
+  return Math.round(part > 0 ? zero + (255 - zero) * part ** 0.8 : zero * (1 + 0.9 * part));
 }
 
 /** The buffer whose maps stand in the squares of a line; "" without. */
@@ -246,13 +251,26 @@ function mapOf(line, { maps, values }) {
 export function draw_inputs(paper, line, order, places, side, frame, palette) {
   const name = mapOf(line, frame);
   const known = frame.scene.maps;
-  const image = name && frame.maps.isPlane ? imageOf(frame.maps, name, palette, known) : null;
+  const own = line.isImages && [line.values, line.sums].find((each) => each in frame.values);
+  let image = name && frame.maps.isPlane ? imageOf(frame.maps, name, palette, known) : null;
+  if (own) image = tiledMaps(paintedMaps(own, line, frame, palette), line);
   const fills = image ? [] : paintedLine(line, frame, palette);
   order.forEach((i, k) => {
     const [x, y] = places[k];
     const corners = [x, y, x + side, y, x, y + side];
-    if (image) paper.image(corners, image, partIn(image, i), [-1, -1], 4);
+    if (image) paper.image(corners, image, partIn(image, i, own ? 0 : 0.5), [-1, -1], own ? 0 : 4);
     else paper.box(x, y, side, side, fills[i] ?? palette.trayColor, { radius: 4 });
+  });
+}
+
+/** Draw kernels, of fields in rows of `across`, from their upper left corners. */
+export function draw_fields(paper, palette, parts, places, cell, across) {
+  const each = Math.max(1, Math.floor(parts.length / places.length));
+  parts.forEach((part, i) => {
+    const [[x, y], at] = [places[Math.floor(i / each)], i % each];
+    const [down, right] = [cell * Math.floor(at / across), cell * (at % across)];
+    const [side, radius] = [0.94 * cell, 0.1 * cell];
+    paper.box(x + right, y + down, side, side, palette.map(part), { radius });
   });
 }
 
@@ -280,7 +298,8 @@ export function drawSquares(view, line, seen, good) {
       const corners = [x - half, y - half, x + half, y - half, x - half, y + half];
       paper.image(corners, image, partIn(image, i), [depth, depth], radius);
     }
-    const hue = i < held.length ? hues[held[i] < 0 ? 0 : 1] : palette.groundColor;
+    const own = line.count <= known.dots ? hues[held[i] < 0 ? 0 : 1] : palette.heatAt(0);
+    const hue = i < held.length ? own : palette.groundColor;
     const rim = [...palette.faded(hue, bright), known.rim];
     const veil = [...palette.groundColor, 1 - bright];
     paper.box(...square, veil, { radius, depth, outline: rim, line: scale });
@@ -350,6 +369,9 @@ export function heldBy(line, { values }) {
 
 /** The color of each neuron of which `heldBy` has a number. */
 export function paintedLine(line, frame, palette) {
+  const { border, answers, layout } = frame;
+  if (border && answers && line === layout.neurons[layout.neurons.length - 1])
+    return Array.from(answers, (each) => palette.answer((each - border.middle) / border.reach));
   const colorsOf = (name) =>
     name in frame.values
       ? paintedNeurons(name, frame, palette).slice(0, frame.values[name].length)

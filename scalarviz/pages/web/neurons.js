@@ -45,8 +45,11 @@ export function drawNeurons(view, line) {
     write_numbers_in(paper, balls, own(fronts), known, shown, hatch, fills, inks);
   }
   const [minus, , plus] = palette.ends;
-  if (line.scores) draw_scores(paper, palette, balls, known, [minus, plus]);
-  write_names(paper, palette, line, good, balls, shown, see.box, line === frame.layout.neurons[0]);
+  const signs = [minus, plus];
+  if (line.scores) draw_scores(paper, palette, balls, known, signs);
+  const isFirst = line === frame.layout.neurons[0];
+  const below = hasMap && see.camera.is_front ? known : [];
+  write_names(paper, palette, line, good, balls, shown, see.box, below, signs, isFirst);
 }
 
 /** Points just before the fronts of spheres, where their numbers stand. */

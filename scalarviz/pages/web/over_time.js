@@ -31,42 +31,34 @@ function rowsOfRuns(runs) {
  */
 export function overTime(moments, start, { kind, order, layers, most, sorted = null }) {
   const rowsOfLayers = layers.map(([, runs]) => rowsOfRuns(runs));
-  const total = rowsOfLayers.reduce((sum, rows) => sum + rows.length, 0);
   const { value } = moments.at(-1);
-  const byDistance = () =>
-    rowsOfLayers.flat().sort((a, b) => distanceOf(b) - distanceOf(a) || a - b);
   const distanceOf = (row) => Math.abs(value[row] - start[row]);
-  const isSorted = order === "distance";
-  const all = isSorted ? (sorted ?? byDistance()) : rowsOfLayers.flat();
-  const lengths = isSorted ? [["", total]] : layers.map(([label], k) => [label, rowsOfLayers[k].length]); // prettier-ignore
-  const [heads, groups] = tiles_of(lengths, most);
-  const counts = heads.map((head, i) => (heads[i + 1] ?? total) - head);
-  const read = { value: (m) => m.value, gradient: (m) => m.grad, change: (m) => m.value }[kind];
-  const from = kind === "change" ? start : null;
-  const isNorms = order === "norms";
-  const width = moments.length;
-  const tiles = new Float64Array(isNorms ? 0 : heads.length * width);
-  const norms = new Float64Array(isNorms ? layers.length * width : 0);
-  moments.forEach((moment, j) => {
-    const numbers = read(moment);
-    const earlier = kind === "change" ? (moments[j - 1] ?? null) : null;
-    for (let k = 0; isNorms && k < layers.length; k++) {
-      let sum = kind === "change" && !earlier ? NaN : 0;
-      for (const row of rowsOfLayers[k]) {
-        const each = earlier ? (numbers[row] - earlier.value[row]) / (moment.step - earlier.step) : numbers[row]; // prettier-ignore
-        sum += each * each;
-      }
-      norms[k * width + j] = Math.sqrt(sum);
-    }
-    for (let k = 0; !isNorms && k < heads.length; k++) {
-      let sum = 0;
-      for (let i = heads[k]; i < heads[k] + counts[k]; i++)
-        sum += numbers[all[i]] - (from ? from[all[i]] : 0);
-      tiles[k * width + j] = sum / counts[k];
-    }
-  });
+  const [isSorted, isNorms] = [order === "distance", order === "norms"];
+  let all = rowsOfLayers.flat();
+  if (isSorted) all = sorted ?? all.sort((a, b) => distanceOf(b) - distanceOf(a) || a - b);
+  const lengths = layers.map(([label], k) => [label, rowsOfLayers[k].length]);
+  const [heads, groups] = tiles_of(isSorted ? [["", all.length]] : lengths, most);
+  const moved = (j, row) => {
+    const [earlier, now] = [moments[j - 1], moments[j]];
+    return earlier ? (now.value[row] - earlier.value[row]) / (now.step - earlier.step) : NaN;
+  };
+  const numberAt = {
+    value: (j, row) => moments[j].value[row],
+    gradient: (j, row) => moments[j].grad[row],
+    change: isNorms ? moved : (j, row) => moments[j].value[row] - start[row],
+  }[kind];
+  const tiles = heads.map((head, k) => all.slice(head, heads[k + 1]));
+  const meanOf = (rows, j) => rows.reduce((sum, row) => sum + numberAt(j, row), 0) / rows.length;
+  const normOf = (rows, j) => Math.sqrt(rows.reduce((sum, row) => sum + numberAt(j, row) ** 2, 0));
+  const numbersOf = (parts, read) =>
+    Float64Array.from(parts.flatMap((rows) => moments.map((_, j) => read(rows, j))));
   return {
-    steps: Float64Array.from(moments, ({ step }) => step), groups, tiles, norms, sorted: isSorted ? all : null,
-    heads: Int32Array.from(heads, (i) => all[i]), counts: Int32Array.from(counts),
-  }; // prettier-ignore
+    steps: Float64Array.from(moments, ({ step }) => step),
+    groups,
+    tiles: numbersOf(isNorms ? [] : tiles, meanOf),
+    norms: numbersOf(isNorms ? rowsOfLayers : [], normOf),
+    sorted: isSorted ? all : null,
+    heads: Int32Array.from(tiles, ([row]) => row),
+    counts: Int32Array.from(tiles, ({ length }) => length),
+  };
 }

@@ -15,6 +15,7 @@ export class Palette {
     this.borders = given.borders;
     [this.negative, this.zero, this.positive] = given.ends.map(colorOf);
     this.colors = given.colors.map(colorOf);
+    this.answers = [given.answers[0], given.answers[1].map(colorOf)];
     this.groundColor = colorOf(given.ground);
     this.inkColor = colorOf(given.ink);
     this.trayColor = colorOf(given.tray);
@@ -28,6 +29,13 @@ export class Palette {
     if (Number.isNaN(x)) return [...this.unknown];
     const place = Math.sign(x) * Math.min(Math.abs(x), 1) ** this.power;
     return colorBetween(places, colors, place);
+  }
+
+  /** The color of an answer such as yes and no, for a part of the strongest ones. */
+  answer(part) {
+    if (Number.isNaN(part)) return [...this.unknown];
+    const place = Math.sign(part) * Math.min(Math.abs(part), 1);
+    return colorBetween(...this.answers, place);
   }
 
   /** The color of a map for a part of the strongest numbers, from -1 to 1. */

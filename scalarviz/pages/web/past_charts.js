@@ -5,6 +5,7 @@ import * as py from "./python.js";
 import { isNews, made, setShown } from "./dom.js";
 import { count_up_to } from "./curve_points.js";
 import { typeset } from "./story/decimals.js";
+import { CurveView } from "./story/loss_chart.js";
 import {
   draw_past,
   draw_terrain,
@@ -12,17 +13,16 @@ import {
   status_of_weights,
 } from "./story/past_charts.js";
 import { nearest_step, point_at } from "./story/past_places.js";
+import { ALONG, KINDS, LANDSCAPE, ORDERS } from "./story/scales.js";
 import { name_of_tile, names_of_directions, past_words, words_at } from "./story/past_words.js";
 import { Box } from "./story/camera.js";
 import { Canvas2D } from "./canvas2d.js";
 import { themeOfPage } from "./loss_chart.js";
 import { layersOf } from "./over_time.js";
+import { inRows } from "./arrays.js";
 import { madeButton } from "./events.js";
 import { text } from "./texts.js";
 
-const PAST_KINDS = ["value", "gradient", "change"];
-const PAST_ORDERS = ["layer", "distance", "norms", "landscape"];
-const ALONG = ["main", "two"]; // directions of a landscape
 const TILES = 128; // tiles
 const MOMENTS = 800;
 const BETWEEN_QUESTIONS = 250; // milliseconds between two questions, at least
@@ -36,42 +36,29 @@ const TOP = 3; // pixels above the norms, for the upper end of their scale
  * the plane, `curve` has the axis of steps.
  */
 export class Past {
-  constructor(element, facts, curve, { ask, seek, roll }) {
-    this.element = element;
-    this.facts = facts;
-    this.curve = curve;
-    this.ask = ask;
-    this.seek = seek;
-    this.roll = roll;
-    this.scale = 1; // the number with the strongest color
+  constructor(element, facts, curve, use) {
+    Object.assign(this, { element, facts, curve, ...use });
     this.layers = facts.is_graph ? [] : layersOf(facts);
-    this.kind = "value";
-    this.order = "layer";
-    this.seen = null;
+    this.view = new CurveView();
+    this.seen = null; // what was answered last
     this.images = {}; // of tiles or of the plane, once drawn
     this.shown = ""; // what was asked for last
     this.asking = false;
     this.due = 0;
-    this.compared = null;
-    this.pointed = null; // {step, tile} under the pointer
-    this.redraw = () => {};
-    this.along = "main";
-    this.pins = []; // rows of the two weights that were pinned last
+    this.pointed = null; // {step, tile, spot} under the pointer
     this.chart = null; // the chart of the curve, with the last strip or map
-    this.tabs = [...PAST_KINDS, ...ALONG, ...PAST_ORDERS].map((name) => {
-      const tab = madeButton("tab", text(`past.tab.${name}`), (event) => {
+    this.tabs = new Map();
+    for (const name of [...KINDS, ...ALONG, ...ORDERS, LANDSCAPE]) {
+      const choose = (event) => {
         this.choose(name);
-        if (event.detail) tab.blur(); // keys go to the page again after a click
-      });
-      tab.dataset.name = name;
-      return tab;
-    });
+        if (event.detail) event.target.blur(); // keys go to the page again after a click
+      };
+      this.tabs.set(name, madeButton("tab", text(`past.tab.${name}`), choose));
+    }
     this.reads = made("output");
     this.canvas = made("canvas");
-    this.canvas.ariaLabel = text("past.about");
-    this.canvas.role = "img";
-    const bar = made("div", "tabs", ...this.tabs, this.reads);
-    element.append(bar, this.canvas);
+    Object.assign(this.canvas, { ariaLabel: text("past.about"), role: "img" });
+    element.append(made("div", "tabs", ...this.tabs.values(), this.reads), this.canvas);
     this.listen();
   }
 
@@ -88,83 +75,70 @@ export class Past {
     else document.querySelector(".now").before(this.curve.element);
     this.curve.isLarge = isOpen;
     this.curve.point(null); // it moves away from the pointer
-    this.shown = "";
-    this.compared = this.pointed = null;
-  }
-
-  /** End a comparison; return whether there was one. */
-  rest() {
-    const was = this.compared !== null;
-    this.compared = null;
-    return was;
+    this.begin();
   }
 
   choose(name) {
-    if (PAST_KINDS.includes(name)) this.kind = name;
-    else if (ALONG.includes(name)) this.along = name;
-    else this.order = name;
-    this.pointed = this.compared = null;
-    this.shown = "";
+    this.view.choose(name);
+    this.begin();
     this.redraw();
   }
 
-  /** Note that a weight was pinned. */
-  pin(row) {
-    this.pins = [...this.pins.filter((each) => each !== row), row].slice(-2);
+  /** Ask anew, and point at nothing. */
+  begin() {
+    this.pointed = this.view.compared = null;
+    this.shown = "";
   }
 
   get isLandscape() {
-    return this.order === "landscape";
+    return this.view.order === LANDSCAPE;
   }
 
   listen() {
     let pressed = null;
-    this.canvas.addEventListener("pointerdown", (event) => {
+    const on = (name, act) => this.canvas.addEventListener(name, act);
+    on("pointerdown", (event) => {
       this.canvas.setPointerCapture(event.pointerId);
-      const { offsetX: x, offsetY: y } = event;
-      const holds = this.chart?.on_ball(x, y);
-      pressed = { x, step: this.curve.stepAt(event), holds, moved: false };
-      this.compared = null;
+      this.view.compared = null;
       this.point(event, true);
+      const { offsetX: x, offsetY: y } = event;
+      pressed = { x, step: this.pointed.step, holds: this.chart?.on_ball(x, y), moved: false };
     });
-    this.canvas.addEventListener("pointermove", (event) => {
+    on("pointermove", (event) => {
       this.point(event, pressed !== null);
       if (!pressed || Math.abs(event.offsetX - pressed.x) < CLICK_MOVES) return;
+      const { step, spot } = this.pointed;
       pressed.moved = true;
-      if (pressed.holds)
-        this.roll({ x: this.pointed.spot[0], y: this.pointed.spot[1], held: true });
-      else if (!this.isLandscape)
-        this.compared = [pressed.step, this.curve.stepAt(event)].sort((one, other) => one - other);
+      if (pressed.holds) this.roll({ x: spot[0], y: spot[1], held: true });
+      else if (!this.isLandscape) this.view.compared = [pressed.step, step].sort((a, b) => a - b);
     });
-    this.canvas.addEventListener("pointerup", () => {
+    on("pointerup", () => {
       const spot = this.pointed?.spot;
       const { plane, steps } = this.seen ?? {};
       const step = spot ? nearest_step(plane.span, steps, this.path, spot) : this.isLandscape ? null : pressed?.step; // prettier-ignore
       if (pressed?.holds) this.roll({ ends: true, held: false });
-      else if (pressed && !pressed.moved && !this.compared && step !== null) this.seek(step);
+      else if (pressed && !pressed.moved && step !== null) this.seek(step);
       pressed = null;
     });
-    this.canvas.addEventListener("pointerleave", () => {
+    on("pointerleave", () => {
       this.pointed = null;
       this.redraw();
     });
   }
 
   point(event, held) {
-    const { offsetX: x, offsetY: y } = event;
-    const [tile, spot] = [
-      this.chart?.tile_at(x, y) ?? null,
-      this.chart?.spot_at(x, y, held) ?? null,
-    ];
+    const [{ offsetX: x, offsetY: y }, chart] = [event, this.chart];
+    const [tile, spot] = [chart?.tile_at(x, y) ?? null, chart?.spot_at(x, y, held) ?? null];
     this.pointed = { step: this.curve.stepAt(event), tile, spot };
     this.redraw();
   }
 
   /** Ask for the numbers of a state if they are others than those shown, then draw again. */
   async follow(state) {
-    const { kind, order, along } = this;
-    const pins = along === "two" ? this.pins : [];
-    const mark = JSON.stringify([kind, order, along, pins, sumOfValues(state.value), state.step, state.operation, state.branch, state.last, state.jumps]); // prettier-ignore
+    const { kind, order, along, pinned } = this.view;
+    const pins = along === "two" ? pinned : [];
+    const sum = state.value.subarray(0, SUMMED).reduce((all, each) => all + each, 0);
+    const mark = JSON.stringify([kind, order, along, pins, sum, state.step, state.operation, state.branch, state.last, state.jumps]); // prettier-ignore
     const now = performance.now();
     if (!this.isOpen || this.asking || this.lacksPins || (mark === this.shown && !this.seen?.more))
       return;
@@ -177,132 +151,108 @@ export class Past {
     const seen = await this.ask(args);
     this.asking = false;
     const took = performance.now() - now;
-    const rest = state.playing
-      ? Math.max(BETWEEN_QUESTIONS, 4 * took)
-      : seen?.more
-        ? BETWEEN_PARTS
-        : 0;
-    this.due = performance.now() + rest;
-    if (!seen) {
-      Object.assign(this, { seen: null, shown: mark }); // refused: not asked again for the same
-      return;
-    }
-    const scale = seen.tiles ? largestOfTiles(seen.tiles) || 1 : 1;
-    const images = seen.plane ? this.images : {}; // those of a plane know when they are old
-    Object.assign(this, { seen, shown: mark, images, scale });
-    this.redraw();
+    const between = seen?.more ? BETWEEN_PARTS : 0;
+    this.due =
+      performance.now() + (state.playing ? Math.max(BETWEEN_QUESTIONS, 4 * took) : between);
+    const images = seen?.plane ? this.images : {}; // those of a plane know when they are old
+    Object.assign(this, { seen, shown: mark, images });
+    if (seen) this.redraw(); // else it is refused: not asked again for the same
   }
 
   /** Whether a landscape along two weights is wanted, and fewer are pinned. */
   get lacksPins() {
-    return this.isLandscape && this.along === "two" && this.pins.length < 2;
+    return this.isLandscape && this.view.along === "two" && this.view.pinned.length < 2;
   }
 
   /** Draw the strip, the norms or the landscape, and what is read. */
   draw(state, palette) {
     if (!this.isOpen) return;
     void this.follow(state);
-    const firsts = this.isLandscape ? ALONG : PAST_KINDS;
-    const chosen = [this.order, this.isLandscape ? this.along : this.kind];
-    for (const tab of this.tabs) {
-      const { name } = tab.dataset;
-      setShown(tab, firsts.includes(name) || PAST_ORDERS.includes(name));
-      tab.ariaPressed = String(chosen.includes(name));
+    const { view, seen, pointed, isLandscape } = this;
+    const names = [...(isLandscape ? ALONG : KINDS), ...ORDERS, LANDSCAPE];
+    for (const [name, tab] of this.tabs) {
+      setShown(tab, names.includes(name));
+      tab.ariaPressed = String([view.order, isLandscape ? view.along : view.kind].includes(name));
     }
     const canvas = new Canvas2D(this.canvas);
     const theme = themeOfPage();
-    const isSeen = this.seen && Boolean(this.seen.plane) === this.isLandscape && !this.lacksPins;
     const { chart } = this.curve;
-    const top = this.seen?.norms?.length ? TOP : 0;
+    const top = seen?.norms?.length ? TOP : 0;
     const box = new Box(chart.plot.x, top, chart.plot.width, canvas.height - 2 * top);
-    this.chart = null;
     let status = this.lacksPins ? [[text("past.pin_two"), theme.ink]] : [];
-    if (isSeen && this.isLandscape) {
+    const isSeen = seen && Boolean(seen.plane) === isLandscape && !this.lacksPins;
+    let more = null; // of the chart
+    if (isSeen && isLandscape) {
       const terrain = this.terrainOf(palette);
       status = status_of_terrain(terrain, theme);
       const ball = draw_terrain(canvas, box, terrain, theme, canvas.scale);
-      this.chart = py.replace_fields(chart, { terrain: box, span: terrain.plane.span, ball });
+      more = { terrain: box, span: terrain.plane.span, ball };
     } else if (isSeen) {
       const past = this.weightsOf(palette);
       status = status_of_weights(past, theme);
-      const curve = { span: [chart.first, chart.last], at: state.step, pointed: this.pointed?.step ?? null }; // prettier-ignore
+      const curve = { span: [chart.first, chart.last], at: state.step, pointed: pointed?.step ?? null }; // prettier-ignore
       draw_past(canvas, box, past, curve, theme, canvas.scale);
-      this.chart = py.replace_fields(chart, { strip: box, tiles: this.seen.heads.length });
+      more = { strip: box, tiles: seen.heads.length };
     }
-    this.reads.classList.toggle("scale", !this.pointed && !this.compared && !this.lacksPins);
+    this.chart = more && py.replace_fields(chart, more);
+    this.reads.classList.toggle("scale", !pointed && !view.compared && !this.lacksPins);
     if (isNews(this.reads, status)) this.reads.replaceChildren(...status.map(inColor));
   }
 
   /** The numbers as `PastWeights` of scene/frame_data.py. */
   weightsOf(palette) {
-    const { seen, pointed, compared, scale, images } = this;
+    const { seen, pointed, images, view } = this;
     const { groups, heads, counts, tiles } = seen;
     const steps = [...seen.steps];
-    const norms = Array.from({ length: seen.norms.length / steps.length }, (_, k) => [
-      ...seen.norms.slice(k * steps.length, (k + 1) * steps.length),
-    ]);
+    const norms = inRows(seen.norms, steps.length).map((each) => [...each]);
     const isPinned = (tile) => tile >= 0 && counts[tile] === 1; // a mean has no pin
     return {
       over_time: { steps, groups, norms, starts: heads },
-      order: norms.length ? "norms" : this.order,
+      order: norms.length ? "norms" : view.order,
       names: groups.map(([label]) => (label ? text("plates.layer", { label }) : "")),
-      pinned: this.pins.map((row) => heads.indexOf(row)).filter(isPinned),
+      pinned: view.pinned.map((row) => heads.indexOf(row)).filter(isPinned),
       tile: pointed ? pointed.tile : null,
       says: this.said(),
-      tiles, scale, compared, images, palette,
+      scale: (seen.scale ??= tiles.reduce((top, x) => (Math.abs(x) > top ? Math.abs(x) : top), 0) || 1),
+      compared: view.compared, tiles, images, palette,
     }; // prettier-ignore
   }
 
   /** The plane as `Terrain` of scene/frame_data.py. */
   terrainOf(palette) {
-    const { plane, at } = this.seen;
+    const { seen, path, images } = this;
+    const { plane, at } = seen;
     const names = names_of_directions(this.facts, plane.shares, plane.rows);
-    const { path } = this;
-    return { plane, at, path, names, done: plane.done, says: this.said(), images: this.images, palette }; // prettier-ignore
+    return { plane, at, path, names, done: plane.done, says: this.said(), images, palette };
   }
 
   /** The path of the training in the plane, [x, y] each. */
   get path() {
-    const { steps, path } = this.seen;
-    return Array.from(steps, (_, i) => [path[2 * i], path[2 * i + 1]]);
+    return inRows(this.seen.path, 2).map((each) => [...each]);
   }
 
-  /** Return the loss at a point of the plane, in words; "" where it is not computed yet. */
-  lossAt(spot) {
-    const { steps, plane } = this.seen;
-    const points = Math.sqrt(plane.losses.length);
-    const [row, column] = point_at(plane.span, points, spot);
-    return typeset(
-      words_at(plane.losses[row * points + column], plane.span, steps, this.path, spot),
-    );
-  }
-
-  /** Return what the pointer reads: a tile at a step, or between the two that are compared. */
+  /** Return what the pointer reads: a point of the plane, a tile at a step, or between two. */
   said() {
-    const { seen, pointed, compared } = this;
-    if (seen.plane) return pointed?.spot ? this.lossAt(pointed.spot) : "";
-    if (seen.norms.length) return "";
-    const { steps, tiles, heads, counts, groups } = seen;
+    const { pointed, view } = this;
+    const { steps, plane, norms, tiles, heads, counts, groups } = this.seen;
+    if (plane) {
+      if (!pointed?.spot) return "";
+      const losses = inRows(plane.losses, Math.sqrt(plane.losses.length));
+      const [row, column] = point_at(plane.span, losses.length, pointed.spot);
+      return words_at(losses[row][column], plane.span, steps, this.path, pointed.spot);
+    }
+    if (norms.length) return "";
     const at = (tile, step) => tiles[tile * steps.length + momentPlace(steps, step)];
     const stepAt = (step) => steps[momentPlace(steps, step)];
     const nameOf = (k) => name_of_tile(this.facts, groups, k, counts[k], heads[k]);
     const place = pointed && pointed.tile !== null ? [pointed.tile, pointed.step] : null;
-    return typeset(past_words(place, compared, at, stepAt, nameOf, heads.length));
+    return past_words(place, view.compared, at, stepAt, nameOf, heads.length);
   }
 }
 
 /** Return the place of the last of some steps up to one, else the first. */
 function momentPlace(steps, step) {
   return Math.max(0, count_up_to(steps, step) - 1);
-}
-
-/** Return the sum of some numbers, which differs when a weight was moved. */
-function sumOfValues(values) {
-  return values.subarray(0, SUMMED).reduce((sum, each) => sum + each, 0);
-}
-
-function largestOfTiles(numbers) {
-  return numbers.reduce((top, each) => (Math.abs(each) > top ? Math.abs(each) : top), 0);
 }
 
 /** Return words in a color, as an element. */

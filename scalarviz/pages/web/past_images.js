@@ -1,5 +1,6 @@
 // Images of the past, drawn on a canvas of the page; as scene/past_images.py.
 
+import { inRows } from "./arrays.js";
 import { made, styled } from "./dom.js";
 import { mixedColor } from "./palette.js";
 import { heights_of } from "./story/scales.js";
@@ -84,7 +85,7 @@ function tilesOf({ over_time, tiles, scale, palette }, last, wide) {
 /** Return a canvas with the map, from the ground where the loss is least, top row first. */
 function mapOf(losses, { groundColor, inkColor }) {
   const count = Math.sqrt(losses.length);
-  const heights = heights_of(Array.from({ length: count }, (_, i) => [...losses.slice(i * count, (i + 1) * count)])); // prettier-ignore
+  const heights = heights_of(inRows(losses, count).map((row) => [...row]));
   const size = FINE * (heights.length - 1) + 1;
   const between = (i, heightAt) => {
     const low = Math.min(Math.floor(i / FINE), heights.length - 2);

@@ -141,20 +141,25 @@ function dot(a, b) {
   return sum;
 }
 
+/** Return what of a direction is perpendicular to others, unit directions, and its length. */
+function restOf(direction, others) {
+  const rest = others.reduce((left, other) => {
+    const part = dot(left, other);
+    return left.map((each, i) => each - part * other[i]);
+  }, direction);
+  return [rest, Math.sqrt(dot(rest, rest))];
+}
+
 /** Return the largest directions of a symmetric matrix, of rows, by repeated products. */
 function mainOf(matrix, most) {
   const found = [];
   for (let k = 0; k < most; k++) {
     let now = matrix.map((_, i) => Math.sin(1 + i + k));
     for (let t = 0; t < POWER_STEPS; t++) {
-      const next = matrix.map((row) => dot(row, now));
-      for (const other of found) {
-        const part = dot(next, other);
-        other.forEach((each, i) => (next[i] -= part * each));
-      }
-      const length = Math.hypot(...next);
+      const product = matrix.map((row) => dot(row, now));
+      const [rest, length] = restOf(product, found);
       if (!(length > 0)) return found;
-      now = next.map((each) => each / length);
+      now = rest.map((each) => each / length);
     }
     found.push(now);
   }
@@ -185,15 +190,9 @@ function mainDirections(moments, rows, grad) {
   const found = [];
   for (const each of [...main, pull, ...others]) {
     if (found.length === 2) break;
-    const size = Math.sqrt(dot(each, each));
-    if (!(size > 1e-7 * Math.sqrt(total || 1))) continue;
-    const rest = each.map((number) => number / size);
-    for (const other of [...found, ...found]) {
-      const part = dot(rest, other);
-      other.forEach((number, i) => (rest[i] -= part * number));
-    }
-    const length = Math.sqrt(dot(rest, rest));
-    if (!(length > NEW_DIRECTION)) continue;
+    const [, size] = restOf(each, []);
+    const [rest, length] = restOf(each, [...found, ...found]);
+    if (!(size > 1e-7 * Math.sqrt(total || 1) && length > NEW_DIRECTION * size)) continue;
     const sign = dot(way, rest) < 0 ? -length : length;
     found.push(rest.map((number) => number / sign));
   }

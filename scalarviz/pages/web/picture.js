@@ -13,7 +13,16 @@ import { lightsOf } from "./lights.js";
 import { frameOf } from "./frame_data.js";
 import { Glyphs, Ink, Paper } from "./paper.js";
 import { Layout } from "./layout.js";
-import { KnownView, drawFirstRow, drawLines, drawLongRows, fansSeen } from "./lines.js";
+import {
+  KnownView,
+  carried,
+  drawFirstRow,
+  drawLines,
+  drawLongRows,
+  drawRowSheet,
+  fansSeen,
+} from "./lines.js";
+import { draw_opened_rows } from "./story/opened_rows.js";
 import { saidTo, threadOf, withThread } from "./threads.js";
 import { LARGEST, draw_tray, size_of, tray_of } from "./story/tray_card.js";
 import { paint_walls, walls_seen } from "./story/wall_lines.js";
@@ -314,22 +323,28 @@ export class Picture {
   write(view) {
     const { frame, paper, palette, see, scale } = view;
     const seen = [paper, see, frame, palette];
-    const { layout, doors, values, answers } = frame;
+    const { layout, doors, values, answers, border } = frame;
     paper.clip = [0, 0, this.right, this.size[1]];
-    draw_doors(paper, palette, see, layout, doors, values, answers); // below all numbers
-    const rowOf = ({ number, unit, column }) => layout.fans[number].row_of(unit, column);
+    draw_doors(paper, palette, see, layout, doors, values, answers, border); // below all numbers
+    const rowOf = ([number, unit, column]) => layout.fans[number].row_of(unit, column);
     const thread = () => threadOf(frame).map(rowOf);
     paint_walls(...seen, this.walls.of(view), (fan) => saidTo(fan, frame), thread);
     const drawAbove = drawLines(view, this.fans.of(view));
     drawLongRows(view, this.fans.of(view));
+    const carriedIn = (fan) => carried(fan, frame);
+    const opened = see.camera.is_front
+      ? draw_opened_rows(paper, palette, frame, this.fans.of(view), carriedIn)
+      : [];
     marks.draw_ghosts(...seen);
     this.arrows = marks.draw_pushes(...seen);
     const taken = (this.taken = drawScenery(view, drawAbove));
+    taken.boxes.push(...opened);
     marks.draw_chosen(...seen);
     for (const row of frozenRows(frame.frozen)) marks.hold(paper, see, frame, row, palette);
     drawHeld(view, this.fans.of(view));
     taken.boxes.push(...drawFirstRow(view, this.fans.of(view)));
-    this.told = drawTold(view, taken, this.fans.of(view), this.cards);
+    taken.boxes.push(...drawRowSheet(view, this.fans.of(view)));
+    this.told = drawTold(view, taken, this.fans.of(view));
     taken.boxes.push(...this.told);
     this.pairs = this.drawTray(view);
     taken.write(paper, view.palette, this.cards);

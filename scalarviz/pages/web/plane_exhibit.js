@@ -8,6 +8,8 @@ import { followArrows, followPen } from "./events.js";
 import { Result, offBy, rightOf } from "./result.js";
 import { said } from "./story/formats.js";
 import { near_border, typeset } from "./story/decimals.js";
+import { Border, draw_to_shown, way_on_map } from "./story/annotations.js";
+import { Box } from "./story/camera.js";
 import { text } from "./texts.js";
 
 const FAINT = 0.72; // strength of the map, as in scene/exhibits/plots.py
@@ -21,7 +23,6 @@ const POWER = 0.7; // of strengths
 const FINE = 96; // cells along the map at rest
 const REST = 120; // milliseconds without a change until it is drawn finely
 const FEW = 8; // samples that are drawn large
-const DOOR = 1.4; // of the line that enters the map
 const EDGE = 0.06; // part of the canvas at each side of a map with samples at its edge
 const SAME = 1e-4; // difference of features below which they belong to one point
 const MOVE = 0.02; // part of the map that an arrow key moves
@@ -47,8 +48,11 @@ export class PlaneMap {
     this.margin = atEdge ? EDGE : 0; // so that samples at the edge are whole
     this.isCurve = data.axes.length === 1; // of the answers over one input
     if (this.isTable) this.makeTable(element);
-    else if (!this.isCurve) element.append(made("p", "squares", text("exhibits.squares")));
-    for (const each of [this.key, this.result.yet]) setShown(each, !this.isTable);
+    setShown(this.key, !this.isTable);
+    const [across, up] = data.names;
+    const head = text("exhibits.plane.head", { x: across, y: up });
+    const dots = this.isTable ? "" : text("exhibits.plane.dots");
+    if (!this.isCurve) setWords(this.result.names[0], head + dots);
     setShown(this.result.first, !this.isCurve);
     const part = (x) => (x - this.margin) / (1 - 2 * this.margin);
     followPen(this.canvas, ([right, down]) => this.ask([part(right), 1 - part(down)]));
@@ -89,6 +93,19 @@ export class PlaneMap {
     if (!classes) return bytesOf(styled("--sides").split(" ")[Number(target > middle)]);
     const ink = bytesOf(styled("--ink"));
     return this.color(target).map((each, k) => ink[k] + LIGHT * (each - ink[k]));
+  }
+
+  /** The names of the answers below and above the middle, of numbers these. */
+  get answerNames() {
+    const { sides, middle, reach } = this.data;
+    const named = (x) => `${Number(x.toPrecision(3))}`;
+    return sides.length ? sides : [named(middle - reach), named(middle + reach)];
+  }
+
+  /** What is between two answers; null for others. */
+  get border() {
+    const { sorts, classes, middle, reach } = this.data;
+    return sorts && !classes ? new Border(middle, reach, this.answerNames) : null;
   }
 
   /** The map of the answers; null for a curve. */
@@ -134,6 +151,7 @@ export class PlaneMap {
       putImage(this.result.first, this.data.side, this.data.side, (i) => this.faded(coarse[i]));
     }
     this.result.say(this.verdict(), first && this.verdict({ probe: first }));
+    setShown(this.result.yet, !this.isTable && (this.isCurve || !first)); // else the headline says it
     if (this.isTable) this.fillTable(first);
     if (!state.playing) this.describe();
   }
@@ -196,10 +214,15 @@ export class PlaneMap {
     const stops = styled("--answers").split(" ");
     this.stops = [stops.map(parseFloat), stops.map((each) => bytesOf(each.slice(-7)))];
     const paper = new Canvas2D(this.canvas);
-    const [edge, middle] = [this.margin * paper.width, paper.width / 2];
-    paper.box(0, middle - DOOR / 2, edge, DOOR, styled("--quiet")); // the end of the line that enters it
-    paper.context.translate(edge, edge);
+    const edge = this.margin * paper.width;
     const size = paper.width - 2 * edge;
+    const isBeside = this.canvas.getBoundingClientRect().left > 0.5 * innerWidth;
+    const here = this.isCurve || !isBeside ? null : this.place();
+    /** @type {number[][] | null} */
+    const way = here && way_on_map(new Box(0, 0, size, size), ...here);
+    if (way) paper.box(0, edge + way[0][1] - 1.3, edge, 2.6, styled("--ink")); // it begins beside the map
+    this.result.entry = way ? (edge + way[0][1]) / paper.width : null;
+    paper.context.translate(edge, edge);
     const answers = this.fine ?? this.coarse;
     if (!this.isCurve) {
       const side = Math.sqrt(answers.length);
@@ -226,7 +249,7 @@ export class PlaneMap {
   }
 
   drawSamples(paper, size) {
-    const { dots, targets, held, sorts } = this.data;
+    const { dots, targets, held, sorts, classes } = this.data;
     const few = dots.length <= FEW;
     const radius = Math.min(few ? 7 : 4.5, (few ? 0.04 : 0.0136) * size);
     const at = (part) => part.map((x, k) => Math.abs(k - Math.min(1, Math.max(0, x))) * size);
@@ -240,6 +263,8 @@ export class PlaneMap {
     if (this.isCurve) this.drawCurve(paper, size);
     const here = this.place();
     if (!here) return;
+    const way = classes || this.isCurve ? [] : way_on_map(new Box(0, 0, size, size), ...here);
+    if (way.length && this.result.entry !== null) draw_to_shown(paper, way, RIM, WHITE);
     shapeAt(paper, at(here), SHOWN * radius, false, WHITE);
     const own = dots.findIndex((dot) => isAt(dot, here));
     if (own >= 0) draw(own, INNER * radius);
@@ -298,13 +323,15 @@ export class PlaneMap {
         ? classNames.map((name, i) => [name, `rgb(${this.sampleColor(i)})`])
         : [1, -1].map((sign) => {
             const value = middle + sign * reach;
-            const words = text("exhibits.plane.target", { target: Number(value.toPrecision(3)) });
+            const words = text("exhibits.plane.target", {
+              target: this.answerNames[(1 + sign) / 2],
+            });
             return [sides[(1 + sign) / 2] ?? words, `rgb(${this.sampleColor(value)})`];
           });
     const others = [];
     if (held < dots.length) others.push(["exhibits.plane.held_out", "held"]);
     if (sorts) others.push(["exhibits.wrong", "wrong"]); // always: the map keeps its size
-    if (this.place()) others.push([this.state.own ? "own.chip.point" : "exhibits.in_use", "used"]);
+    if (this.place() && this.state.own) others.push(["own.chip.point", "used"]);
     if (!isNews(this.key, [kinds, others])) return;
     this.key.replaceChildren(
       ...kinds.map(([name, color]) => {

@@ -4,6 +4,7 @@ import { made, setShown, setWords } from "./dom.js";
 import { short } from "./story/decimals.js";
 import { text } from "./texts.js";
 
+const FEW_RIGHT = 8; // samples up to which a headline has how many there are, too
 const DOORS = 16; // logical pixels from one line that enters OUT to the next, at most
 
 /** The parts of an exhibit: `faces` show OUT and its goal, `first` what came out at step 0. */
@@ -19,6 +20,7 @@ export class Result {
    */
   constructor(element, make, things, { count = 2, among = [], doors = 1 } = {}) {
     this.entries = doors;
+    this.entry = null; // where the line to a point enters, of the height
     this.things = things;
     const names = ["picture.out", "exhibits.swatches.target"].slice(0, count);
     this.names = names.map((name) => made("figcaption", "", text(name)));
@@ -35,7 +37,7 @@ export class Result {
     this.numbers = numbers.map(([number]) => number);
     const pair = numbers.map((each) => made("span", "", ...each));
     const moved = made("div", "", pair[0], "\u2192", pair[1]);
-    this.headline = made("div", "headline", this.counted, moved);
+    this.headline = made("div", "headline", this.counted, moved, made("em", "", text("headline.no_better"))); // prettier-ignore
     this.whole = made("div", "result", made("div", "pair", ...this.figures), says);
     element.append(this.headline, this.whole);
     this.known = null;
@@ -49,7 +51,10 @@ export class Result {
     setWords(this.since, since);
     this.begins = since;
     if (first === undefined && !step && !operation) this.known = probe; // of a recording
-    return first ?? this.known;
+    const found = first ?? this.known;
+    this.isHeld = isHeld;
+    this.isSame = !found || probe.every((x, i) => Object.is(x, found[i]));
+    return found;
   }
 
   /** What OUT shows: the answer; until it is there, the last one to the same sample, else []. */
@@ -72,15 +77,23 @@ export class Result {
     setShown(this.headline, Boolean(first?.words && now.words));
     if (!first) return;
     const things = text(`things.${this.things}`);
-    setWords(this.counted, text(`headline.${now.count ? "right" : "off"}`, { ...now, things }));
-    [first, now].forEach(({ number }, i) => setWords(this.numbers[i], number));
-    this.headline.classList.toggle("worse", !(now.right >= first.right));
+    const isFew = now.count <= FEW_RIGHT;
+    const kind = isFew ? "answers" : now.count ? "right" : "off";
+    setWords(this.counted, text(`headline.${kind}`, { ...now, things }));
+    const said = (each) => (isFew ? text("exhibits.right.short", each) : each.number);
+    [first, now].forEach((each, i) => setWords(this.numbers[i], said(each)));
+    const isEqual = now.right === first.right && (this.isHeld || this.isSame);
+    const isWorse = !(now.right > first.right || isEqual);
+    this.headline.classList.toggle("worse", isWorse);
+    this.headline.classList.toggle("stuck", isWorse && !this.isHeld);
   }
 
   /** Where lines end in a canvas at the left of OUT: at its edge; none if it stands elsewhere. */
   doors(canvas) {
     const [own, out] = [canvas, this.faces[0]].map((each) => each.getBoundingClientRect());
     if (!out.height || out.left < own.right - 1) return []; // a line would cross words
+    if (this.entry !== null)
+      return [[out.left - own.left, out.top - own.top + this.entry * out.height]];
     const apart = Math.min(DOORS, out.height / (this.entries + 1));
     const middle = out.top + out.height / 2 - own.top;
     return Array.from({ length: this.entries }, (_, i) => [

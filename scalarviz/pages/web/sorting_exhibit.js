@@ -2,21 +2,28 @@
 
 import { answersEach, classOf, readAnswers } from "./formulas.js";
 import { Canvas2D } from "./canvas2d.js";
+import { Box } from "./story/camera.js";
 import { isNews, made, putImage, setWords, styled } from "./dom.js";
-import { followPen, takesAlone, wayOf } from "./events.js";
+import { draw_columns, draw_reasons, sure_words, why_of } from "./story/why.js";
+import { followArrows, followPen, takesAlone } from "./events.js";
 import { withDecimals } from "./numbers.js";
 import { Result, rightOf } from "./result.js";
-import { bytesOf } from "./plane_exhibit.js";
+import { bytesOf, sameNumbers } from "./plane_exhibit.js";
+import { mixedColor } from "./palette.js";
 import { text } from "./texts.js";
 import { unpacked } from "./arrays.js";
 
-const ROOM = 1.12; // side of a place relative to its picture
-const HEAD = 18; // pixels above the columns
-const COLORS = ["--ground", "--ink", "--raised", "--positive", "--quiet"];
+const REASONS = { lit: "chosen" }; // names of colors of a theme that are others here
+const INKS = ["ink", "quiet", "soft", "worse", "panel", "rim", "lit", "ground"];
+const REST = 150; // milliseconds until it is asked what an answer rests on
+const MOST_WRONG = 12; // pictures that are taken for others
+const MOST_ERASED = 1024; // pixels
 const BRUSH = 0.055; // radius of the pen relative to the side of the pad
 const LEAST_BRUSH = 0.75; // in pixels of the picture
 
-/** The sample in use as a pad to draw on, its answers as bars, and pictures in columns. */
+/** The sample in use as a pad to draw on, its answers as bars, what the answer rests on, and which
+ * pictures are wrong; by a click all in columns.
+ */
 export class Sorting {
   constructor(element, data, use) {
     this.data = data;
@@ -31,6 +38,13 @@ export class Sorting {
     this.sorted.setAttribute("role", "img");
     this.result = new Result(element, () => made("div", "tile"), data.things);
     element.append(made("div", "now-digit", this.pad.canvas, bars), this.sorted);
+    this.whole = false; // whether all are in columns
+    this.why = null;
+    this.wait = 0;
+    this.sorted.addEventListener("click", () => {
+      this.whole = !this.whole;
+      this.draw();
+    });
     new ResizeObserver(() => this.state && this.draw()).observe(this.sorted);
   }
 
@@ -53,9 +67,61 @@ export class Sorting {
     setWords(this.result.faces[0], answer.length ? name(classOf(answer)) : "");
     setWords(this.result.faces[1], name(goal));
     this.taken = this.takenFor(state);
+    this.askWhy(state);
     this.draw();
     this.result.say(this.verdict(state), first && this.verdict({ probe: first }));
+    setWords(this.result.yet, answer.length ? sure_words(answer, goal).join("\n") : "");
     if (!state.playing) this.sorted.ariaLabel = this.verdict(state).words;
+  }
+
+  /** Ask what the answer rests on, once nothing changes. */
+  askWhy({ inputs, value, playing }) {
+    const isSame = sameNumbers(inputs, this.asked?.inputs) && sameNumbers(value, this.asked?.value);
+    if (isSame && !playing) return;
+    clearTimeout(this.wait);
+    const asked = (this.asked = { inputs, value });
+    if (!isSame) this.why = null;
+    if (playing || inputs.length > MOST_ERASED) return;
+    this.wait = setTimeout(async () => {
+      const rows = new Float64Array(inputs.length * (inputs.length + 1));
+      for (let i = 0; i <= inputs.length; i++) rows.set(inputs, i * inputs.length);
+      for (let i = 0; i < inputs.length; i++) rows[(i + 1) * inputs.length + i] = 0;
+      const found = await this.use.evaluate(rows);
+      if (!found || asked !== this.asked) return;
+      const count = this.data.names.length;
+      const outputs = Array.from({ length: inputs.length + 1 }, (_, i) =>
+        Array.from(found.slice(i * count, (i + 1) * count)),
+      );
+      this.why = why_of(outputs, this.data.shape[1]);
+      this.draw();
+    }, REST);
+  }
+
+  /** Draw what the answer rests on, and some pictures that are taken for others. */
+  drawReasons(paper, theme, box, tile) {
+    const { kept, labels, names } = this.data;
+    const wrong = kept.filter((sample) => this.taken[sample] !== labels[sample]);
+    const shown = wrong.slice(0, MOST_WRONG);
+    const [minus, zero, plus] = ["negative", "zero", "positive"].map((name) =>
+      bytesOf(styled(`--${name}`)),
+    );
+    const drawMap = (shares, x, y, cell) =>
+      shares.forEach((share, i) => {
+        const color = mixedColor(zero, share < 0 ? minus : plus, Math.min(1, Math.abs(share)));
+        const [right, down] = [i % this.why.across, Math.floor(i / this.why.across)];
+        paper.box(x + right * cell, y + down * cell, cell + 0.5, cell + 0.5, `rgb(${color.map(Math.round)})`); // prettier-ignore
+      });
+    draw_reasons(
+      paper,
+      theme,
+      box,
+      this.why,
+      names,
+      shown.map((sample) => [labels[sample], this.taken[sample]]),
+      this.taken.filter((kind, i) => kind !== labels[i]).length,
+      drawMap,
+      (i, ...at) => tile(shown[i], ...at),
+    );
   }
 
   takenFor({ probe }) {
@@ -63,42 +129,24 @@ export class Sorting {
     return answersEach(probe, reads, outputs).slice(0, labels.length).map(classOf);
   }
 
-  /** Draw the pictures in the columns of what they are taken for, wrong ones first and framed. */
+  /** Draw all pictures in columns, or what the answer rests on. */
   draw() {
-    const { shown, labels, names } = this.data;
     const paper = new Canvas2D(this.sorted);
-    const { scale: unit, height } = paper;
-    const head = HEAD * unit;
-    const across = paper.width / names.length;
-    const rows = Math.max(1, Math.floor((height - head) / across));
-    const [ground, ink, tray, wrong, quiet] = COLORS.map(styled);
-    const write = (x, y, words, color) =>
-      paper.text(x, y, words, { size: 13 * unit, color, anchor: "center" });
-    names.forEach((name, column) => {
-      write((column + 0.5) * across, head - 5 * unit, name, ink);
-      const isWrong = (k) => Number(labels[shown[k]] !== column);
-      const own = shown.map((_, k) => k).filter((k) => this.taken[shown[k]] === column);
-      own.sort((a, b) => isWrong(b) - isWrong(a) || a - b);
-      const left = own.length > rows ? own.length - rows + 1 : 0;
-      own.slice(0, own.length - left).forEach((k, row) => {
-        const side = across / ROOM;
-        const [x, y] = [column * across + (across - side) / 2, head + row * across];
-        paper.context.drawImage(this.tile(k, tray, ink), x, y, side, side);
-        if (!isWrong(k)) return;
-        paper.box(x - 1, y - 1, side + 2, side + 2, null, { outline: wrong, line: 2 });
-        if (side < 22 * unit) return;
-        paper.box(x + side - 11 * unit, y + side - 14 * unit, 11 * unit, 14 * unit, wrong);
-        write(x + side - 5.5 * unit, y + side - 3 * unit, names[labels[shown[k]]], ground);
-      });
-      if (!left) return;
-      const fits = paper.measure(`+${left}`, { size: 13 * unit }) < across - 2;
-      const y = head + (rows - 0.5) * across + 5 * unit;
-      write((column + 0.5) * across, y, fits ? `+${left}` : "+", quiet);
-    });
+    const colors = INKS.map((name) => [name, styled(`--${REASONS[name] ?? name}`)]);
+    const theme = Object.fromEntries(colors);
+    const [tray, ink] = ["--raised", "--ink"].map(styled);
+    const box = new Box(0, 0, paper.width, paper.height);
+    const { shown, labels, names } = this.data;
+    const tile = (sample, x, y, side) =>
+      paper.context.drawImage(this.tile(sample, tray, ink), x, y, side, side);
+    if (!this.whole) return this.drawReasons(paper, theme, box, tile);
+    const samples = shown.map((sample) => [this.taken[sample], labels[sample]]);
+    return draw_columns(paper, theme, box, names, samples, (i, ...at) => tile(shown[i], ...at));
   }
 
-  /** Return a picture as a canvas in the colors of the theme. */
-  tile(k, paper, ink) {
+  /** Return the picture of a sample as a canvas in the colors of the theme. */
+  tile(sample, paper, ink) {
+    const k = this.data.kept.indexOf(sample);
     if (isNews(this.sorted, [paper, ink])) this.tiles = [];
     const [, high, wide] = this.pictures.shape;
     const size = high * wide;
@@ -127,7 +175,17 @@ class Pad {
       this.cursor = null;
       this.draw(place);
     });
-    this.canvas.addEventListener("keydown", (event) => this.press(event));
+    const middle = shape.map((side) => side >> 1).reverse();
+    followArrows(this.canvas, (way) => {
+      const inside = (place, k) => Math.min(shape[1 - k] - 1, Math.max(0, place + way[k]));
+      this.cursor = (this.cursor ?? middle).map(inside);
+      this.show(this.state);
+    });
+    this.canvas.addEventListener("keydown", (event) => {
+      if (!["Enter", " "].includes(event.key) || !takesAlone(event)) return;
+      this.cursor ??= middle;
+      this.draw(this.cursor.map((place, k) => (place + 0.5) / shape[1 - k]));
+    });
     this.canvas.addEventListener("blur", () => (this.cursor = null));
   }
 
@@ -141,22 +199,6 @@ class Pad {
       this.pixels[i] = Math.max(ink, Math.min(1, Math.max(0, 1.5 - far / radius)));
     });
     this.own([...this.pixels]);
-  }
-
-  press(event) {
-    const way = wayOf(event.key);
-    const draws = event.key === "Enter" || event.key === " ";
-    if (!(way || draws) || !takesAlone(event)) return;
-    const [high, wide] = this.shape;
-    const [x, y] = this.cursor ?? [wide >> 1, high >> 1];
-    if (way) {
-      const within = (place, size) => Math.min(size - 1, Math.max(0, place));
-      this.cursor = [within(x + way[0], wide), within(y + way[1], high)];
-      this.show(this.state);
-    } else {
-      this.cursor = [x, y];
-      this.draw([(x + 0.5) / wide, (y + 0.5) / high]);
-    }
   }
 
   /** Draw the inputs of a state; at the samples what was drawn is forgotten. */

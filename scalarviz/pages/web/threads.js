@@ -16,8 +16,9 @@ export function saidTo(fan, { layout, values }) {
   return Array.from({ length: fan.inputs_count }, (_, column) => sum(column) / each);
 }
 
-/** The way that carries most, from the last layer back, as {number, unit, column}: of a fan, of a
- * unit behind it and one before it; empty if it is not known.
+/** The way that carries most, from the last layer back, as [number, unit, column]: of a fan, of a
+ * unit behind it and one before it; empty if it is not known. Of squares it is the one that adds most
+ * to the first output.
  */
 export function threadOf(frame) {
   const { fans } = frame.layout;
@@ -30,25 +31,29 @@ export function threadOf(frame) {
     if (fan.operation === operation || isOther) continue; // another group of the operation
     const said = saidTo(fan, frame);
     if (!said.some((each) => each !== 0)) return [];
-    const units = last < 0 ? [...Array(fan.units).keys()] : [last - first];
+    const all = [...Array(fan.is_direct ? 1 : fan.units).keys()];
+    const units = last < 0 ? all : [last - first];
     const { unit, column } = strongestOf(fan, units, said, frame.weights);
-    found.push({ number, unit, column });
+    found.push([number, unit, column]);
     const pixels = Math.floor((fan.reads[1] - fan.reads[0]) / said.length);
     [last, operation] = [column + Math.floor(fan.reads[0] / pixels), fan.operation];
   }
   return found;
 }
 
-/** The unit, of some, and the column between which most is carried; of a kernel by its largest. */
+/** The unit, of some, and the column between which most is carried, or added to squares; of a kernel
+ * by its largest.
+ */
 function strongestOf(fan, units, said, weights) {
   const each = Math.floor(fan.inputs / said.length);
-  let found = { unit: units[0], column: 0, size: -1 };
+  let found = { unit: units[0], column: 0, size: -Infinity };
+  const sized = (x) => (fan.is_direct ? x : Math.abs(x)) || 0;
   for (const unit of units) {
     said.forEach((value, column) => {
       const first = fan.row_of(unit, column);
-      let own = 0;
-      for (let i = first; i < first + each; i++) own = Math.max(own, Math.abs(weights[i]) || 0);
-      const size = own * Math.abs(value);
+      let own = sized(weights[first]);
+      for (let i = first + 1; i < first + each; i++) own = Math.max(own, sized(weights[i]));
+      const size = own * sized(value);
       if (size > found.size) found = { unit, column, size };
     });
   }
@@ -57,7 +62,7 @@ function strongestOf(fan, units, said, weights) {
 
 /** What a layout of squares is made of, with a cube for each weight of a way between the blocks. */
 export function withThread(given, layout, thread, cube) {
-  const plates = thread.map(({ number, unit, column }) => {
+  const plates = thread.map(([number, unit, column]) => {
     const fan = layout.fans[number];
     const [before, behind] = [layout.neurons[fan.before], layout.neurons[fan.after]];
     const [start, end] = [row3(fan.starts, column), row3(fan.ends, unit)];

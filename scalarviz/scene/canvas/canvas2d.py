@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.errors import InputError
-from scalarviz.scene.canvas.fonts import TextLayout, layout, shortened, width_of, words_within
+from scalarviz.scene.canvas.fonts import TextLayout, layout, shortened, width_of
 from scalarviz.scene.canvas.palette import NOT_A_NUMBER, to_bytes
 
 Floats = npt.NDArray[np.float32]
@@ -210,6 +210,12 @@ def packed_name(value: Color) -> Packed:
         parts = (*NOT_A_NUMBER, 1.0)
     red, green, blue, alpha = (round(255.0 * min(max(part, 0.0), 1.0)) for part in parts)
     return (256.0 * red + green, 256.0 * blue + alpha)
+
+
+@lru_cache(maxsize=4096)
+def packed_pair(fill: Color, outline: Color) -> tuple[float, ...]:
+    """`packed` of two that can be keys, side by side."""
+    return packed(fill) + packed(outline)
 
 
 def packed_many(value: Color) -> Packed | Floats:
@@ -581,12 +587,6 @@ class Canvas2D:
         pixels = round(size * self.ratio) or 1
         return max([width_of(each, pixels, bold) for each in texts]) / self.ratio
 
-    def count_words(
-        self, words: str, width: float, *, size: float = 13.0, bold: bool = False
-    ) -> int:
-        """Return how many words of a text fit into a line of this width."""
-        return words_within(words, width * self.ratio, round(size * self.ratio) or 1, bold)
-
     def fit(
         self,
         words: str,
@@ -656,7 +656,10 @@ class Canvas2D:
         axis: tuple[float, float] = (1.0, 0.0),
         extra: Four = (0.0, 0.0, 0.0, 0.0),
     ) -> Floats:
-        colors = packed(fill) + packed(outline)
+        try:
+            colors = packed_pair(fill, outline)  # type: ignore[arg-type]  # see below
+        except TypeError:  # an array or a list is no key
+            colors = packed(fill) + packed(outline)
         row = (*place, *axis, depth, depth, *extra, *style, *self._clip, *colors)
         return np.array([row], np.float32)
 

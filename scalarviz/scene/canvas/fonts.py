@@ -172,15 +172,6 @@ def width_of(words: str, pixels: int, bold: bool) -> float:
 
 
 @lru_cache(maxsize=4096)
-def words_within(words: str, width: float, pixels: int, bold: bool) -> int:
-    """Return how many words of a line, with single blanks between them, fit into a width."""
-    used = font(pixels, bold)
-    ends = [*accumulate(used.advances(typeset(used.spell(words))))]
-    blanks = [place for place, letter in enumerate(words) if letter == " "]
-    return int(np.count_nonzero(np.array(ends)[[place - 1 for place in [*blanks, 0]]] <= width))
-
-
-@lru_cache(maxsize=4096)
 def shortened(words: str, width: float, pixels: int, bold: bool) -> str:
     """Cut each line with "..." to a width; a line in which not even dots fit becomes empty."""
     used = font(pixels, bold)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -230,10 +230,15 @@ class Theme:
     def ground(self) -> str:
         return self.map.background
 
+    @property
+    def no_yes(self) -> tuple[str, str]:
+        """Colours of words and lines for no and yes."""
+        return self.answers.negative, self.answers.positive
+
     number: ClassVar[str] = NUMBER
     halo: ClassVar[str] = HALO
 
-    @property
+    @cached_property
     def on_faces(self) -> tuple[str, str]:
         """Colours of numbers on the faces of cubes: of weak ones, and of those beyond `borders`."""
         return (NUMBER, DARK_NUMBER) if self.is_dark else (DARK_NUMBER, NUMBER)
@@ -253,7 +258,7 @@ class Theme:
         """Return the colour of a number on the face of its cube; `share` of the strongest one."""
         return self.on_faces[int(abs(share) >= self.borders[int(share > 0.0)])]
 
-    @property
+    @cached_property
     def is_dark(self) -> bool:
         return float(rgb((self.ground,)).mean()) < 0.5
 
@@ -304,7 +309,7 @@ THEMES = table(
             "light",
             MAPS["light"],
             MAPS["answers on light"],
-            ("#007a74", "#788200"),
+            ("#7adccf", "#e8ee78"),
             pool="#0c0a06",
             tray="#fafbfc",
             shelf="#4a62902e",
@@ -342,3 +347,38 @@ THEMES = table(
         ),
     ]
 )
+
+
+# Maps of neurons.
+
+# Minus and plus by theme, at these shares of the strongest number.
+HEAT = {
+    "dark": (
+        ("#4a5260", "#2c5c96", "#2288f0", "#68b2ff"),
+        ("#4a5260", "#96582c", "#f08422", "#ffb05c"),
+    ),
+    "light": (
+        ("#ced4dc", "#92bce8", "#2f86e4", "#0a5fc8"),
+        ("#ced4dc", "#ecc096", "#ee8a2c", "#c45e00"),
+    ),
+}
+STOPS = (0.0, 0.35, 0.8, 1.0)
+SHADES = 511  # with that of 0 in the middle
+
+
+@lru_cache(maxsize=4)
+def heat_of(theme: str) -> npt.NDArray[np.uint8]:
+    """Return the colors of maps from -1 to 1 as bytes, (SHADES, 4); hue is the sign."""
+    parts = np.linspace(-1.0, 1.0, SHADES)
+    minus, plus = (
+        np.stack([np.interp(np.abs(parts), STOPS, each) for each in rgb(names).T], axis=1)
+        for names in HEAT[theme]
+    )
+    colors = np.where(parts[:, np.newaxis] < 0.0, minus, plus)
+    return np.column_stack([to_bytes(colors), np.full(SHADES, 255, np.uint8)])
+
+
+def shaded(parts: FloatArray, table: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the colors of parts from -1 to 1 in a table for evenly spaced ones."""
+    places = 0.5 * (len(table) - 1) * (1.0 + parts) + 0.5
+    return table[places.clip(0, len(table) - 1).astype(np.int16)]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -12,10 +12,19 @@ import numpy.typing as npt
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.scene.canvas.canvas2d import Canvas2D
-from scalarviz.scene.canvas.palette import ColorMap, Theme, contrast, faded, rgb, to_bytes
-from scalarviz.scene.exhibits.answers import paint_tile
+from scalarviz.scene.canvas.palette import (
+    ColorMap,
+    Theme,
+    contrast,
+    faded,
+    heat_of,
+    rgb,
+    shaded,
+    to_bytes,
+)
 from scalarviz.scene.exhibits.exhibit import (
     BESIDE,
+    CORNER,
     HEAD,
     LETTERS,
     RIGHT_YET,
@@ -23,15 +32,15 @@ from scalarviz.scene.exhibits.exhibit import (
     Places,
     letter_size,
 )
+from scalarviz.scene.exhibits.why import Why, draw_columns, draw_reasons, sure_words
 from scalarviz.scene.layout.division import Box
 
 Classes = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
 
 ROWS = 8  # rows of images that stand above a matrix
-LEAST_ROW = 0.98  # least height of a row above a matrix, relative to the width of a column
-TILE = 3.6  # side of answer and goal, relative to the size of text
-BADGE = 2.2  # least width of an image with a class in its corner, relative to the size of text
+TILE, SMALLER = 6.5, 3.6  # side of answer and goal, relative to the size of text
+SAID = 3.4  # height of the lines that say how right it is
+ANSWER = 40.0, 24.0, 16.0, 12.0  # letters of an answer, as large as they fit
 
 
 @final
@@ -43,7 +52,11 @@ class Sorting(Exhibit):
     labels     true classes; `said` are the predicted ones
     confusion  the matrix of these images and of more; `of` is the word for them
     focus      predicted and true class of the sample in use; None: those of the first image
-    says       whether it writes how right it is, and was; by default True
+    names      of the classes, by default their numbers
+    wrong      images that are taken for others, at most some, with their true and predicted class
+    answers    of the sample in use, and its image is `height`, `width`; `why` is what its answer
+               rests on, if it is known
+    whole      whether all images are shown, in columns, and the matrix
     """
 
     pictures: FloatArray
@@ -52,28 +65,12 @@ class Sorting(Exhibit):
     confusion: ConfusionMatrix
     of: str
     focus: tuple[int | None, int | None] | None = None
-    says: bool = True
-    _made: dict[tuple[str, int, int, int], Bytes] = field(default_factory=dict, init=False)
-    wide = 352.0
-
-    @cached_property
-    def order(self) -> list[Classes]:
-        """The images of each column from the top down, wrong ones first."""
-        places = np.lexsort([np.arange(len(self.said)), self.said == self.labels, self.said])
-        ends = np.searchsorted(self.said[places], np.arange(1, len(self.confusion.counts)))
-        return np.split(places, ends)
-
-    def standing(self, rows: int) -> tuple[Classes, Classes, Classes, Classes]:
-        """Return images with their rows and columns, and how many each column leaves out.
-
-        The last row of a column that is too long holds that number.
-        """
-        count = len(self.order)
-        shown = [np.arange(min(len(own), rows) - (len(own) > rows)) for own in self.order]
-        column = np.repeat(np.arange(count), [len(each) for each in shown])
-        chosen = [own[: len(each)] for own, each in zip(self.order, shown, strict=True)]
-        left = [len(own) - len(each) for own, each in zip(self.order, shown, strict=True)]
-        return np.concatenate(chosen), np.concatenate(shown), column, np.array(left)
+    names: Sequence[str] = ()
+    wrong: Sequence[tuple[FloatArray, int, int]] = ()
+    answers: Sequence[float] = ()
+    why: Why | None = None
+    whole: bool = False
+    wide = 252.0
 
     def words(self) -> list[str]:
         table = self.confusion
@@ -97,45 +94,122 @@ class Sorting(Exhibit):
             None if each is None or np.isnan(each).any() else int(each.argmax())
             for each in (outputs, target)
         )
-        return replace(self, focus=(said, label))
+        answers = [] if said is None or outputs is None else outputs.tolist()
+        return replace(self, focus=(said, label), answers=answers, why=None)
+
+    def in_detail(self) -> Sorting:
+        return replace(self, whole=True)
+
+    def details(self, box: Box, scale: float) -> Box | None:
+        low = self.places(box, scale).out.bottom
+        return None if self.whole else Box(box.x, low, box.width, box.bottom - low)
 
     def headed(self) -> Sorting:
         return replace(self, says=False)
 
     def places(self, box: Box, scale: float) -> Places:
         size = LETTERS * scale
-        side = min(TILE * size, box.height - HEAD * size, 0.25 * box.width)
+        side = SMALLER if self.whole else TILE
+        side = min(side * size, box.height - HEAD * size, 0.31 * box.width)
         out = Box(box.x, box.y + HEAD * size, max(1.0, side), max(1.0, side))
         goal = replace(out, x=out.right + BESIDE * size)
-        left = goal.right + size
-        return Places(out, goal, Box(left, out.y, max(1.0, box.right - left), out.height))
+        high = SAID * size if self.says else 0.0
+        return Places(out, goal, Box(box.x, out.bottom, box.width, high))
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw answer and goal, the images in columns, and the matrix if it leaves them large."""
-        size, count = letter_size(canvas), len(self.order)
-        across = (box.width - LABELS * size) / count
-        if across < 4.0:
-            return
+        """Draw answer and goal, what the answer rests on, and what is still wrong."""
         places = self.places(box, canvas.scale)
         self.paint_heads(canvas, places, theme)
         shown = (self.said[0], self.labels[0]) if self.focus is None else self.focus
         for place, kind in zip(places[:2], shown, strict=True):
-            paint_tile(canvas, place, [] if kind is None else [str(kind)], theme)
+            self._paint_plate(canvas, place, "" if kind is None else self.class_names[kind], theme)
         if self.says:
             self._paint_verdict(canvas, places.foot, theme)
-        left, top = box.x + LABELS * size, places.out.bottom + 0.5 * size
-        heads, gap, table = 1.7 * size, 0.8 * size, (HEADS + count * CELL) * size
-        cell = min(across, (box.bottom - top - heads - gap - table) / ROWS)
-        if cell < LEAST_ROW * across or across < 2.0 * size:
-            cell, table = across, -gap
-        rows = min(int((box.bottom - top - heads - gap - table) / cell), len(self.said))
-        if rows < 1:
+        if self.answers and shown[1] is not None:
+            lines = sure_words(self.answers, shown[1])
+            x, size = places.goal.right + letter_size(canvas), letter_size(canvas)
+            for i, words in enumerate(lines):
+                look: dict[str, Any] = {
+                    "size": RIGHT_YET / LETTERS * size if i == 0 else size,
+                    "bold": i == 0,
+                }
+                y = places.out.y + 0.5 * places.out.height + (1.35 * i - 0.7) * size
+                color = theme.quiet if i else theme.ink
+                canvas.text(x, y, words, color=color, room=box.right - x, **look)
+        if self.whole:
+            self._paint_all(canvas, box, places, theme)
+        else:
+            self._paint_reasons(canvas, box, places, theme)
+
+    @property
+    def class_names(self) -> Sequence[str]:
+        """The names of the classes; their numbers without."""
+        return self.names or [*map(str, range(len(self.confusion.counts)))]
+
+    def _paint_plate(self, canvas: Canvas2D, box: Box, words: str, theme: Theme) -> None:
+        """Draw a tile with an answer as large as it fits."""
+        canvas.box(*box.place, theme.tray, radius=CORNER * box.width, outline=theme.faint)
+        sizes = [each * canvas.scale for each in ANSWER]
+        room, most = 0.9 * box.width, 0.7 * box.height
+        fits = [x for x in sizes if x < most and canvas.measure(words, size=x, bold=True) < room]
+        high = fits[0] if fits else sizes[-1]
+        x, y = box.x + 0.5 * box.width, box.y + 0.5 * box.height + 0.36 * high
+        canvas.text(x, y, words, size=high, color=theme.ink, bold=True, anchor="center")
+
+    def _paint_reasons(self, canvas: Canvas2D, box: Box, places: Places, theme: Theme) -> None:
+        """Draw what the answer rests on, and what is still wrong."""
+        top = places.foot.bottom + 14.0 * canvas.scale
+        columns = self.pictures.shape[2]
+
+        def draw_map(shares: list[float], x: float, y: float, cell: float) -> None:
+            image = shaded(np.array(shares), heat_of(theme.name)).reshape(-1, columns, 4)
+            canvas.image(x, y, image.shape[1] * cell, image.shape[0] * cell, image)
+
+        def draw_picture(i: int, x: float, y: float, wide: float) -> None:
+            self._paint_picture(canvas, self.wrong[i][0], (x, y), wide, theme)
+
+        draw_reasons(
+            *(canvas, theme, replace(box, y=top, height=box.bottom - top), self.why),
+            self.class_names,
+            [(true, said) for _, true, said in self.wrong],
+            self.confusion.all - self.confusion.right,
+            *(draw_map, draw_picture),
+        )
+
+    def _paint_all(self, canvas: Canvas2D, box: Box, places: Places, theme: Theme) -> None:
+        """Draw the images in columns, and the matrix if it leaves them room."""
+        size, count = letter_size(canvas), len(self.confusion.counts)
+        left, top = box.x + LABELS * size, places.foot.bottom + 0.5 * size
+        across, gap, table = (box.right - left) / count, 0.8 * size, (HEADS + count * CELL) * size
+        if across < 4.0:
             return
-        above = Box(left, top, count * across, heads + rows * cell)
-        self._paint_pictures(canvas, above, rows, theme)
-        if table > 0.0:
-            below = Box(box.x, above.bottom + gap, box.width, box.bottom - above.bottom - gap)
+        low = top + 1.7 * size + ROWS * across
+        if low + gap + table <= box.bottom and across >= 2.0 * size:
+            below = Box(box.x, low + gap, box.width, box.bottom - low - gap)
             self.confusion.paint(canvas, below, theme)
+        else:
+            low = box.bottom
+        above = Box(left, top, box.right - left, low - top)
+        samples = [*zip(self.said.tolist(), self.labels.tolist(), strict=True)]
+
+        def draw_picture(i: int, x: float, y: float, wide: float) -> None:
+            self._paint_picture(canvas, self.pictures[i], (x, y), wide, theme)
+
+        draw_columns(canvas, theme, above, self.class_names, samples, draw_picture)
+
+    def _paint_picture(
+        self,
+        canvas: Canvas2D,
+        picture: FloatArray,
+        corner: tuple[float, float],
+        wide: float,
+        theme: Theme,
+    ) -> None:
+        """Draw an image in the colors of a theme."""
+        tray, ink = rgb((theme.tray, theme.ink))
+        rows, columns = picture.shape
+        colors = to_bytes(faded(ink, picture[..., np.newaxis], tray))
+        canvas.image(*corner, wide, wide * rows / columns, colors)
 
     def _paint_verdict(self, canvas: Canvas2D, foot: Box, theme: Theme) -> None:
         """Write how right it is, and below it how right it was at step 0."""
@@ -160,73 +234,6 @@ class Sorting(Exhibit):
                 color=theme.quiet,
                 room=foot.width,
             )
-
-    def _paint_pictures(self, canvas: Canvas2D, box: Box, rows: int, theme: Theme) -> None:
-        """Draw the columns under their classes."""
-        size, count = letter_size(canvas), len(self.order)
-        across, left, top = box.width / count, box.x, box.y + 1.7 * size
-        cell = (box.bottom - top) / rows
-        look: dict[str, Any] = {"size": size, "anchor": "center"}
-        for i in range(count) if across > 0.8 * size else ():
-            x = left + (i + 0.5) * across
-            canvas.text(x, box.y + size, str(i), color=theme.ink, bold=True, **look)
-        line = top - 0.3 * size
-        canvas.segments([(left, line)], [(box.right, line)], theme.faint)
-        chosen, row, column, lacking = self.standing(rows)
-        high, wide = self.pictures.shape[1:]
-        gap = max(1, wide // 6)
-        pitch = round(across / cell * (wide + gap))  # in pixels of the images
-        image = self._tiles(theme, rows, gap, pitch)
-        smooth = cell * canvas.ratio < 2.0 * (wide + gap)
-        canvas.image(left, top, box.width, rows * cell, image, smooth=smooth)
-        texel = np.array([across, cell]) / [pitch, high + gap]
-        side = texel * [wide, high]
-        inset = texel * [(pitch - wide) // 2, gap // 2]
-        corner = inset + np.stack([left + column * across, top + row * cell], axis=1)
-        wrong = self.labels[chosen] != self.said[chosen]
-        self._paint_marks(canvas, corner[wrong], side, self.labels[chosen[wrong]], theme)
-        for i in np.flatnonzero(lacking).tolist():
-            place = left + (i + 0.5) * across, top + (rows - 0.5) * cell + 0.36 * size
-            if canvas.measure(words := f"+{lacking[i]}", size=size) < across:
-                canvas.text(*place, words, color=theme.quiet, **look)
-
-    def _tiles(self, theme: Theme, rows: int, gap: int, pitch: int) -> Bytes:
-        """Return all images as one RGBA image; cached."""
-        key = theme.name, rows, gap, pitch
-        if key not in self._made:
-            count, (high, wide) = len(self.order), self.pictures.shape[1:]
-            chosen, row, column, _ = self.standing(rows)
-            y = row[:, None] * (high + gap) + gap // 2 + np.arange(high)
-            x = column[:, None] * pitch + (pitch - wide) // 2 + np.arange(wide)
-            tray, ink = rgb((theme.tray, theme.ink))
-            greys = to_bytes(faded(ink, np.linspace(0.0, 1.0, 256)[:, None], tray))
-            image = np.zeros((rows * (high + gap), count * pitch, 4), np.uint8)
-            places = y[:, :, None], x[:, None, :]
-            image[*places, :3] = greys[np.rint(255.0 * self.pictures[chosen]).astype(np.uint8)]
-            image[*places, 3] = 255
-            self._made[key] = image
-        return self._made[key]
-
-    def _paint_marks(
-        self, canvas: Canvas2D, corner: FloatArray, side: FloatArray, labels: Classes, theme: Theme
-    ) -> None:
-        """Frame each image in a wrong column, with its true class in a corner.
-
-        A small image has a filled corner without text.
-        """
-        size, warning = letter_size(canvas), rgb((theme.worse,))[0]
-        ink = readable_on(warning[np.newaxis])[0]
-        edge = max(1.0, 0.06 * float(side[0]))
-        canvas.boxes(
-            corner - edge, side + 2.0 * edge, None, radius=edge, outline=warning, line=edge
-        )
-        large = float(side.min()) >= BADGE * size
-        badge = size * np.array([0.95, 1.1]) if large else 0.3 * side
-        place = corner + side + edge - badge
-        canvas.boxes(place, badge, warning, radius=edge)
-        for (x, y), label in zip(place.tolist() if large else (), labels.tolist(), strict=large):
-            x, y = x + 0.475 * size, y + 0.92 * size
-            canvas.text(x, y, str(label), size=size, color=ink, bold=True, anchor="center")
 
 
 # The confusion matrix, drawn on a canvas or in a terminal.

@@ -13,6 +13,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short as decimal
+from scalarviz.scene.annotations import Border, draw_before
 from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
 from scalarviz.scene.canvas.canvas2d import color as parts_of
 from scalarviz.scene.canvas.palette import Theme, rgb
@@ -21,10 +22,14 @@ from scalarviz.scene.layout.division import Box
 STAGE = 1280.0, 600.0  # pixels of the stage for which widths of exhibits are stated
 LEAST = 0.72  # smallest part of such a width
 LETTERS, RIGHT_YET = 12.0, 14.0  # sizes of text in pixels
-# Relative to the size of text: a heading, the line that says how right the answers are, what step 0
-# has at least, and the gaps above that and between OUT and goal.
-HEAD, VERDICT, BEGUN, ABOVE, BESIDE = 1.6, 2.2, 2.8, 0.6, 0.67
+# Relative to the size of text: a heading, the line that says how right the answers are, the least
+# height of what came out at step 0, and the gaps above that and between OUT and goal.
+HEAD, VERDICT, LEAST_BEGUN, ABOVE, BESIDE = 1.6, 2.2, 0.4, 0.6, 0.67
+DASHED = 2.0  # pixels around what came out at step 0, for its dashes
+LITTLE = 0.22  # side of the answer of step 0, relative to OUT, where there is little room
 LEAST_PANEL = 230.0  # least width of a panel
+HEADS_ROOM = 1.15  # of the width of OUT, most that its word takes
+FEW_RIGHT = 8  # samples up to which a headline has how many there are beside those that are right
 DOORS = 16.0 / LETTERS  # from one line that enters an exhibit to the next
 CORNER = 0.1  # of a square, relative to its side
 RIM, WHITE = "#080b10", "#f0f4fa"  # around dots and marks, and the one in use, in every theme
@@ -48,6 +53,7 @@ class Exhibit(ABC):
 
     first    the exhibit of step 0, or None
     by_hand  whether `first` is what was before a hand drags something
+    says     whether it writes how right the answers are: else a headline does
     wide   wanted width in a stage of 1280 x 600 pixels
     most   largest share of the width of a stage
     small  side of the answer of step 0, relative to OUT
@@ -56,10 +62,11 @@ class Exhibit(ABC):
 
     first: Exhibit | None = field(default=None, kw_only=True)
     by_hand: bool = field(default=False, kw_only=True)
+    says: bool = field(default=True, kw_only=True)
     _boxes: list[Box] = field(default_factory=list, repr=False, compare=False, kw_only=True)
     wide: ClassVar[float] = 320.0
     most: ClassVar[float] = 0.34
-    small: ClassVar[float] = 0.22
+    small: ClassVar[float] = LITTLE
     lines: ClassVar[int] = 1
 
     @abstractmethod
@@ -83,7 +90,7 @@ class Exhibit(ABC):
         if high > rest or box.width < LEAST_PANEL * scale:
             return self, box, None
         upper = Box(box.x, box.y, box.width, rest)
-        return self, upper, Box(box.x, box.bottom - high, box.width, high)
+        return self.after(None), upper, Box(box.x, box.bottom - high, box.width, high)
 
     def doors(self, box: Box, scale: float) -> list[tuple[float, float]]:
         """Return the pixels at which the lines from the outputs end: on the left edge of OUT.
@@ -109,6 +116,24 @@ class Exhibit(ABC):
         """When that was which `first` shows."""
         return text("headline.before") if self.by_hand else text("headline.start")
 
+    def details(self, box: Box, scale: float) -> Box | None:
+        """Return where a click shows all of it; None if it has no more than it shows."""
+        return None
+
+    def in_detail(self) -> Exhibit:
+        """Return the exhibit with all that it leaves out at first."""
+        return self
+
+    @property
+    def border(self) -> Border | None:
+        """What is between two answers such as yes and no; None for others."""
+        return None
+
+    @property
+    def heads(self) -> list[str]:
+        """The words above OUT, the best first; the first one that has room is written."""
+        return [text("picture.out")]
+
     def headed(self) -> Exhibit:
         """Return the exhibit below its headline, which may say what it else says itself."""
         return self
@@ -130,8 +155,16 @@ class Exhibit(ABC):
             return None
         begun, was = first.score(), first.off()
         if score is not None and begun is not None:
-            said = text("headline.right", count=score[1], things=things)
-            return said, str(begun[0]), str(score[0]), score[0] >= begun[0]
+            is_same = score[0] == begun[0] and (self.by_hand or off == was)
+            is_better = score[0] > begun[0] or is_same
+            if score[1] > FEW_RIGHT:
+                said = text("headline.right", count=score[1], things=things)
+                return said, str(begun[0]), str(score[0]), is_better
+            before, after = (
+                text("exhibits.right.short", right=right, count=count)
+                for right, count in (begun, score)
+            )
+            return text("headline.answers"), before, after, is_better
         if off is None or was is None or not isfinite(off + was):
             return None
         said = text("headline.off", things=things)
@@ -182,6 +215,7 @@ class Exhibit(ABC):
         most: float = inf,
         count: int = 2,
         more: float = 0.0,
+        beside: float = BESIDE,
     ) -> Places:
         """Return where OUT and goal stand side by side, in the middle of a box.
 
@@ -189,26 +223,29 @@ class Exhibit(ABC):
         most    largest width
         count   1: there is no goal beside OUT
         more    height of what stands between OUT and the verdict
+        beside  from OUT to goal, relative to the size of text
 
         Where there is little room, step 0 goes first, then `more`, then the verdict.
         """
         size = LETTERS * scale
-        head, gap = HEAD * size, BESIDE * size * (count - 1)
+        head, gap = HEAD * size, beside * size * (count - 1)
         row = min(most, (box.width - gap) / count)
         widest = min(row, aspect * (box.height - head))
         wide, below = widest, 0.0
-        lines = VERDICT * size if self.verdict() else 0.0
-        for rest, part in ((lines + more, bool(self.first)), (lines + more, False), (lines, False)):
-            high = (box.height - head - rest - part * ABOVE * size) / (1.0 + part * self.small)
-            high = min(high, box.height - head - rest - part * (ABOVE + BEGUN) * size)
+        lines = VERDICT * size if self.says and self.verdict() else 0.0
+        line = (ABOVE + HEAD) * size * (self.first is not None)
+        parts = self.small, min(self.small, LITTLE), 0.0
+        begun = [(lines + more + line, part) for part in parts if self.first is not None]
+        for rest, part in (*begun, (lines + more, 0.0), (lines, 0.0)):
+            high = (box.height - head - rest) / (1.0 + part)
             if min(row, aspect * high) >= 0.5 * widest:
                 wide = min(row, aspect * high)
-                begun = ABOVE * size + max(BEGUN * size, self.small * wide / aspect)
-                below = rest + part * begun
+                below = rest + part * wide / aspect
                 break
         wide = max(1.0, wide)
         high = wide / aspect
-        top = box.y + max(head, min(0.5 * (box.height - high), box.height - below - high))
+        free = min(0.5 * (box.height - high), box.height - below - high) if count > 1 else 0.0
+        top = box.y + max(head, free)
         left = box.x + 0.5 * (box.width - count * wide - gap)
         out, goal = (Box(left + i * (wide + gap), top, wide, high) for i in (0, count - 1))
         return Places(out, goal, Box(box.x, top + high, box.width, below))
@@ -216,7 +253,9 @@ class Exhibit(ABC):
     def paint_heads(self, canvas: Canvas2D, places: Places, theme: Theme) -> None:
         """Write OUT and goal above what they are."""
         size = letter_size(canvas)
-        heads = [(places.out, text("picture.out"))]
+        room = places.out.width * (HEADS_ROOM if places.goal != places.out else 1.0)
+        own = canvas.first_fit(self.heads, room, size=size, bold=True)
+        heads = [(places.out, own)]
         if places.goal != places.out:
             heads.append((places.goal, text("exhibits.swatches.target")))
         for place, words in heads:
@@ -228,7 +267,7 @@ class Exhibit(ABC):
                 color=theme.ink,
                 bold=True,
                 anchor="center",
-                room=place.width,
+                room=room,
             )
 
     def paint_foot(self, canvas: Canvas2D, places: Places, theme: Theme, more: float = 0.0) -> None:
@@ -237,37 +276,55 @@ class Exhibit(ABC):
         more  height that other things take below the verdict
         """
         size, foot = letter_size(canvas), places.foot
-        large, words = RIGHT_YET / LETTERS * size, self.verdict()
-        if not words or foot.height < VERDICT * size:
+        large, words = RIGHT_YET / LETTERS * size, self.verdict() if self.says else ""
+        if words and foot.height < VERDICT * size:
             return
         middle = 0.5 * (places.out.x + places.goal.right)
-        canvas.text(
-            middle,
-            foot.y + 1.6 * size,
-            words,
-            size=large,
-            color=theme.ink,
-            bold=True,
-            anchor="center",
-            room=2.0 * min(middle - foot.x, foot.right - middle),
-        )
-        side = max(1.0, self.small * places.out.width)
-        high = max(side * places.out.height / places.out.width, BEGUN * size)
-        top = foot.y + VERDICT * size + more + ABOVE * size
-        if self.first is None or top + high > foot.bottom + 0.5:
+        if words:
+            canvas.text(
+                middle,
+                foot.y + 1.6 * size,
+                words,
+                size=large,
+                color=theme.ink,
+                bold=True,
+                anchor="center",
+                room=2.0 * min(middle - foot.x, foot.right - middle),
+            )
+        out, low = places.out, foot.y + VERDICT * size * bool(words) + more + (ABOVE + HEAD) * size
+        part = max(0.0, min(self.small, (foot.bottom - low) / out.height))
+        edge = DASHED * canvas.scale
+        wide = max(0.0, part * out.width - 2.0 * edge)
+        box = Box(out.x + edge, low + edge, wide, wide * out.height / out.width)
+        if self.first is not None and low <= foot.bottom + 0.5:
+            self._paint_begun(canvas, self.first, box, theme, foot)
+
+    def _paint_begun(
+        self, canvas: Canvas2D, first: Exhibit, box: Box, theme: Theme, foot: Box
+    ) -> None:
+        """Draw what came out at step 0 with a dashed frame, and how right it was: at its right,
+        or above it, inside of `foot`. A box that is low has no more than words above it.
+        """
+        size, said = letter_size(canvas), first.verdict()
+        left, right = box.right + 1.5 * size, foot.right
+        lines = canvas.broken(said, right - left, 2, size=size, bold=True) if right > left else []
+        wide = canvas.widest([*lines, ""], size=size, bold=True)
+        words = text("exhibits.begun", since=self.since)
+        if " ".join(lines) != said or wide > right - left or box.height < 3.0 * size:
+            said, lines = f"{words}: {said}", []
+            words = canvas.first_fit(
+                [said, f"{self.since}: {first.verdict()}"], foot.width, size=size
+            )
+        x = max(foot.x, min(box.x, right - canvas.measure(words, size=size)))
+        canvas.text(x, box.y - 0.6 * size, words, size=size, color=theme.quiet, room=right - x)
+        if box.height < LEAST_BEGUN * size:
             return
-        said, left = self.first.verdict(), foot.width - side - BESIDE * size
-        lines = [f"{self.since}: {said}"]
-        if canvas.measure(lines[0], size=size) > left:
-            lines = [self.since, said]
-        wide = side + BESIDE * size + max(canvas.measure(each, size=size) for each in lines)
-        x = max(foot.x, middle - 0.5 * wide)
-        small = side * places.out.height / places.out.width
-        self.first.paint_answer(canvas, Box(x, top + 0.5 * (high - small), side, small), theme)
-        x += side + BESIDE * size
+        first.paint_answer(canvas, box, theme)
+        corners = [(x, y) for x in (box.x, box.right) for y in (box.y, box.bottom)]
+        draw_before(canvas, theme, corners)
         for i, line in enumerate(lines):
-            y = top + 0.5 * high + (1.4 * (i - 0.5 * (len(lines) - 1)) + 0.36) * size
-            canvas.text(x, y, line, size=size, color=theme.quiet, room=foot.right - x)
+            y = box.y + 0.5 * box.height + (1.4 * (i - 0.5 * (len(lines) - 1)) + 0.36) * size
+            canvas.text(left, y, line, size=size, color=theme.former, bold=True)
 
 
 def mean_error(outputs: FloatArray, targets: FloatArray) -> float:
@@ -344,7 +401,7 @@ def short(value: float) -> str:
 def paint_key(canvas: Canvas2D, box: Box, marks: Sequence[Key], theme: Theme) -> None:
     """Draw what each mark stands for in one line, as many as fit, in the upper part of a box.
 
-    marks  "dot", "ring", "cross", "line", or "shown", the sample in use
+    marks  "dot", "ring", "cross" or "line"
     """
     size = letter_size(canvas)
     wide = sum(canvas.measure(words, size=size) + 2.3 * size for _, _, words in marks) - 1.2 * size
@@ -355,14 +412,12 @@ def paint_key(canvas: Canvas2D, box: Box, marks: Sequence[Key], theme: Theme) ->
         if kind == "cross":
             place = np.array([[x + 0.36 * size, middle]])
             paint_crosses(canvas, place, 0.28 * size, np.array([parts_of(color)[:3]]), theme.ground)
-        elif kind == "shown":
-            paint_shown(canvas, x + 0.36 * size, middle, 0.36 * size)
         elif kind == "line":
             canvas.segments([(x, middle)], [(x + 0.7 * size, middle)], color, width=0.16 * size)
         else:
-            fill, outline = (None, color) if kind == "ring" else (color, None)
+            fill, outline, line = (None, color, 0.16) if kind == "ring" else (color, RIM, 0.09)
             radius = 0.36 * size
-            canvas.discs((x + radius, middle), radius, fill, outline=outline, line=0.16 * size)
+            canvas.discs((x + radius, middle), radius, fill, outline=outline, line=line * size)
         x += 1.1 * size
         x += canvas.text(x, box.y + size, words, size=size, color=theme.quiet) + 1.2 * size
 

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
-import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short as decimal
 from scalarviz.base.texts.decimals import typeset
 from scalarviz.scene.annotations import draw_before
-from scalarviz.scene.canvas.canvas2d import Canvas2D, image_bytes
+from scalarviz.scene.canvas.canvas2d import Canvas2D, Pixels
 from scalarviz.scene.canvas.palette import Theme, contrast, rgb, to_bytes
 from scalarviz.scene.exhibits.exhibit import (
+    ABOVE,
     HEAD,
     LEAST_PANEL,
     LETTERS,
     RIGHT_YET,
     RIM,
+    VERDICT,
     WHITE,
     Exhibit,
     Places,
@@ -32,26 +33,31 @@ from scalarviz.scene.exhibits.exhibit import (
 from scalarviz.scene.layout.division import Box
 
 SHARP = 4.0  # device pixels a pixel of an image, from which on it has hard edges
+START, LINE = 2.0, 1.6  # of text: above OUT at the start, and from line to line beside it
 RING = 5.0 / 12.0  # radius of the ring at the point in use, relative to the size of text
 
 
 @final
 @dataclass(frozen=True)
 class Pictures(Exhibit):
-    """Two images of one size, (height, width, 3) with numbers from 0 to 1: output and target.
+    """Two images of one size: output and target.
 
-    focus  the point in use, which is marked: 0 to 1 to the right, and down
+    images  both as `image_bytes` returns them
+    error   the mean absolute error of all pixels that are shown, over three channels
+    said    a summary in words
+    focus   the point in use, which is marked: 0 to 1 to the right, and down
+    answer  red, green and blue that the network says there, or None
     """
 
-    output: FloatArray
-    target: FloatArray
+    images: tuple[Pixels, Pixels]
+    error: float
     said: str = ""
     focus: tuple[float, float] | None = None
-    wide = 528.0
-    most = 0.42
-    small = 48.0 / 260.0
+    answer: FloatArray | None = None
+    wide = 464.0
+    most = 0.38
+    small = 0.5
     lines = 3
-    _made: list[npt.NDArray[np.uint8]] = field(default_factory=list, repr=False, compare=False)
 
     def marked(
         self,
@@ -60,17 +66,18 @@ class Pictures(Exhibit):
         target: FloatArray | None = None,
     ) -> Pictures:
         """Return the images with a mark at the point in use."""
-        return replace(self, focus=(float(inputs[0]), float(inputs[1])))
+        return replace(self, focus=(float(inputs[0]), float(inputs[1])), answer=outputs)
 
     def off(self) -> float:
-        """Return the mean absolute error of all pixels that are shown, over three channels."""
-        return mean_error(self.output, self.target)
+        return self.error
 
     def places(self, box: Box, scale: float) -> Places:
-        return self.pair(box, scale, aspect=self.output.shape[1] / self.output.shape[0])
+        rows, columns = self.images[0].shape[:2]
+        more = START * LETTERS * scale
+        return self.pair(box, scale, aspect=columns / rows, more=more, beside=0.0)
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw output and target side by side, with a ring at the point in use."""
+        """Draw output and target as one plate, with a ring at the point in use, and the start."""
         places = self.places(box, canvas.scale)
         self._boxes[:] = places[:2]
         self.paint_heads(canvas, places, theme)
@@ -86,7 +93,42 @@ class Pictures(Exhibit):
                 )
                 canvas.discs((x, y), near, None, outline=RIM, line=0.62 * near)
                 canvas.discs((x, y), near / 1.2, None, outline=WHITE, line=0.33 * near)
-        self.paint_foot(canvas, places, theme)
+        size, foot, out = letter_size(canvas), places.foot, places.out
+        large, high = RIGHT_YET / LETTERS * size, self.small * out.height
+        if self.verdict() and foot.height >= VERDICT * size:
+            look: dict[str, Any] = {"size": large, "bold": True, "color": theme.ink}
+            low = foot.y + 1.6 * size
+            canvas.text(out.right, low, self.verdict(), anchor="center", room=box.width, **look)
+        top = foot.y + (VERDICT + START + ABOVE) * size
+        if self.first is None or top + high > foot.bottom + 0.5:
+            return
+        small = Box(out.x + 0.3 * size, top, self.small * out.width, high)
+        canvas.text(
+            out.x,
+            top - 0.8 * size,
+            text("exhibits.pictures.start"),
+            size=size,
+            color=theme.quiet,
+            room=box.width,
+        )
+        self.first.paint_answer(canvas, small, theme)
+        around = small.inside(-0.25 * size)
+        ends = [(x, y) for x in (around.x, around.right) for y in (around.y, around.bottom)]
+        draw_before(canvas, theme, ends)
+        x, low = around.right + size, top + size
+        room: dict[str, Any] = {"room": box.right - x}
+        said = text("exhibits.pictures.ring").split("\n") if self.answer is not None else []
+        for words in said if 5.0 * LINE * size < high else []:
+            canvas.text(x, low, words, size=size, color=theme.soft, **room)
+            low += LINE * size
+        if self.answer is not None and 5.0 * LINE * size < high:
+            at = x
+            for name, number, color in zip("RGB", self.answer, theme.channels, strict=False):
+                at += canvas.text(at, low, f"{name} ", size=large, color=color, bold=True)
+                number = decimal(float(number))
+                at += canvas.text(at, low, number, size=large, color=theme.ink, bold=True) + size
+        look = {"size": large, "bold": True, "color": theme.former, **room}
+        canvas.text(x, small.bottom - 0.2 * size, self.first.verdict(), **look)
 
     def paint_answer(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         paint_image(canvas, box, self.images[0])
@@ -94,22 +136,11 @@ class Pictures(Exhibit):
     def _inputs_in(self, box: Box, x: float, y: float) -> Mapping[int, float]:
         return {0: (x - box.x) / box.width, 1: (y - box.y) / box.height}
 
-    @property
-    def images(self) -> list[npt.NDArray[np.uint8]]:
-        """The images for a canvas, converted once."""
-        if not self._made:
-            self.convert(image_bytes(self.target))
-        return self._made
-
-    def convert(self, target: npt.NDArray[np.uint8]) -> None:
-        """Convert the images for a canvas; `target` is the second one."""
-        self._made[:] = image_bytes(self.output), target
-
     def words(self) -> list[str]:
         return [self.said] if self.said else []
 
 
-def paint_image(canvas: Canvas2D, box: Box, picture: npt.NDArray[np.uint8]) -> None:
+def paint_image(canvas: Canvas2D, box: Box, picture: Pixels) -> None:
     """Draw an image; its pixels have hard edges where they are large."""
     canvas.image(*box.place, picture, smooth=box.width * canvas.ratio < SHARP * picture.shape[1])
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import near_border
+from scalarviz.scene.annotations import Border, draw_to_shown, way_on_map
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme, class_colors, faded, rgb
 from scalarviz.scene.exhibits.classified import readable_on
@@ -50,6 +51,7 @@ SHOWN, INNER = 1.6, 0.8  # radius of the sample in use and of its mark, relative
 MOST_ROWS = 4  # lines of the key
 WIDEST_LETTER, KEY_GAP = 0.62, 2.3  # of the key, relative to its letters: one, and a mark with gaps
 CORNER_PART = 0.7, 0.1  # of the sides of a map, which words in its corner take at most
+BESIDE_NETWORK = 0.5  # of the width of a picture, right of which a map is beside its network
 INSIDE = 1.0  # from words in a corner of the map to its edge, relative to their size
 
 
@@ -100,6 +102,7 @@ class Plane(Exhibit):
     discrete: bool = False
     corner: tuple[bool, bool] | None = None
     wide = 264.0
+    small = 0.46
 
     def _parts(self, values: FloatArray) -> FloatArray:
         """Return outputs as shares of the strongest colors; -1 or 1 if they are discrete."""
@@ -146,6 +149,30 @@ class Plane(Exhibit):
         apart = self.inputs_of(low + places * (high - low)) - inputs
         return replace(self, focus=places[np.argmin((apart**2).sum(axis=1))])
 
+    @property
+    def heads(self) -> list[str]:
+        words = text("exhibits.plane.head", x=self.names[0], y=self.names[1])
+        return [
+            *([] if self.is_table else [f"{words}{text('exhibits.plane.dots')}"]),
+            words,
+            *super().heads,
+        ]
+
+    def headed(self) -> Plane:
+        return replace(self, says=False)
+
+    def plot(self, box: Box, scale: float) -> Box:
+        """Return the box of the map: a bit inside OUT if samples are at its edge."""
+        out = self.places(box, scale).out
+        at_edge = np.abs(self.points - 0.5) > 0.46
+        return out.inside(2.0 * self.radius(out, LETTERS * scale) if at_edge.any() else 0.0)
+
+    def doors(self, box: Box, scale: float) -> list[tuple[float, float]]:
+        if self.focus is None:
+            return super().doors(box, scale)
+        plot = self.plot(box, scale)
+        return way_on_map(plot, *self.focus.tolist())[:1]
+
     def places(self, box: Box, scale: float) -> Places:
         size = LETTERS * scale
         more = len(self._rows(box.width, size)) * 2.0 * size
@@ -163,9 +190,8 @@ class Plane(Exhibit):
         """Draw the map, the samples in the colors of their targets, and how many are right."""
         size = letter_size(canvas)
         places, rows = self.places(box, canvas.scale), self._rows(box.width, size)
-        radius = self.radius(places.out, size)
+        radius, plot = self.radius(places.out, size), self.plot(box, canvas.scale)
         at_edge = np.abs(self.points - 0.5) > 0.46
-        plot = places.out.inside(2.0 * radius if at_edge.any() else 0.0)
         self._boxes[:] = [plot]
         self.paint_heads(canvas, places, theme)
         self.paint_answer(canvas, plot, theme)
@@ -190,10 +216,11 @@ class Plane(Exhibit):
             self._paint_table(canvas, places.foot, theme)
             return
         foot, high = places.foot, 2.0 * size * len(rows)
-        if foot.height < VERDICT * size + high - 0.5:
+        says = VERDICT * size if self.says and self.verdict() else 0.0
+        if foot.height < says + high - 0.5:
             rows, high = [], 0.0
         self.paint_foot(canvas, places, theme, high)
-        y = foot.y + (VERDICT if self.verdict() else 0.0) * size + 0.3 * size
+        y = foot.y + says + 0.5 * size
         for marks in rows:
             room = Box(box.x, y, box.width, 2.0 * size)
             paint_key(canvas, room, [self._mark(mark, theme) for mark in marks], theme)
@@ -293,6 +320,8 @@ class Plane(Exhibit):
         paint_crosses(canvas, spots[wrong], radius, colors[wrong])
         if self.focus is not None:
             x, y = place(self.focus[np.newaxis])[0].tolist()
+            if not self.classes and plot.x > BESIDE_NETWORK * canvas.width:
+                draw_to_shown(canvas, way_on_map(plot, *self.focus.tolist()), RIM, WHITE)
             paint_shown(canvas, x, y, SHOWN * radius)
             own = np.flatnonzero(np.abs(self.points - self.focus).max(axis=1) < 1e-9)[:1]
             paint_crosses(canvas, spots[own][wrong[own]], INNER * radius, colors[own][wrong[own]])
@@ -311,8 +340,7 @@ class Plane(Exhibit):
 
         That what is wrong has a mark is said even if nothing is: the map keeps its size.
         """
-        low, high = self.middle - self.reach, self.middle + self.reach
-        names = self.sides or [text("exhibits.plane.target", target=short(x)) for x in (low, high)]
+        names = self.sides or [text("exhibits.plane.target", target=each) for each in self.answers]
         marks: list[Mark] = [*zip((1, 0), reversed(names), strict=True)]
         if self.classes:
             marks = list(enumerate(self.classes))
@@ -320,8 +348,6 @@ class Plane(Exhibit):
             marks.append(("ring", text("exhibits.plane.held_out")))
         if self.sorts:
             marks.append(("cross", text("exhibits.wrong")))
-        if self.focus is not None:
-            marks.append(("shown", text("exhibits.in_use")))
         rows: list[list[Mark]] = []
         right = width
         for kind, name in marks:
@@ -332,6 +358,18 @@ class Plane(Exhibit):
             rows[-1].append((kind, name))
             right += wide
         return rows[:MOST_ROWS]
+
+    @property
+    def answers(self) -> list[str]:
+        """The names of the answers below and above the middle, of numbers these."""
+        ends = self.middle - self.reach, self.middle + self.reach
+        return [*self.sides] or [short(each) for each in ends]
+
+    @property
+    def border(self) -> Border | None:
+        if not self.sorts or self.classes:
+            return None
+        return Border(self.middle, self.reach, self.answers)
 
     def _mark(self, mark: Mark, theme: Theme) -> Key:
         """Return a mark of the key in its color."""
@@ -426,6 +464,9 @@ class NeuronMap(Exhibit):
 
 # A network with one input and one output.
 
+PLOT_SHAPE = 1.41  # width by height
+MISSED, BARS = 2.0, 24  # radii of a dot, from which on what it is off by is a bar; most of these
+
 
 @final
 @dataclass(frozen=True)
@@ -444,6 +485,14 @@ class FunctionPlot(Exhibit):
     names: tuple[str, str] = ("x", "y")
     axis: int = 0
     focus: tuple[float, float] | None = None
+    small = 1.0
+
+    @property
+    def heads(self) -> list[str]:
+        return [f"{text('picture.out')} {text('headline.now')}", *super().heads]
+
+    def headline(self, things: str) -> tuple[str, str, str, bool] | None:
+        return super().headline(text("things.dots"))
 
     def range(self) -> tuple[float, float]:
         """Return the ends of the y axis: the range of the samples' targets, and a margin."""
@@ -474,7 +523,8 @@ class FunctionPlot(Exhibit):
         return {self.axis: self.low + (x - box.x) / box.width * (self.high - self.low)}
 
     def places(self, box: Box, scale: float) -> Places:
-        return self.pair(box, scale, count=1, more=(LINE_PITCH + 2.0) * LETTERS * scale)
+        more = (LINE_PITCH + 2.0) * LETTERS * scale
+        return self.pair(box, scale, aspect=PLOT_SHAPE, count=1, more=more)
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """Draw the curve over the samples, the axes, and a key below them."""
@@ -495,11 +545,10 @@ class FunctionPlot(Exhibit):
         foot = replace(places.foot, y=whole.bottom, height=places.foot.height - below)
         self.paint_foot(canvas, places._replace(foot=foot), theme, 2.0 * size)
         marks = [
-            ("line", theme.accent, text("picture.out")),
             ("dot", theme.quiet, text("exhibits.swatches.target")),
+            ("line", theme.no_yes[0], text("picture.out")),
+            ("line", theme.loss, text("exhibits.off")),
         ]
-        if self.focus is not None:
-            marks.append(("shown", WHITE, text("exhibits.in_use")))
         y = foot.y + (VERDICT + 0.3) * size
         paint_key(canvas, Box(plot.x, y, plot.width, 2.0 * size), marks, theme)
 
@@ -514,9 +563,16 @@ class FunctionPlot(Exhibit):
         with canvas.clip(*box.place):
             good = np.isfinite(self.points).all(axis=1)
             radius = min(3.0 * unit, 0.02 * box.width)
-            canvas.discs(place(*self.points[good].T), radius, theme.quiet)
+            x, y = self.points[good].T
+            zero = place(np.array([self.low, self.high]), np.zeros(2))
+            canvas.line(zero, theme.faint, width=unit)
+            spots, own = place(x, y), place(x, self.at(x))
+            missed = np.flatnonzero(np.abs(spots - own)[:, 1] > MISSED * radius)
+            missed = missed[:: max(1, len(x) // BARS)]
+            canvas.segments(spots[missed], own[missed], theme.loss, width=1.6 * unit)
+            canvas.discs(spots, radius, theme.quiet)
             at = np.linspace(self.low, self.high, len(self.outputs))
-            canvas.line(place(at, self.outputs), theme.accent, width=0.8 * radius)
+            canvas.line(place(at, self.outputs), theme.no_yes[0], width=0.8 * radius)
             if self.focus is not None:
                 x, y = place(*np.array([self.focus]).T)[0].tolist()
                 paint_shown(canvas, x, y, 2.0 * radius)

@@ -16,7 +16,7 @@ WIDTH, HEIGHT = 1280.0, 800.0  # of a picture whose letters have their own size;
 LOW = 560.0  # height in pixels below which head, strip and band are lower
 CURVE_LEFT = 76.0  # of the loss curve with the words left of it: right of Play
 HEAD, LOW_HEAD = 64.0, 48.0  # height of the head
-HEADLINE, LEAST_EXHIBIT = 68.0, 150.0  # height of a headline, and of an exhibit below it
+HEADLINE, LEAST_EXHIBIT = 88.0, 150.0  # height of a headline, and of an exhibit below it
 PRESENTED = 1.35  # how much larger letters are in a presentation
 SMALL = 720.0  # width in pixels below which margins are small
 CARD = 260.0, 300.0  # width that an exhibit leaves to a card, and the largest one of a card
@@ -303,7 +303,7 @@ class Panes:
         row = (LOW_TABLE_ROW if height < LOW else TABLE_ROW) * scale
         band = max((count + 1) * row + TABLE_PAD * scale, LEAST_BAND * scale)
         line = LEGEND_LINE * scale
-        if height < SHALLOW or band > MOST_BAND * height:
+        if count == 1 or height < SHALLOW or band > MOST_BAND * height:
             band = line = 0.0
         elif line + band > MOST_BAND * height:
             line = 0.0

@@ -37,6 +37,7 @@ SCORED = 2.35  # cells from a neuron to the end of its bar
 MOST = 1.06  # of the largest cube that a number beyond the scale has
 HALF = 0.42  # half the side of the largest cube, in space
 LEAST, LEAST_ON_WALL = 0.3, 0.58  # side of the smallest cube relative to the largest, see `seat`
+FIELD = 1.12  # how much larger cubes of kernels are, which are flat fields of one size
 FULL, FLUSH = 0.9, 1.05  # most of its cell that a cube fills; a seat by half the largest cube
 
 
@@ -106,7 +107,7 @@ class Plate:
         """Size of its cubes: 1, or less in small cells; with a seat as that and the cells are."""
         if self.seat:
             return min(self.seat / FLUSH, 0.5 * FULL * min(self.cell)) / HALF
-        return min(1.0, *self.cell)
+        return (FIELD if self.tiles else 1.0) * min(1.0, *self.cell)
 
     @cached_property
     def half(self) -> float:
@@ -121,7 +122,14 @@ class Plate:
     @property
     def least(self) -> float:
         """Side of its smallest cube relative to the largest."""
+        if self.tiles is not None:
+            return 1.0
         return LEAST if self.seat else LEAST_ON_WALL
+
+    @property
+    def standing_at(self) -> float:
+        """Its seat; less than 0 if its cubes are of one size, as shaders read it."""
+        return self.seat if self.tiles is None else -1.0
 
     def halves(self, sizes: FloatArray, top: float) -> FloatArray:
         """Return half the side of the cube of each number; NaN is drawn largest.
@@ -471,12 +479,14 @@ class WrittenWords:
 
     half   from the middle to the right end
     least  logical pixels of the letters, at least
+    hangs  where a line to what they name ends above them; None without
     """
 
     words: str
     middle: FloatArray
     half: FloatArray
     least: float = 0.0
+    hangs: FloatArray | None = None
 
     @property
     def ends(self) -> list[FloatArray]:
@@ -517,6 +527,7 @@ class Layout:
     written  the words between cubes
     signs    what stands around the nodes of a graph
     thread   of squares, the way that carries most, the last layer first
+    heads    words above columns
     """
 
     plates: Sequence[Plate]
@@ -528,6 +539,7 @@ class Layout:
     written: Sequence[WrittenWords] = ()
     signs: Sequence[Sign] = ()
     thread: tuple[Step, ...] = ()
+    heads: Sequence[WrittenWords] = ()
 
     @cached_property
     def _known(self) -> dict[object, Any]:

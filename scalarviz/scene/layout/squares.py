@@ -13,7 +13,7 @@ from math import ceil
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.texts import plural
+from scalarviz.base.texts import plural, text
 from scalarviz.core.program import NONE, Program
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.plates import (
@@ -30,9 +30,11 @@ from scalarviz.scene.layout.trays import BALL, Names, Station, stations_of
 
 HIGHEST = 16  # rows of a block
 FEW, PAIRS = 8, 2  # squares in one column, and columns of a block of up to three times as many
-GAP, GAPS = 1.1, 3.0  # cells between two blocks, and their most where the stage has room
+GAP, GAPS = 1.4, 2.2  # cells between two blocks, and their most where the stage has room
+SPREAD, ROUND = 1.8, 0.55  # cells from ball to ball, and radius of one
+LINE = 0.8  # cells from line to line of words
 HALF, SMALL = 0.465, 0.7  # half the side of a square, and of inputs relative to that
-LABEL, WORDS = 0.75, 0.9  # cells from a block up to its label, and half of its width
+LABEL, WORDS = 1.0, 0.1  # cells from squares to words about them, and half of their width
 CAMERA = Camera(azimuth=0.0, elevation=0.0, fov=0.0)
 
 
@@ -48,20 +50,17 @@ def squares_layout(
     stations = stations_of(program, names, squares)
     lines = [each for each in stations if each.kind == "line"]
     sizes = [size_of(line) for line in lines]
-    high = max(rows for rows, _ in sizes) + 2.0 * LABEL
+    high = max(rows for rows, _ in sizes) + 2.0 * LABEL + 3.0 * LINE
     wide = sum(columns for _, columns in sizes)
     gap = (aspect * high - wide) / max(1, len(lines) - 1)
     gap, x = min(max(gap, GAP), GAPS), 0.0
     neurons: list[Neurons] = []
-    written: list[WrittenWords] = []
     for line, (rows, columns) in zip(lines, sizes, strict=True):
-        points = places(line.units.count, rows, columns) + (x + 0.5 * columns) * RIGHT
-        radius = HALF if line.neurons.square else BALL
+        points = places(line.units.count, rows, columns)
+        points *= 1.0 if line.neurons.square or len(points) > FEW else SPREAD
+        points = points + (x + 0.5 * columns) * RIGHT
+        radius = HALF if line.neurons.square else ROUND if len(points) <= FEW else BALL
         neurons.append(replace(line.neurons, points=points, radius=radius))
-        if columns > PAIRS:
-            middle = (x + 0.5 * columns) * RIGHT + (0.5 * rows + LABEL) * UP
-            words = plural("plates.neurons.block", line.units.count)
-            written.append(WrittenWords(words, middle, WORDS * RIGHT, 12.0))
         x += columns + gap
     fans, wires = [], []
     for number, station in enumerate(stations):
@@ -71,7 +70,51 @@ def squares_layout(
         elif station.kind == "line" and number and stations[number - 1].kind == "line":
             wires.append(joined(neurons, lines.index(station), station.place))
     views = dict.fromkeys(("perspective", "orthographic", "flat"), CAMERA)
-    return Layout((), neurons, wires, (), views, fans, written)
+    return Layout((), neurons, wires, (), views, fans, words_of(neurons, sizes, fans))
+
+
+def words_of(
+    neurons: Sequence[Neurons], sizes: Sequence[tuple[int, int]], fans: Sequence[Fan]
+) -> list[WrittenWords]:
+    """Return what blocks, squares and the cubes between them are, above and below them."""
+    found: list[tuple[str, FloatArray]] = []
+    blocks = [i for i, (_, columns) in enumerate(sizes) if columns > PAIRS]
+    for i in blocks:
+        count, words = (
+            len(neurons[i].points),
+            plural("plates.neurons.block", len(neurons[i].points)),
+        )
+        if neurons[i + 1 : i + 2] and neurons[i + 1].is_color:
+            words = plural("plates.paints", count)
+        found.append((words, top_of(neurons[i], LABEL)))
+    if not blocks or not neurons[0].square:
+        return [written(*each) for each in found]
+    first, last = neurons[blocks[0]], neurons[blocks[-1]]
+    found.append((text("squares.square"), top_of(first, LABEL + LINE)))
+    if len(neurons[0].points) == 2 and len(neurons[1].points) > 2:
+        count, top = len(neurons[1].points), top_of(neurons[1], LABEL)
+        top[0] = 0.5 * (neurons[0].points[:, 0].min() + neurons[1].points[:, 0].max())
+        found.append((text("squares.place"), top + LINE * UP))
+        found.append((text("squares.waves", count=count), top))
+    total = sum(each.units * (each.inputs + (each.biases != NONE)) for each in fans)
+    said = text("squares.cubes", count=len(fans), total=total)
+    if neurons[-1].is_color:
+        said = text("squares.cubes.red", count=len(fans), total=total)
+    middle = 0.5 * (first.points.mean(axis=0) + last.points.mean(axis=0))
+    low = first.points[:, 1].min() - LABEL
+    for i, words in enumerate([text("squares.signs"), said, text("squares.every")]):
+        found.append((words, np.array([middle[0], low - LINE * i, 0.0])))
+    return [written(*each) for each in found]
+
+
+def written(words: str, middle: FloatArray) -> WrittenWords:
+    return WrittenWords(words, middle, WORDS * RIGHT, 12.0)
+
+
+def top_of(line: Neurons, up: float) -> FloatArray:
+    """Return a place above the middle of a block."""
+    low, high = line.points.min(axis=0), line.points.max(axis=0)
+    return np.asarray(0.5 * (low + high) + (0.5 * (high[1] - low[1]) + up) * UP)
 
 
 def size_of(line: Station) -> tuple[int, int]:

@@ -12,10 +12,11 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import NONE
-from scalarviz.scene.layout.camera import Camera
+from scalarviz.scene.layout.camera import turned
 from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, Fan, Layout, Plate, Step
 
-TURNED = Camera(azimuth=-40.0, elevation=13.0)  # how cubes between squares stand before the viewer
+TURNED = -14.0, -12.0  # azimuth and elevation of the front of cubes between squares
+LARGE, SEAT = 2.0, 0.78  # cells of a cube between squares, and where it stands, see `Plate`
 
 
 def said_to(fan: Fan, layout: Layout, known: Mapping[str, FloatArray]) -> FloatArray:
@@ -35,6 +36,8 @@ def thread_of(
 ) -> tuple[Step, ...]:
     """Return the way that carries most, from the last layer back; () if that is not known.
 
+    Of squares it is the one that adds most to the first output, or to the first color.
+
     weights  all numbers of the bank; `known` as in `said_to`
     """
     found: list[Step] = []
@@ -48,9 +51,12 @@ def thread_of(
         if not said.any():
             return ()
         units = np.arange(count) if unit == NONE else np.array([unit - first])
+        units = units[: 1 if fan.is_direct else None]
         rows = fan.weights + fan.stride * units[:, np.newaxis] + np.arange(fan.inputs)
-        own = np.abs(weights[rows]).reshape(len(units), len(said), -1).max(axis=2)
-        behind, column = divmod(int(np.nan_to_num(own * np.abs(said)).argmax()), len(said))
+        own = weights[rows] if fan.is_direct else np.abs(weights[rows])
+        own = own.reshape(len(units), len(said), -1).max(axis=2)
+        said = said if fan.is_direct else np.abs(said)
+        behind, column = divmod(int(np.nan_to_num(own * said).argmax()), len(said))
         found.append((number, int(units[behind]), column))
         pixels = (fan.reads.stop - fan.reads.start) // len(said)
         unit, operation = column + fan.reads.start // pixels, fan.operation
@@ -76,6 +82,8 @@ def cube_at(layout: Layout, number: int, unit: int, column: int) -> Plate:
 
 def turned_cube(row: int, operation: int, middle: FloatArray) -> Plate:
     """Return a cube by itself that shows three of its sides."""
-    along, across, toward = (np.array(TURNED.seen(*each)) for each in (RIGHT, DOWN, NEAR))
+    along, across, toward = (np.array(turned(*TURNED, *each)) for each in (RIGHT, DOWN, NEAR))
+    along, across = LARGE * along, LARGE * across
     origin = middle - 0.5 * (along + across)
-    return Plate(row, 1, 1, 1, origin, along, across, toward, "weight", operation)
+    about = "weight", operation
+    return Plate(row, 1, 1, 1, origin, along, across, toward, *about, seat=SEAT)

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from math import prod
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts import plural, text
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.program import NONE, Buffer, Operation, Program, Shape, Windows
 from scalarviz.core.trace_program import Chain
@@ -35,6 +37,7 @@ from scalarviz.scene.layout.plates import (
     Plate,
     Tiles,
     Wires,
+    WrittenWords,
 )
 from scalarviz.scene.layout.ways import GATE, HEAD, HEADS, SMALLER
 
@@ -49,6 +52,7 @@ SLOT, WIDE = 1.267, 1.36  # from one cube of a row to the next by the largest cu
 LOOSE = 1.42  # the same in long rows, one of which has its numbers
 SEAT = 1.05  # from the middle of a cell to the front edge of its tray, in halves of a cube
 BALL, SQUARE = 0.3, 0.56  # radius of a ball, and half the side of the largest square
+UNDER, LEAST_SQUARE = 0.34, 0.24  # room for a number below a square, which is at least so large
 ANSWER, FEW = 0.36, 3  # radius of the balls of answers, if they are few
 SCORES = 5  # answers that are bars: this many, or more
 GRAIN, APART = 0.62, 0.5  # cell of a kernel on walls, and room between two images there
@@ -56,11 +60,17 @@ IMAGE, MOST_IMAGE, POOLED = 0.84, 1.9, 0.76  # of its pitch, most cells of the s
 # of one that has fewer pixels than that before it
 TILE = 0.96  # most of its row that a kernel takes
 LANE, BEFORE, ALONE = 0.1, 0.3, 12  # lanes of wires before rows of at most so many, and their room
+UPRIGHT = 5  # inputs of a last neuron, beyond which its row stands upright
 RUN, RUNS = 0.21, 0.3  # cells from one run of wires above rows to the next, and around them
 AFTER = 0.1  # room for a gate
 NEXT, BESIDE = 0.36, 0.96  # from line to line without cubes, and room for a gain or a shift
 LOOSER = 2.2  # most that rooms grow to fill a stage
 TIED = 1.1  # cells from the first neurons to the color that they stand for
+OPENED, MOST_OPEN = 2.9, 128  # cells above rows of kernels for one that is open; their most weights
+SAID = 0.25  # cells below rows, for words
+RAISED, HEADED, SHORT = 2.75, 0.3, 3.0  # cells that the only image at the start is raised, up to
+# headings, and of rows of which one is opened
+BESIDE_IN = 0.2  # beside that image, whose words are wide
 REST, BARS = 0.4, 1.3  # cells that long rows take beyond others, and for bars of an upright one
 BENDS, REACH = 8, 3.0  # points of the curve of an activation to each side, and how far it is shown
 PASSING = 1.0  # from the rows to a skip connection
@@ -99,6 +109,7 @@ class Station:
     edge     of its largest cubes; `gap`, least room between two images, and
              the `share` of one, or of the largest square, that it takes
     deep     whether its rows run in depth, as those of walls do
+    inputs   weights of each of its rows
     x, lift, aside  its middle along the flow, upwards, and in depth
     """
 
@@ -123,13 +134,17 @@ class Station:
     lift: float = 0.0
     ball: float = BALL
     aside: float = 0.0
+    inputs: int = 0
 
     @property
     def half(self) -> float:
         """Half of what a unit of a line takes."""
         if self.shape:
             return 0.5 * self.share * min(IMAGE * self.pitch, self.pitch - self.gap)
-        return min(SQUARE * self.share, 0.46 * self.pitch) if self.neurons.square else self.ball
+        if not self.neurons.square:
+            return self.ball
+        half, room = min(SQUARE * self.share, 0.46 * self.pitch), 0.5 * (self.pitch - UNDER)
+        return min(half, room) if room >= LEAST_SQUARE else half
 
     @property
     def grain(self) -> float:
@@ -161,11 +176,21 @@ class Station:
     def form(self) -> str:
         """How wires lead to its cubes, see `Fan`."""
         count = self.before.count
+        if self.opens:
+            return "open"
         if self.tile or self.deep or self.before.images or count > LONG:
             return ""
+        if self.units.count == 1 and (count > ALONE or (self.wired and count > UPRIGHT)):
+            return "upright"
         if count <= ALONE:
             return "nested" if self.wired else ""
-        return "upright" if self.units.count == 1 else "long"
+        return "long"
+
+    @property
+    def opens(self) -> bool:
+        """Whether its rows are long ones of kernels that read all images, and one is opened."""
+        is_whole = self.inputs == self.before.count * prod(self.tile)
+        return bool(self.tile) and is_whole and not self.deep and LONG < self.inputs <= MOST_OPEN
 
     def rows_at(self, units: Sequence[int] | range) -> FloatArray:
         """Return where units stand below each other, (n, 3), from the middle of the station."""
@@ -218,8 +243,9 @@ def stations_of(program: Layered, names: Names, squares: Sequence[str] = ()) -> 
             count, images = operation.shape[0], len(operation.shape) > 2
             units = after if after.count == count else Units(count, images)
             tile = tile_of(operation, last.shape)
-            wired = len(found) > 1
-            found.append(Station("rows", place, units, before, tile=tile, wired=wired))
+            wired, count_in = len(found) > 1, prod(operation.shape[1:])
+            rows = Station("rows", place, units, before, tile=tile, wired=wired, inputs=count_in)
+            found.append(rows)
             found.append(line_of(program, place, units, operation.target, names))
             if units != after:  # the next layer reads them as the pixels of other images
                 units = after
@@ -328,6 +354,8 @@ def place_all(stations: list[Station], aspect: float, before: float = 0.0) -> No
     for each in rows:  # as long as there is room, all cubes as large as their rows are high
         wide = LOOSE if each.form == "long" else WIDE
         each.step = TILE * each.pitch if each.tile else wide * each.edge
+        if each.opens:
+            each.step = min(each.step, SHORT / each.before.count)
     others = [each for each in stations if each.kind == "scale"]
     rows = [each for each in rows if each.form != "upright"]
     lines = [each for each in stations if each.kind == "line"]
@@ -358,18 +386,30 @@ def size(stations: list[Station]) -> None:
     for line in lines:
         most = MOST_IMAGE / IMAGE if line.shape else PITCH
         line.pitch = min(HIGH / line.units.count, most)
-    following = stations[1:], [*stations[2:], stations[-1]]
-    for station, behind, last in zip(stations, *following, strict=False):
+    if lines[0].shape and lines[0].units.count == 1 and len(stations) > 1 and stations[1].tile:
+        lines[0].lift = RAISED
+    has_foot = any(station.form == "upright" for station in stations if station.kind == "rows")
+    for station, behind in pairwise(stations):
         station.ball = min(station.ball, 0.42 * station.pitch)
         if station.kind == "rows":
             station.edge = min(LARGEST, (station.drop or behind.pitch) / ROOM)
             if station.form in ("nested", "long") and not behind.shape:
-                make_room(station, behind, last.form == "upright")
+                make_room(station, behind, has_foot)
+            elif station.opens:
+                room = OPENED + SAID
+                behind.pitch = min(behind.pitch, (HIGH - room) / behind.units.count)
+                station.lift = behind.lift = 0.5 * (SAID - OPENED)
+            station.pitch = behind.pitch
         elif behind.form == "upright":
             behind.drop, behind.lift = station.pitch, station.lift
-        if station.kind != "line":
-            station.pitch = behind.pitch
-        elif behind.shape and station.shape and prod(behind.shape) < prod(station.shape):
+        elif behind.kind != "rows" and station.units == behind.units:
+            behind.pitch, behind.lift = station.pitch, station.lift  # on the same levels
+        if (
+            station.kind == "line"
+            and behind.shape
+            and station.shape
+            and prod(behind.shape) < prod(station.shape)
+        ):
             behind.share = POOLED
     end = lines[-1]
     end.ball = min(ANSWER if end.units.count <= FEW else BALL, 0.42 * end.pitch)
@@ -403,7 +443,7 @@ def along(stations: list[Station], looser: float) -> float:
     for station in stations[1:]:
         if station.kind == "rows":
             alone = station.before.count if station.form == "nested" else 1
-            x += last.half + (BEFORE + LANE * alone) * looser
+            x += last.half + (BEFORE + LANE * alone) * looser + BESIDE_IN * (last.lift > 0.0)
             station.x = x + 0.5 * station.length
             gate = 0.0 if station.tile else min(GATE, SMALLER * station.step)
             gate = BARS if station.form == "upright" else gate
@@ -496,8 +536,8 @@ def scale(program: Layered, station: Station) -> list[Plate]:
     parts = [("gain", operation.weights), ("shift", operation.biases)]
     parts = [(role, first) for role, first in parts if first != NONE]
     count = operation.shape[0]
-    for number, (role, first) in enumerate(parts):
-        at = station.origin + BESIDE * station.step * (number - (len(parts) - 1) / 2.0) * RIGHT
+    for (role, first), side in zip(parts, sides_of(station, len(parts)), strict=True):
+        at = station.origin + side * RIGHT
         about = role, station.place, operation.layer
         if units.images and count != units.count and count % units.count == 0:
             found.append(by_pixel(program, station, first, at, about))
@@ -650,6 +690,7 @@ def layout_at(
     labels: list[Label] = []
     fans: list[Fan] = []
     neurons: list[Neurons] = []
+    heads: list[WrittenWords] = []
     for number, station in enumerate(stations):
         if station.kind == "line":
             neurons.append(line_at(stations, number))
@@ -665,6 +706,8 @@ def layout_at(
                 neurons.append(heads_of(station, neurons[-1]))
                 lines = lines[0], len(neurons)
             fans += fans_of(program, stations, number, lines)
+        elif not station.units.images:
+            heads += heads_of_scale(program, stations, number)
     if tied:
         middle = neurons[0].points.mean(axis=0) - TIED * RIGHT
         neurons[0] = replace(neurons[0], tied=middle)
@@ -673,7 +716,26 @@ def layout_at(
         "orthographic": replace(view, fov=0.0),
         "flat": replace(view, elevation=0.0, fov=0.0),
     }
-    return Layout(plates, neurons, wires, labels, views, fans)
+    return Layout(plates, neurons, wires, labels, views, fans, headings(stations), heads=heads)
+
+
+def headings(stations: Sequence[Station]) -> list[WrittenWords]:
+    """Return what the first kernels and the images behind them are, above them."""
+    found: list[WrittenWords] = []
+    for before, station in pairwise(stations):
+        if station.opens or not (station.tile or station.shape) or station.deep:
+            break
+        words = text("plates.finds")
+        if station.kind == "rows":
+            words = plural("plates.filters", station.units.count)
+        elif before.kind == "line" and station.shape[1:] < before.shape[1:]:
+            words = text("plates.smaller")
+        elif before.kind != "rows":
+            continue
+        up = station.lift + 0.5 * station.units.count * station.pitch + HEADED
+        x = station.columns_at([0])[0] * bool(station.tile) + station.x * RIGHT
+        found.append(WrittenWords(words, x + up * UP, 0.1 * RIGHT, 12.0))
+    return found
 
 
 def line_at(stations: list[Station], number: int) -> Neurons:
@@ -691,6 +753,28 @@ def line_at(stations: list[Station], number: int) -> Neurons:
     radius = station.half if not station.shape else 0.5 * pixel
     along = tuple(station.along.tolist())
     return replace(station.neurons, points=points, side=pixel, way=way, radius=radius, along=along)
+
+
+def heads_of_scale(program: Layered, stations: list[Station], number: int) -> list[WrittenWords]:
+    """Return the signs of gains and shifts, above them, and what the line before them is."""
+    station, line = stations[number], stations[number - 1]
+    top = station.rows_at([0])[0] + 0.5 * station.pitch * UP
+    operation = program.operations[station.place]
+    signs = [("×", operation.weights), ("+", operation.biases)]
+    words = [sign for sign, first in signs if first != NONE]
+    places = [station.origin + side * RIGHT for side in sides_of(station, len(words))]
+    if line.place != NONE and program.operations[line.place].formula.endswith("norm"):
+        middle = 0.5 * (line.origin + stations[number - 2].origin)  # from what to what
+        words, places = [text("plates.norm.evened"), *words], [middle, *places]
+    half = 0.4 * station.step * RIGHT
+    return [
+        WrittenWords(said, at + top, half, 12.0) for said, at in zip(words, places, strict=True)
+    ]
+
+
+def sides_of(station: Station, count: int) -> list[float]:
+    """Return how far right of its middle the plates of gains and shifts stand."""
+    return [BESIDE * station.step * (i - (count - 1) / 2.0) for i in range(count)]
 
 
 def heads_of(station: Station, line: Neurons) -> Neurons:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short
+from scalarviz.scene.layout.camera import Box
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 Point = tuple[float, float]
 Ring = tuple[float, float, float]  # middle and radius
+Step = tuple[int, int, int]  # of a thread: fan, unit behind it, and column
 
 FEW, ALONE = 5, 3  # products of a row that all have strands; of more this number has
 CORNER, ROUND = 4, 7.0  # parts of a round corner, and its radius in pixels
@@ -58,7 +60,7 @@ GATE, SMALLER, CURVED = 0.4, 0.74, 1.8  # side of a gate in cells, its most in s
 # the curve in it
 
 MOST, MOST_DIRECT = 4096, 131_072  # weights of a layer whose lines are drawn
-PICKED = 12  # of a layer whose cubes stand nowhere
+JOINED = "2a"  # alpha of what joins blocks of squares
 LIT = 1.6  # how much wider lines are that are pointed at or spoken of
 TUBE = 3.4  # least width of a tube
 CLEAR = 16  # lines of a caption that are drawn at full width
@@ -503,20 +505,34 @@ def draw_gates(
         canvas.segments(starts, ends, theme.ink, width=CURVED * scale)
 
 
-def direct_strokes(fan: SeenFan, picked: list[tuple[int, int, float]]) -> list[Stroke]:
-    """Return lines from neuron to neuron, where no cubes stand, for the strongest products.
+def draw_joined(canvas: Canvas2D, theme: Theme, fan: SeenFan) -> None:
+    """Draw that each of some neurons goes to all of the next ones, whose cubes stand nowhere."""
+    ends = fan.starts, fan.ends
+    left, right = (
+        max([x + half for x, _, half in ends[0]]),
+        min([x - half for x, _, half in ends[1]]),
+    )
+    top = max([min([y - half for _, y, half in rings]) for rings in ends])
+    low = min([max([y + half for _, y, half in rings]) for rings in ends])
+    if low > top and right > left:
+        canvas.box(left, top, right - left, low - top, theme.wire + JOINED)
 
-    picked  unit behind, column and product of each, the strongest last
-    """
-    found: list[Stroke] = []
-    for unit, column, product in picked:
-        x, y, radius = fan.starts[column]
-        end, below, reach = fan.ends[unit]
-        share = abs(product) / max(1e-12, abs(picked[-1][2]))
-        width = fan.scale * (0.8 + 1.2 * share)
-        path = curve((x + radius, y), (end - reach, below))
-        found += [Stroke("product", path, unit, column, product, width, fan.scale, 0.42)]
-    return found
+
+def frame_thread(
+    canvas: Canvas2D, theme: Theme, fans: Sequence[SeenFan | None], thread: Sequence[Step]
+) -> None:
+    """Draw frames around the squares of the way that carries most."""
+    look = 1.8 * canvas.scale
+    for number, unit, column in thread:
+        fan = fans[number]
+        if fan is None:
+            continue
+        for x, y, half in [fan.starts[column], *([fan.ends[unit]] if fan.square else [])]:
+            side = 2.0 * half + 2.0
+            corner = x - 0.5 * side, y - 0.5 * side
+            canvas.box(
+                corner[0], corner[1], side, side, None, radius=4.0, outline=theme.lit, line=look
+            )
 
 
 def thread_strokes(
@@ -533,7 +549,7 @@ def thread_strokes(
     found: list[Stroke] = []
     for kind, number, first, last in (("in", value, 0.0, part), ("product", product, part, 1.0)):
         own = part_of(path, first, last)
-        found += [Stroke(kind, own, unit, column, number, 3.4 * scale, 2.3 * scale, 0.95)]
+        found += [Stroke(kind, own, unit, column, number, 4.2 * scale, 2.3 * scale, 0.95)]
     return found
 
 
@@ -544,6 +560,15 @@ LETTERS, LEAST_SLOT, TALL = (
     24.0,
     78.0,
 )  # pixels of numbers, of slots and of a row with numbers
+SHEET, SHEET_SLOT, SHEET_CUBE, SUM = (
+    116.0,
+    56.0,
+    40.0,
+    64.0,
+)  # pixels of a sheet with a row: height,
+# most of a slot and of a cube, and room for the sum
+MOST_SHEET = 0.42  # of the height of the network, so that it is still seen
+READABLE = 34.0  # pixels of slots, below which a row that is looked at has a sheet
 MINUS, STRONG = 3.6, 0.2  # pixels of a minus; share of the largest term, from which on it is bold
 # Digits of numbers below 1, of others, and of their sum: the first that add up are written.
 DIGITS = [(2, 1, 2), (2, 1, 1), (2, 2, 2), (2, 2, 1), (3, 3, 2), (3, 3, 1)]
@@ -554,6 +579,7 @@ class OpenRow:
     """A row with its numbers.
 
     unit     behind it
+    inputs   number of its numbers that come in, without that of a bias
     comes    what comes into its cubes; the bias has 1
     weights  its numbers; `shares` are those of the largest cube
     result   what the engine has
@@ -562,6 +588,7 @@ class OpenRow:
     """
 
     unit: int
+    inputs: int
     comes: list[float]
     weights: list[float]
     shares: list[float]
@@ -657,18 +684,77 @@ def draw_open(
     canvas.box(left, top, right - left, low - top, fill, radius=rim, outline=frame)
     canvas.line([(right, low - rim), (right, begin + rim)], frame, width=scale)
     has_numbers = slot >= LEAST_SLOT * scale and low - top >= TALL * scale
-    under = low - (1.9 * size if has_numbers else 0.5 * (low - top - slot))
     places = [x for x, _ in feet]
-    side = slot / NARROWEST
+    box = Box(left, top, right - left, low - top)
+    if has_numbers:
+        write_row(canvas, theme, row, box, places, slot / NARROWEST, signs, draw_cubes)
+        return
+    under, side = low - 0.5 * (low - top - slot), slot / NARROWEST
+    draw_cubes([(x, under, side, share) for x, share in zip(places, row.shares, strict=True)])
+    words = text("long_rows.open.most")
+    if canvas.measure(words, size=size) < right - left - 2.0 * rim:
+        canvas.text(left + rim, top + 1.4 * size, words, size=size, color=theme.lit)
+
+
+def has_sheet(fan: SeenFan, scale: float) -> bool:
+    """Return whether a row that is looked at has a sheet: numbers have no room at its cubes."""
+    is_open = fan.form == "long" and fan.slot >= LEAST_SLOT * scale  # among its rows
+    return fan.slot < READABLE * scale and not is_open and not fan.tiled
+
+
+def sheet_of(view: Box, count: int, foot: float, scale: float) -> Box | None:
+    """Return the box of a row with its numbers, below in the view or above; None without room.
+
+    count  cubes of the row, whose feet are at the y `foot` where it stands
+    """
+    slot = min(SHEET_SLOT * scale, (view.width - (SUM + 16.0) * scale) / count)
+    if slot < LEAST_SLOT * scale or SHEET * scale > MOST_SHEET * view.height:
+        return None
+    wide, high, edge = slot * count + SUM * scale, SHEET * scale, 6.0 * scale
+    x, is_low = view.x + 0.5 * (view.width - wide), foot > view.y + 0.55 * view.height
+    return Box(x, view.y + edge if is_low else view.bottom - high - edge, wide, high)
+
+
+def draw_sheet(
+    canvas: Canvas2D,
+    theme: Theme,
+    box: Box,
+    row: OpenRow,
+    signs: tuple[Color, Color],
+    draw_cubes: Callable[[list[tuple[float, float, float, float]]], None],
+) -> None:
+    """Draw a row whose cubes are small with its numbers, in a box of `sheet_of`."""
+    scale, count, rim = canvas.scale, len(row.weights), 8.0 * canvas.scale
+    fill, outline = theme.panel[:7], theme.lit
+    canvas.box(box.x, box.y, box.width, box.height, fill, radius=rim, outline=outline, line=scale)
+    slot = (box.width - SUM * scale) / count
+    places = [box.x + (i + 0.5) * slot + 0.5 * rim for i in range(count)]
+    side = min(slot / NARROWEST, SHEET_CUBE * scale)
+    write_row(canvas, theme, row, box, places, side, signs, draw_cubes)
+
+
+def write_row(
+    canvas: Canvas2D,
+    theme: Theme,
+    row: OpenRow,
+    box: Box,
+    places: list[float],
+    side: float,
+    signs: tuple[Color, Color],
+    draw_cubes: Callable[[list[tuple[float, float, float, float]]], None],
+) -> None:
+    """Draw the cubes of a row at some x in a box, with what comes in above, and its sum.
+
+    side  of the largest cube
+    """
+    scale, size = canvas.scale, LETTERS * canvas.scale
+    rim, top, low = 6.0 * scale, box.y, box.bottom
+    under, room = low - 1.9 * size, box.width - 2.0 * rim
     draw_cubes([(x, under, side, share) for x, share in zip(places, row.shares, strict=True)])
     long = text("long_rows.open") if row.bends else text("long_rows.open.linear")
-    words, room = long if has_numbers else text("long_rows.open.most"), right - left - 2.0 * rim
-    if has_numbers and canvas.measure(words, size=size) >= room:
-        words = text("long_rows.open.short")
+    words = long if canvas.measure(long, size=size) < room else text("long_rows.open.short")
     if canvas.measure(words, size=size) < room:
-        canvas.text(left + rim, top + 1.4 * size, words, size=size, color=theme.lit)
-    if not has_numbers:
-        return
+        canvas.text(box.x + rim, top + 1.4 * size, words, size=size, color=theme.lit)
     small, large, digits = row.digits
     comes, weights = (
         [as_printed(each, small, large) for each in each_row]
@@ -676,7 +762,7 @@ def draw_open(
     )
     terms = [abs(come * weight) for come, weight in zip(row.comes, row.weights, strict=True)]
     least: float = STRONG * max(terms)
-    every = range(fan.count)
+    every = range(row.inputs)
     plus, minus = [i for i in every if comes[i] > 0.0], [i for i in every if comes[i] < 0.0]
     zero = [i for i in every if comes[i] == 0.0]
     strong = [i for i in range(len(places)) if terms[i] > least]
@@ -690,11 +776,13 @@ def draw_open(
     ):
         at, own = [(places[i], y) for i in columns], [numbers[i] for i in columns]
         draw_short(canvas, at, own, (small, large), hue, bold=columns is strong)
-    said = short(row.result, digits)
-    x = places[len(places) - 1] + 0.75 * slot
-    canvas.text(
-        x, low - 0.55 * size, text("long_rows.sum", sum=said), size=size, color=theme.ink, bold=True
+    said = text("long_rows.sum", sum=short(row.result, digits))
+    pitch = places[1] - places[0] if len(places) > 1 else side
+    x = min(
+        places[len(places) - 1] + 0.75 * pitch,
+        box.right - 0.5 * rim - canvas.measure(said, size=size, bold=True),
     )
+    canvas.text(x, low - 0.55 * size, said, size=size, color=theme.ink, bold=True)
 
 
 def draw_short(

@@ -7,14 +7,14 @@ varying vec3 v_ray;
 varying vec4 v_depth;
 varying vec4 v_grid, v_scales, v_looks, v_means, v_tile, v_strides, v_focus;
 varying vec4 v_up;   // the way up on the axes of the plate; last the half of a_size
-varying vec4 v_key;  // the way to the light on them; last the seat
+varying vec4 v_key;  // the way to the light on them; last the seat, or -1: of one size
 varying vec4 v_part;  // the columns and rows of the box: first place, last place
 vec4 grid, scales, tile, strides;
 #define cell_size strides.zw
 
-// Defined in texels_float.glsl or texels_bytes.glsl.
-float one_number(vec2 at);
-bool is_number(float value);
+bool is_number(float value) {
+    return value <= 0.0 || value > 0.0;
+}
 
 // The tile of a cell.
 vec2 tile_of(vec2 cell) {
@@ -45,13 +45,14 @@ vec2 address(vec2 cell) {
 
 // A number of the upper half of the texture (0, colors) or of the lower half (1, sizes).
 float number(vec2 where, float half_of) {
-    return one_number(vec2(where.y + 0.5, where.x + 0.5 + half_of * 0.5 * u_numbers_size.y));
+    vec2 at = vec2(where.y + 0.5, where.x + 0.5 + half_of * 0.5 * u_numbers_size.y);
+    return texture2D(u_numbers, at / u_numbers_size).r;
 }
 
 // Half the side of a cube; NaN is drawn largest, so that it is noticed.
 float share(float size) {
     float part = pow(abs(size) * scales.w, 0.3333333);
-    float least = v_key.w > 0.0 ? LEAST : LEAST_ON_WALL;
+    float least = v_key.w < 0.0 ? 1.0 : v_key.w > 0.0 ? LEAST : LEAST_ON_WALL;
     return v_up.w * (is_number(size) ? clamp(part, least, MOST) : 1.0);
 }
 

@@ -4,8 +4,8 @@
     cubes.numbers(bank.value, bank.grad)
 
 The flat arrays are uploaded as textures, once a frame, and only the parts that are drawn cube by
-cube; `shaders` describes how they are drawn. A driver without float textures gets the bytes of the
-floats instead. The first draw asks the driver, and allocates the textures.
+cube; `shaders` describes how they are drawn. The first draw asks the driver, and allocates the
+textures.
 """
 
 from __future__ import annotations
@@ -28,18 +28,14 @@ from scalarviz.scene.visuals.mip_levels import fill, levels_of, room_of
 from scalarviz.scene.visuals.nearness import ANYHOW, Near, near_of
 from scalarviz.scene.visuals.opengl import (
     Eye,
+    check_float_textures,
     draw_triangles,
-    has_float_textures,
     largest_texture,
-    packed,
-    texture_of,
 )
 from scalarviz.scene.visuals.shaders import (
-    BYTES,
     COLORS,
     CUBES_TO,
     FLAT_FROM,
-    FLOATS,
     MEANS_FROM,
     OBLIQUE,
     SPLIT,
@@ -69,13 +65,11 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
 
     plates  where the cubes stand
     count   length of the bank
-    floats  whether to use float textures; None, the default, asks the driver
 
     Its transform must be linear, with or without perspective.
     """
 
-    def __init__(self, plates: Sequence[Plate], count: int, *, floats: bool | None = None) -> None:
-        self.floats: Any = floats
+    def __init__(self, plates: Sequence[Plate], count: int) -> None:
         self._far = True  # whether the shader can draw small cubes
         self._seated = any(plate.seat for plate in plates)
         Visual.__init__(self, *self._shaders(far=True))
@@ -107,7 +101,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self.shared_program["u_ids"] = 0.0
 
     def _shaders(self, *, far: bool) -> tuple[str, str]:
-        return cubes(BYTES if self.floats is False else FLOATS, far=far, seated=self._seated)
+        return cubes(far=far, seated=self._seated)
 
     # Data to draw.
 
@@ -193,11 +187,11 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self.lights()
 
     def _allocate(self) -> None:
-        """Allocate what the current context needs, as far as its driver allows."""
-        if self.floats is None:
-            self.floats = has_float_textures()
-            if not self.floats:
-                self._use_shader(far=True)
+        """Allocate what the current context needs, as far as its driver allows.
+
+        Raise DisplayError if it has no float textures.
+        """
+        check_float_textures()
         largest = largest_texture()
         most = largest // 2 * SPLIT
         shown = [i for i, plate in enumerate(self.plates) if plate.indices.stop <= most]
@@ -222,7 +216,8 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
                 for name in ("origin", "along", "across", "toward")
             },
             "size": [
-                (*cell, each.half, each.seat) for (_, cell), each in zip(boxes, plates, strict=True)
+                (*cell, each.half, each.standing_at)
+                for (_, cell), each in zip(boxes, plates, strict=True)
             ],
         }
         corners = {name: np.repeat(values, 8, 0) for name, values in parts.items()}
@@ -250,7 +245,12 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self._staging = np.zeros((2 * self._height, SPLIT), np.float32)
         self._lay_out_means(largest)
         self._without_means = False
-        self._numbers = texture_of(packed(self._staging, self.floats))
+        self._numbers = gloo.Texture2D(
+            self._staging[..., np.newaxis],
+            interpolation="nearest",
+            wrapping="clamp_to_edge",
+            internalformat="r32f",
+        )
         smooth = {"interpolation": "linear", "wrapping": "clamp_to_edge"}
         self._colors = gloo.Texture2D(self._color_bytes(), **smooth)
         self._mean_texture = gloo.Texture2D(self._means, **smooth)
@@ -357,9 +357,9 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
             if last - first < self._height:
                 offset = half * self._height
                 changed = self._staging[offset + first : offset + last]
-                self._numbers.set_data(packed(changed, self.floats), offset=(offset + first, 0))
+                self._numbers.set_data(changed[..., np.newaxis], offset=(offset + first, 0))
         if last - first == self._height:
-            self._numbers.set_data(packed(self._staging, self.floats))
+            self._numbers.set_data(self._staging[..., np.newaxis])
 
     def _send_means(
         self, i: int, plate: Plate, finest: int, given: tuple[FloatArray, FloatArray]

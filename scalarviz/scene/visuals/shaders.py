@@ -29,9 +29,6 @@ from scalarviz.base.package_files import text_beside
 from scalarviz.scene.canvas import canvas2d
 from scalarviz.scene.layout.plates import LEAST, LEAST_ON_WALL, MOST
 
-# GLSL that reads numbers from float textures, and from byte textures.
-FLOATS = text_beside(__file__, "texels_float.glsl")
-BYTES = text_beside(__file__, "texels_bytes.glsl")
 SPLIT = 4096  # columns of the texture of numbers; a power of two
 TABLE = "grid", "scales", "looks", "means", "tile", "strides", "focus"
 STEPS = 512  # cells that a ray passes at most
@@ -54,10 +51,9 @@ BOX = text_beside(__file__, "box.vert") + TRANSFORMS + text_beside(__file__, "ke
 WALK = text_beside(__file__, "cubes.frag")
 
 
-def cubes(texels: str, *, far: bool = True, seated: bool = True) -> tuple[str, str]:
+def cubes(*, far: bool = True, seated: bool = True) -> tuple[str, str]:
     """Return the vertex and the fragment shader of cubes.
 
-    texels  FLOATS or BYTES
     far     whether there may be cubes so small that they are drawn flat, or as means
     seated  whether there may be plates with a seat
     """
@@ -80,7 +76,7 @@ def cubes(texels: str, *, far: bool = True, seated: bool = True) -> tuple[str, s
     }
     defines = [f"#define {name} {value}" for name, value in constants.items()]
     head = ["#version 120", *defines, text_beside(__file__, "cells.glsl")]
-    return "\n".join([*head, BOX, texels]), "\n".join([*head, WALK, texels])
+    return "\n".join([*head, BOX]), "\n".join([*head, WALK])
 
 
 SPHERE = text_beside(__file__, "sphere.vert") + TRANSFORMS, text_beside(__file__, "sphere.frag")
@@ -98,10 +94,9 @@ CANVAS = (
 )
 # Vertex and fragment shader of each program, as vispy gets them.
 PROGRAMS = {
-    "cubes": cubes(FLOATS),
-    "near cubes": cubes(FLOATS, far=False),
-    "cubes without seats": cubes(FLOATS, seated=False),
-    "cubes by bytes": cubes(BYTES),
+    "cubes": cubes(),
+    "near cubes": cubes(far=False),
+    "cubes without seats": cubes(seated=False),
     "pool": POOL,
     "grounds": GROUND,
     "spheres": SPHERE,

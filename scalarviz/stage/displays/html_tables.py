@@ -64,15 +64,16 @@ def factors(*numbers: object) -> str:
 def table(lines: Sequence[Sequence[str]], head: str = "row") -> str:
     """Return rows of cells as an HTML table; the first row or column (`head`) is bold.
 
-    The colors are those of the page.
+    The colors are those of the page. A row of one cell is a sentence, which is not bold.
     """
 
-    def cell(row: int, column: int, words: str) -> str:
-        is_head = (row if head == "row" else column) == 0
+    def cell(row: int, column: int, line: Sequence[str]) -> str:
+        is_head = (row if head == "row" else column) == 0 and len(line) > 1
         tag, style = ("th", HEAD if head == "row" else SIDE) if is_head else ("td", LINE)
-        return f'<{tag} style="{style}">{escaped(words)}</{tag}>'
+        wide = f' colspan="{max(map(len, lines))}"' if len(line) == 1 else ""
+        return f'<{tag}{wide} style="{style}">{escaped(line[column])}</{tag}>'
 
-    cells = ("".join(cell(i, j, x) for j, x in enumerate(line)) for i, line in enumerate(lines))
+    cells = ("".join(cell(i, j, line) for j in range(len(line))) for i, line in enumerate(lines))
     rows = [f'<tr style="background: none">{each}</tr>' for each in cells]
     return (
         '<table style="border-collapse: collapse; border: 0; margin: 6px 0; font-size: 13px">'

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import html
-from collections.abc import Sequence
 from typing import final
 
 from scalarviz.base import messages
@@ -16,7 +15,7 @@ from scalarviz.scene.canvas.palette import THEMES
 
 LOOK = THEMES["light"]
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-SMALL, NORMAL, LARGE = 11.0, 12.5, 15.0  # pixels
+SMALL, NORMAL = 11.0, 12.5  # pixels
 MARGIN = 18.0  # between the border of a card and its content
 
 # Widths of characters relative to the font size, in a wide typeface: an upper bound.
@@ -118,7 +117,6 @@ class SvgDrawing:
         color: str = LOOK.ink,
         anchor: str = "start",
         bold: bool = False,
-        italic: bool = False,
     ) -> None:
         """Add a line of text with its baseline at y; `anchor` is "start", "middle" or "end"."""
         shown = str(text)
@@ -132,21 +130,8 @@ class SvgDrawing:
             fill=color,
             text_anchor=None if anchor == "start" else anchor,
             font_weight=600 if bold else None,
-            font_style="italic" if italic else None,
         )
         self.reach(x + {"start": wide, "middle": wide / 2, "end": 0.0}[anchor], y + 0.25 * size)
-
-    def words(self, x: float, y: float, runs: Sequence[tuple[str, bool]]) -> None:
-        """Add one line of several texts, each bold or quiet, separated by spaces."""
-        spans = [
-            f'<tspan font-weight="600">{escaped(text)}</tspan>'
-            if strong
-            else f'<tspan fill="{LOOK.quiet}">{escaped(text)}</tspan>'
-            for text, strong in runs
-        ]
-        self._add("text", " ".join(spans), x=x, y=y, font_size=NORMAL, fill=LOOK.ink)
-        wide = sum(width_of(text + " ", NORMAL, bold=strong) for text, strong in runs)
-        self.reach(x + wide, y + 0.25 * NORMAL)
 
     def card(self) -> str:
         """Return the drawing as SVG text, on a card with a margin around its origin (0, 0)."""

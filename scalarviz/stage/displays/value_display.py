@@ -9,13 +9,13 @@ from scalarviz.base.texts import plural, text
 from scalarviz.core.formulas.arithmetic import no_gradient
 from scalarviz.core.value_graph import all_values, one_step
 from scalarviz.scene.layout.layered import GraphLayout, lay_out
-from scalarviz.stage.displays.html_tables import never_raises, number_text
+from scalarviz.stage.displays.html_tables import never_raises, number_text, titled
 from scalarviz.stage.displays.svg import (
-    LARGE,
     LOOK,
     NORMAL,
     SMALL,
     SvgDrawing,
+    escaped,
     image,
     shorten,
     width_of,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 MOST = 60  # most nodes of a graph that is drawn
 LONGEST_LABEL = 26
 LONGEST_FORMULA = 320
-FORMULA_LINE = 80
 DEPTH = 4  # nested operations shown of a large formula
 SIGNS = {"-": "−", "*": "×", "<=": "≤", ">=": "≥", "!=": "≠"}
 COMMUTES = ("+", "*", "==", "!=", "maximum", "minimum")
@@ -248,15 +247,8 @@ def large(value: Value, found: list[Value]) -> str:
         number, grad = map(number_text, (value.data, value.grad))
         numbers = text("displays.numbers", value=number, grad=grad)
     formula = shorten(outermost(value), LONGEST_FORMULA)
-    drawing = SvgDrawing()
-    drawing.text(0, 13, value.label or "Value", LARGE, bold=True)
-    drawing.text(0, 36, numbers)
-    for i in range(0, len(formula), FORMULA_LINE):
-        drawing.text(0, 58 + i // FORMULA_LINE * ROW, formula[i : i + FORMULA_LINE].strip())
-    too_many = text("displays.value.too_many", sizes=sizes)
-    drawing.text(0, drawing.bottom + 22, too_many, color=LOOK.quiet)
-    alt = text("displays.value.made_of", sizes=sizes, numbers=numbers, formula=formula)
-    return image(drawing, alt)
+    rows = [(formula,), (text("displays.value.too_many", sizes=sizes),)]
+    return titled(escaped(value.label or "Value"), numbers, rows)
 
 
 def outermost(value: Value, depth: int = DEPTH) -> str:

@@ -1,4 +1,4 @@
-"""Display of a Weight: its numbers, and the arithmetic of its next update."""
+"""Display of a Weight: its numbers, and the arithmetic of its next update, as a table."""
 
 from __future__ import annotations
 
@@ -9,17 +9,8 @@ from typing import TYPE_CHECKING, Any
 from scalarviz.base.texts import plural, text
 from scalarviz.scene.canvas.palette import largest, rgb, to_bytes
 from scalarviz.scene.exhibits.classified import readable_on
-from scalarviz.stage.displays.html_tables import factors, never_raises, number_text
-from scalarviz.stage.displays.svg import (
-    LARGE,
-    LOOK,
-    NORMAL,
-    SMALL,
-    SvgDrawing,
-    image,
-    shorten,
-    width_of,
-)
+from scalarviz.stage.displays.html_tables import factors, never_raises, number_text, table
+from scalarviz.stage.displays.svg import LOOK, escaped
 
 if TYPE_CHECKING:
     from scalarviz.core.bank import Bank
@@ -27,47 +18,28 @@ if TYPE_CHECKING:
     from scalarviz.training.session.explanation import Explanation
 
 
-LONGEST_NAME = 70
 MOST_TERMS = 3
 PATIENCE = 0.25  # longest wait for a busy session, in seconds
 MOST_WORK = 200_000  # most weights times samples of a step that is replayed by objects
-LINE = 21.0
-CELL = 98.0, 46.0  # width and height
+COLORED = "padding: 4px 10px; border-radius: 4px; margin-right: 8px"
 
-Row = tuple[str, ...]  # the sides of an equation, or a single sentence
+Row = tuple[str, ...]  # what is computed, how, and the result; or a single sentence
 
 
 @never_raises
 def weight_html(weight: Weight) -> str:
-    """Return a weight's name, number, gradient, and arithmetic."""
-    value, grad = weight.value, weight.grad
-    sections = [("", inputs_rows(weight, value))]
+    """Return a weight's number, in its color, name, gradient, and arithmetic."""
+    value, rows = weight.value, inputs_rows(weight, weight.value)
     title, explanation = explained(weight)
-    if title:
-        sections.append((title, [] if explanation is None else explanation_rows(explanation)))
-    drawing = SvgDrawing()
-    cell(drawing, value, largest(weight.bank.value) or 1.0)
-    left = CELL[0] + 14
-    drawing.text(left, 17, shorten(weight.name, LONGEST_NAME), LARGE, bold=True)
-    drawing.text(left, 40, "grad", NORMAL, color=LOOK.quiet)
-    drawing.text(left + 36, 40, number_text(grad, 6))
-    if weight.frozen:
-        tag = left + 54 + width_of(number_text(grad, 6))
-        frozen = text("card.frozen")
-        drawing.rect(tag, 27, width_of(frozen, SMALL) + 18, 18, LOOK.ink, radius=9)
-        drawing.text(tag + 9, 40, frozen, SMALL, color=LOOK.ground)
-    y = CELL[1] + 28
-    for title, rows in sections:
-        if title:
-            y += 6
-            drawing.text(0, y, title, NORMAL, color=LOOK.quiet)
-            y += LINE + 3
-        y = equations(drawing, y, rows)
-    told = [" = ".join(row) for _, rows in sections for row in rows]
-    numbers = text("displays.numbers", value=number_text(value), grad=number_text(grad))
-    if weight.frozen:
-        numbers = text("displays.weight.frozen", numbers=numbers)
-    return image(drawing, f"{weight.name}: {numbers}. {title}. {'; '.join(told)}.")
+    rows += [(title,)] if title else []
+    rows += [] if explanation is None else explanation_rows(explanation)
+    color = color_of(value, largest(weight.bank.value) or 1.0)
+    about = ["grad", number_text(weight.grad, 6), *[text("card.frozen")] * weight.frozen]
+    return (
+        f'<div><span style="{COLORED}; background: {color}; color: {ink_on(color)}">'
+        f"{number_text(value)}</span><b>{escaped(weight.name)}</b> {' '.join(about)}</div>"
+        f"{table(rows, 'column')}"
+    )
 
 
 def color_of(value: float, scale: float) -> str:
@@ -80,42 +52,13 @@ def ink_on(color: str) -> str:
     return "#" + to_bytes(readable_on(rgb((color,)))[0]).tobytes().hex()
 
 
-def cell(drawing: SvgDrawing, value: float, scale: float) -> None:
-    """Draw a number in a cell of its color."""
-    width, height = CELL
-    color = color_of(value, scale)
-    drawing.rect(0, 0, width, height, color, radius=4.0)
-    texts = [number_text(value, digits) for digits in (3, 2, 1)]
-    shown = next((each for each in texts if width_of(each, LARGE) <= width - 4), texts[-1])
-    middle = height / 2 + 0.36 * LARGE
-    drawing.text(width / 2, middle, shown, LARGE, color=ink_on(color), anchor="middle")
-
-
-def equations(drawing: SvgDrawing, y: float, rows: list[Row]) -> float:
-    """Draw lines of arithmetic with aligned equals signs; return the y of the next line.
-
-    A row of one text is a sentence.
-    """
-    left = max([width_of(row[0]) for row in rows if len(row) > 1], default=0.0)
-    for row in rows:
-        if len(row) == 1:
-            drawing.text(0, y, row[0], color=LOOK.quiet)
-        else:
-            drawing.text(left, y, row[0], anchor="end", italic=True)
-            *sides, result = row[1:]
-            runs = [(part, False) for side in sides for part in ("=", side)]
-            drawing.words(left + 6, y, [*runs, ("=", False), (result, True)])
-        y += LINE
-    return y
-
-
 def inputs_rows(weight: Weight, value: float) -> list[Row]:
     """Return y = w x for the newest inputs that wait for a backward, the next one first."""
     waiting = list(weight._inputs)
     if not waiting:
         return [(text("displays.weight.no_inputs"),)]
     rows: list[Row] = [
-        ("y", "w x", factors(value, x), number_text(value * x))
+        ("y", f"w x = {factors(value, x)}", number_text(value * x))
         for x in waiting[: -MOST_TERMS - 1 : -1]
     ]
     if len(waiting) > MOST_TERMS:
@@ -129,13 +72,12 @@ def explanation_rows(explanation: Explanation) -> list[Row]:
     if explanation.total is None:
         return [(text("displays.weight.no_gradient"),)]
     total, terms = number_text(explanation.total, 6), sum_text(explanation)
-    rows: list[Row] = [("w", number_text(explanation.value, 6))]
-    rows.append(("grad", *([terms] if terms else []), total))
+    rows: list[Row] = [("w", "", number_text(explanation.value, 6)), ("grad", terms, total)]
     for line in explanation.spoken_lines():
         value = number_text(line.value, 6)
         formula = line.formula.replace(" * ", " · ").replace(" - ", " − ")
         same = formula in (value, f"{line.value:.6g}")
-        rows.append((line.name, *([] if same else [formula]), value))
+        rows.append((line.name, "" if same else formula, value))
     if explanation.frozen:
         rows.append((text("displays.weight.still"),))
     return rows

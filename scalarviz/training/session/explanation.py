@@ -112,32 +112,22 @@ def has_gradient(buffer: Buffer, moments: Sequence[Moment]) -> bool:
 
 
 def numbers_of(trainer: Trainer, operation: Operation, done: int) -> OperationNumbers:
-    """Return the numbers of an operation after the first `done` moments of the step."""
-    program, run = trainer.network.program, trainer.run
+    """Return the numbers of an operation after the first `done` moments of the step.
+
+    Those of an operation of a compiled function are those of its operands, side by side.
+    """
+    program, run, target = trainer.network.program, trainer.run, operation.target
+    sources, past = operation.sources[: None if program.is_graph else 1], program.moments[:done]
+    reached, slopes = is_written(target, past), has_gradient(sources[0], past)
+    is_read = reached or sources[0] == program.inputs or is_written(sources[0], past)
     if program.is_graph:
-        return numbers_of_node(trainer, operation, done)
-    source, target, past = operation.source, operation.target, program.moments[:done]
-    is_read = source == program.inputs or is_written(source, past)
+        is_read, slopes = reached, any(each.gradients == sources for each in past)
     return OperationNumbers(
-        run.values(source) if is_read else None,
-        run.values(target) if is_written(target, past) else None,
+        np.hstack([run.values(each) for each in sources]) if is_read else None,
+        run.values(target) if reached else None,
         run.gradients(target) if has_gradient(target, past) else None,
-        run.gradients(source) if has_gradient(source, past) else None,
+        np.hstack([run.gradients(each) for each in sources]) if slopes else None,
     )
-
-
-def numbers_of_node(trainer: Trainer, operation: Operation, done: int) -> OperationNumbers:
-    """Return the numbers of an operation of a compiled function, its operands side by side."""
-    run, past = trainer.run, trainer.network.program.moments[:done]
-    found: list[FloatArray | None] = [None] * 4
-    if is_written(operation.target, past):
-        found[0] = np.hstack([run.values(each) for each in operation.sources])
-        found[1] = run.values(operation.target)
-    if has_gradient(operation.target, past):
-        found[2] = run.gradients(operation.target)
-    if any(each.gradients == operation.sources for each in past):
-        found[3] = np.hstack([run.gradients(each) for each in operation.sources])
-    return OperationNumbers(*found)
 
 
 def explain(trainer: Trainer, row: int, done: int) -> Explanation:

@@ -296,14 +296,11 @@ def checked(model: Model, weights: object, points: object) -> tuple[list[int], i
 
 @final
 class LossPlanes:
-    """Computes a LossPlane of a session in a thread of its own.
-
-    All methods can be called from any thread, and only `wait` waits.
-    """
+    """Computes a LossPlane of a session in a thread of its own, `background`."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._background = Background()
+        self.background = Background(session.timeline.lock)
         self._newest: list[Landscape] = []  # empty until the thread has looked at the session
 
     def start(self, weights: object = None, points: int = 41) -> None:
@@ -315,9 +312,8 @@ class LossPlanes:
         Raises InputError as `Session.landscape` does.
         """
         rows, count = checked(self._session.network, weights, points)
-        self._background.take_error()  # of an earlier one
         newest = self._newest = list[Landscape]()
-        self._background.start(fill(self._session, rows, count, newest))
+        self.background.start(fill(self._session, rows, count, newest), forget=True)
 
     @property
     def now(self) -> LossPlane | None:
@@ -328,19 +324,6 @@ class LossPlanes:
     def done(self) -> float:
         """Share of the losses that are computed, from 0 to 1."""
         return next((each.done for each in self._newest), 0.0)
-
-    @property
-    def busy(self) -> bool:
-        """Whether losses are being computed: neither all are, nor was it stopped, nor failed."""
-        return self._background.busy
-
-    def stop(self) -> None:
-        """Stop after the current portion; what is computed stays."""
-        self._background.stop()
-
-    def wait(self) -> None:
-        """Wait until nothing is computed any more; raise the error that ended it, if any."""
-        self._background.complete(holds_lock=self._session.timeline.lock.mine)
 
 
 def fill(session: Session, rows: Sequence[int], points: int, newest: list[Landscape]) -> Job:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,12 +19,13 @@ from scalarviz.core.trace_program import (
     slopes_of_node,
     spelled_out,
 )
-from scalarviz.story.caption import Caption, Piece
+from scalarviz.story.caption import Bar, Bars, Caption, Piece
 from scalarviz.story.captions import step, zero_grad
 from scalarviz.story.equations import (
     PRODUCT,
     CaptionLine,
     EquationTerm,
+    bars_of,
     equation,
     in_brackets,
     is_changed,
@@ -31,7 +33,7 @@ from scalarviz.story.equations import (
     sum_line,
     whole_line,
 )
-from scalarviz.story.facts import Neuron, sample_of
+from scalarviz.story.facts import TERMS, Neuron, sample_of
 from scalarviz.story.formats import FEW, pretty, said
 from scalarviz.story.forward_captions import CaptionFn, loss
 from scalarviz.story.traced_weight import TracedWeight
@@ -109,15 +111,15 @@ def node_forward(ctx: TracedWeight) -> Caption:
         mean = said(float(results.mean()))
         return Caption(text("captions.node.forward_mean", name=name, value=mean), neurons=(own,))
     title = text("captions.node.forward", name=name, value=said(float(results[0]), DIGITS))
-    lines, whole = computed(program, node, numbers_of(ctx, run.values), DIGITS)
+    lines, whole, bars = computed(program, node, numbers_of(ctx, run.values), DIGITS)
     lines = (of_sample(ctx, lines[0]), *lines[1:])
-    return Caption(title, "", lines, neurons=(own,), whole=whole)
+    return Caption(title, "", lines, neurons=(own,), whole=whole, bars=bars)
 
 
 def computed(
     program: TraceProgram, node: Node, taken: Mapping[int, float], least: int = FEW
-) -> tuple[tuple[CaptionLine, ...], tuple[CaptionLine, ...]]:
-    """Return how a node is computed, and a long sum with all its terms.
+) -> tuple[tuple[CaptionLine, ...], tuple[CaptionLine, ...], Bars | None]:
+    """Return how a node is computed, a long sum with all its terms, and what goes in as bars.
 
     taken  the numbers of what it takes, by place in the trace
     least  fewest digits
@@ -133,13 +135,17 @@ def computed(
         if len(terms) > 2 and not is_changed(terms, numbers[place]):
             found.append(sum_line(terms, numbers[place], about=own))
             whole = (whole_line(terms, numbers[place], about=own),) if is_long(terms) else ()
-            return (*found,), whole
+            return (*found,), whole, bars_of(terms, numbers[place], TERMS)
         found.append(one_operation(program, operation, numbers, least))
         taken_by = trace.taken[operation]
         if len(taken_by) > 1 or taken_by[0] not in inside:
             break
         (place,) = taken_by
-    return (*found,), ()
+    taken_by = trace.taken[node.root]
+    rows = [Bar(named(program, each, SHORT), numbers[each]) for each in taken_by]
+    result = trace.first_made + node.root
+    rows.append(Bar("=", numbers[result]))
+    return (*found,), (), Bars(tuple(rows), marked=len(taken_by))
 
 
 def addends(
@@ -247,7 +253,14 @@ def node_back(ctx: TracedWeight) -> Caption:
         passed = [slope for operand, slope in slopes if operand == each]
         lines += operand_lines(ctx, each, name, [(slope, came) for slope in passed])
     lines[:1] = [of_sample(ctx, line) for line in lines[:1]]
-    return Caption(title, text("captions.node.rule"), (*lines,), (), rows, neurons)
+    caption = Caption(title, text("captions.node.rule"), (*lines,), (), rows, neurons)
+    blame = [
+        Bar(name, -came * sum(slope for operand, slope in slopes if operand == each))
+        for each, name in zip(taken[:TERMS], names, strict=False)
+    ]
+    if came == 0.0:
+        return replace(caption, title=text("captions.back.none", unit=about["name"]))
+    return replace(caption, bars=Bars((*blame,), unit="blame") if blame else None)
 
 
 def operand_lines(

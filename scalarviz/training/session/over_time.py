@@ -16,8 +16,9 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.base.scales import KINDS, ORDERS
 from scalarviz.core.formulas.formula import pick
-from scalarviz.core.past_numbers import KINDS, ORDERS, OverTime, Rows
+from scalarviz.core.past_numbers import OverTime, Rows
 from scalarviz.core.program import Program
 from scalarviz.story.past_places import even_steps, last_known, tiles_of
 from scalarviz.training.session.branches import Branch, Clock, Frame
@@ -70,7 +71,8 @@ class WeightsOverTime:
         filled       moments that are known beside the keyframes
         keeps_order  whether the order by distance stays as it was read last
         """
-        kind, order = pick(KINDS, kind, "kind"), pick(ORDERS, order, "order")
+        kind = pick({each: each for each in KINDS}, kind, "kind")
+        order = pick({each: each for each in ORDERS}, order, "order")
         frames = moments_of(branch, now, steps, filled)
         start = branch.lineage()[-1].frames[0].value
         rows, layers = self._by_layer, self._layers
@@ -162,14 +164,17 @@ LONGEST = 10.0  # seconds that all of it may take; farther apart moments stay un
 
 @final
 class FilledPast:
-    """The numbers of weights at steps that were wanted, by the branch that owns the step."""
+    """The numbers of weights at steps that were wanted, by the branch that owns the step.
+
+    background  the thread that computes them
+    """
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self.moments: dict[Branch, list[Now]] = {}
         self.version = 0  # grows when moments have become known
         self._wanted: tuple[object, ...] = ()
-        self._background = Background()
+        self.background = Background(session.timeline.lock)
 
     def steps(self, branch: Branch, first: float, last: float) -> list[int]:
         """Return evenly spread steps to be shown; at rest, begin to compute what is not known."""
@@ -179,10 +184,6 @@ class FilledPast:
             self.want(branch, steps)
         return steps
 
-    @property
-    def busy(self) -> bool:
-        return self._background.busy
-
     def want(self, branch: Branch, steps: Sequence[int]) -> None:
         """Begin to compute the moments of these steps, in place of those that were known before."""
         network = self.session.network
@@ -190,16 +191,12 @@ class FilledPast:
         if wanted == self._wanted or not network.layers or not steps:
             return
         self._wanted = wanted
-        self._background.start(self._fill(branch, steps))
-
-    def wait(self) -> None:
-        """Wait until all that was wanted is known; raise the error that ended it, if any."""
-        self._background.complete(holds_lock=self.session.timeline.lock.mine)
+        self.background.start(self._fill(branch, steps))
 
     def stop(self) -> None:
         """Compute nothing any more; what is wanted next begins anew."""
-        if self.busy:
-            self._background.stop()
+        if self.background.busy:
+            self.background.stop()
             self._wanted = ()
 
     def _fill(self, branch: Branch, steps: Sequence[int]) -> Job:

@@ -73,14 +73,15 @@ Known = dict[tuple[int, int], float]  # by number of branch, and step
 class WeightHistory:
     """The pinned rows of a bank, with values and gradients at some steps of each branch.
 
-    The gradient on arrival at a step is the one that the step before moved the weight by.
+    The gradient on arrival at a step is the one that the step before moved the weight by. A thread,
+    `background`, replays earlier steps.
     """
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
         self._known: dict[int, dict[Recorded, Known]] = {}  # by row
         self._lock = Guard()
-        self._background = Background()
+        self.background = Background(timeline.lock)
         timeline.each_portion = self.note
         timeline.most_steps = self.stride
 
@@ -99,7 +100,7 @@ class WeightHistory:
         if on:
             self._fill_in()
         elif not self._known:
-            self.stop()
+            self.background.stop()
 
     def take_over(self, other: WeightHistory) -> None:
         """Pin what the WeightHistory of the original had pinned, with all that is known."""
@@ -108,7 +109,7 @@ class WeightHistory:
                 row: {kind: dict(each) for kind, each in known.items()}
                 for row, known in other._known.items()
             }
-        if other._background.busy:
+        if other.background.busy:
             self._fill_in()
 
     def stride(self) -> int:
@@ -141,19 +142,10 @@ class WeightHistory:
         steps = sorted(found)
         return np.array(steps, np.int64), np.array([found[step] for step in steps])
 
-    def wait(self) -> None:
-        """Wait for the background thread; raise the error that ended it, if any."""
-        self._background.complete(holds_lock=self._timeline.lock.mine)
-
-    def stop(self) -> None:
-        """Stop the background thread after its portion."""
-        self._background.stop()
-
     def _fill_in(self) -> None:
         """Replay earlier steps in the background."""
         if self._known:
-            self._background.take_error()  # drop the error of an earlier attempt
-            self._background.start(self._fill())
+            self.background.start(self._fill(), forget=True)
 
     def _fill(self) -> Job:
         with self._timeline.lock.taken():

@@ -100,11 +100,12 @@ from scalarviz.training.session.replays import (
 )
 from scalarviz.training.session.stops import KIND, in_one_text
 from scalarviz.training.session.threads import (
-    Player,
+    Background,
     SharedSnapshot,
     TakenLock,
     Turn,
     check_end,
+    play,
 )
 from scalarviz.training.session.timeline import (
     Origin,
@@ -253,14 +254,14 @@ class Session:
         self.visits = timeline.visits  # metrics and callbacks
         self.stops = timeline.stops  # the conditions at which it stops by itself
         self.undo_log = timeline.undo_log  # the changes by a user
-        self._player = Player(timeline.lock)
+        self._player = self._own_player = Background(timeline.lock)
         self._weight_history = WeightHistory(timeline)
         self._focus = 0
         self._rests = False  # whether background play rests for long between portions
         timeline.between = timeline.lock.between
         timeline.trainer.bank.guard = timeline.lock.lock
         timeline.trainer.bank.session = self
-        finalize(self, self._weight_history.stop).atexit = False
+        finalize(self, self._weight_history.background.stop).atexit = False
 
     # The present moment.
 
@@ -489,7 +490,11 @@ class Session:
         film = true_or_false(film, "film")
         self._rests = film or (speed is not None and speed * EVERY < 1.0)
         end = None if until is None else size(until, "until", least=0)
-        self._player.play(self._portion, speed, unit, end, film=self.step_index if film else None)
+        if self._player is not self._own_player:
+            self._player.stop()  # of a SharedClock
+            self._player = self._own_player
+        first = self.step_index if film else None
+        play(self._player, self.timeline.lock, self._portion, speed, unit, end, film=first)
         if self._rests:
             self.network.bank.fetch()
 
@@ -501,16 +506,19 @@ class Session:
         Raises the error that ended the play, once: in the first call after it.
         """
         try:
-            self._player.pause(timeout)
+            # A thread that holds the lock would wait for ever for others, which wait for the lock.
+            self._player.pause(0.0 if self.timeline.lock.mine else timeout)
         finally:
             self.network.bank.fetch()
 
-    def follow(self, leader: Player) -> None:
-        """Let a SharedClock advance this session in the background; its own play ends.
+    def follow(self, leader: Background) -> None:
+        """Let a thread advance this session in the background, in place of the present one.
 
-        leader  the Player of the clock; `playing` and `pause` mean its play, too
+        leader  the thread of a SharedClock, which `playing` and `pause` mean from now on
         """
-        self._player.follow(leader)
+        if self._player is not leader:
+            self.pause()
+        self._player = leader
 
     def on_step(self, function: Callable[[StepView], object], every: int | None = None) -> Callback:
         """Call a function of yours at every some steps; `remove()` of the result ends that.
@@ -538,7 +546,7 @@ class Session:
     @property
     def playing(self) -> bool:
         """Whether background play is under way, of its own or with others on one clock."""
-        return self._player.playing
+        return self._player.busy
 
     def snapshot(self) -> SharedSnapshot:
         """Return a Snapshot of the current numbers, which does not hold up training.
@@ -1033,7 +1041,7 @@ class Session:
         """
         row, kind = one_row(self.network, weight), pick(KINDS, kind, "kind of history")
         if wait:
-            self._weight_history.wait()
+            self._weight_history.background.complete()
         if row not in self.pinned:
             inform(f"{self.network.name_of(row)} has no history: s.pin({row}) records it")
         return self._weight_history.history(row, kind)
@@ -1141,7 +1149,7 @@ class Session:
             with holding(self.timeline):
                 advance(self.timeline, count, unit)
             if self.visits.stopped:
-                self._player.stop()
+                self._own_player.stop()
         if self._rests or not self.playing:
             self.network.bank.fetch()  # the next portion may be long in coming
         return count

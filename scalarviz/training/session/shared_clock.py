@@ -15,7 +15,7 @@ from scalarviz.base.checks import size
 from scalarviz.base.texts import text
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.session import Session, Unit
-from scalarviz.training.session.threads import Player, SessionLock, TakenLock
+from scalarviz.training.session.threads import Background, SessionLock, TakenLock, play
 from scalarviz.training.session.timeline import check_unit, holding, paced
 
 ROUND = 0.01  # seconds in which all sessions go on to the same step, while it plays
@@ -41,7 +41,7 @@ class SharedClock:
         self.replays = replays
         self.halted: Halted = {}
         self._lock = SessionLock()
-        self._player = Player(self._lock)
+        self._player = Background(self._lock)
         self._pace = 1.0  # steps that take about ROUND
 
     # Where it stands.
@@ -76,11 +76,6 @@ class SharedClock:
         return min((session.clock for session in self.going), key=lambda clock: clock.place)
 
     @property
-    def end(self) -> int:
-        """The last step that a session has come to, on its branch."""
-        return max(session.timeline.here.end.step for session in self.sessions)
-
-    @property
     def operations(self) -> list[str]:
         """Names of the operations of a step: of each phase, those of the session with most."""
         moments = [session.timeline.here.moments for session in self.sessions]
@@ -89,20 +84,14 @@ class SharedClock:
             names: list[list[str]] = [
                 [each.name for each in parts if each.phase == phase] for parts in moments
             ]
-            most: list[str] = max(names, key=len)
-            found += most
+            longest: list[str] = max(names, key=len)
+            found += longest
         return found
 
     @property
     def loss(self) -> float:
         """The loss of the first session."""
         return self.sessions[0].loss
-
-    @property
-    def engine(self) -> str:
-        """ "python" if a session runs on it, which holds up a face; else an engine of theirs."""
-        engines = [session.engine for session in self.sessions]
-        return "python" if "python" in engines else engines[0]
 
     # Moving.
 
@@ -164,7 +153,7 @@ class SharedClock:
     @property
     def playing(self) -> bool:
         """Whether background play is under way."""
-        return self._player.playing
+        return self._player.busy
 
     def play(
         self, speed: float | None = None, unit: Unit = "step", until: int | None = None
@@ -181,7 +170,7 @@ class SharedClock:
         self._check(unit)
         for session in self.sessions:
             session.follow(self._player)
-        self._player.play(self._portion, speed, unit, until)
+        play(self._player, self._lock, self._portion, speed, unit, until)
 
     def pause(self, timeout: float | None = None) -> None:
         """Stop background play after the present round.

@@ -1,7 +1,5 @@
 """Threads of a session: one at a time works on it, others play it or compute for it.
 
-Where no thread can be started, as in a browser, the running loop of asyncio runs the portions.
-
 A job is an iterator: each `next` does one portion and returns the seconds to rest after it. A newly
 started job replaces the previous one as soon as the current portion is done.
 
@@ -17,9 +15,10 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, final
-from weakref import WeakMethod, WeakSet, ref
+from weakref import WeakMethod, WeakSet
 
 from scalarviz.base.checks import not_copied, number
 from scalarviz.base.interrupt import ctrl_c, uncut, whole
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from scalarviz.training.session.user_changes import BranchMoment, Change
 
 LAST = 5.0  # seconds that the end of the program waits for portions, at most
-LOOK = 0.1  # seconds between two checks that a thread is alive
+LOOK = 0.1  # seconds between two looks whether Ctrl-C was pressed
 
 Job = Iterator[float]
 
@@ -42,164 +41,159 @@ _ending = False
 
 
 @final
-class Background:
-    """At most one thread, which runs the newest job.
+class Task:
+    """A job on a thread of its own, which begins when the task `before` has ended.
 
-    All methods can be called from any thread. The thread references its job, not this object.
+    errors    gets the error that ends it, in place of an earlier one
+    starting  held by whoever starts it, so that no portion begins before `start` has returned
+    stopped   set: no portion begins any more; `ended`: the last portion is over
+    loop      of asyncio, which runs the portions where no thread can be started; else None
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self, job: Job, before: Task | None, errors: list[BaseException], starting: threading.Lock
+    ) -> None:
+        self._job, self._before, self._errors = job, before, errors
+        self._starting = starting
+        self.stopped, self.ended = threading.Event(), threading.Event()
+        self.thread = threading.Thread(target=self._run, name="scalarviz", daemon=True)
+        self.loop: Any = None
+
+    def start(self) -> None:
+        """Begin; raise RuntimeError if there are neither threads nor a loop."""
+        try:
+            self.thread.start()
+        except RuntimeError:  # the system has no more threads, or none, as in a browser
+            from asyncio import get_running_loop  # slow to import
+
+            with suppress(RuntimeError):
+                self.loop = get_running_loop()
+                self.loop.call_soon(self._turn)
+                return
+            self.ended.set()
+            raise
+
+    def _run(self) -> None:
+        with self._starting:
+            before, self._before = self._before, None
+        if before is not None and before.loop is None:
+            before.ended.wait()
+        while (rest := self.portion()) is not None:
+            self.stopped.wait(rest)
+
+    def _turn(self) -> None:
+        if (rest := self.portion()) is not None:
+            self.loop.call_later(rest, self._turn)
+
+    def portion(self) -> float | None:
+        """Run the next portion; return the seconds to rest after it, None after the last one."""
+        rest = None
+        if not self.stopped.is_set():
+            try:
+                rest = next(self._job, None)
+            except BaseException as error:  # else it would be lost with the thread
+                self._errors[:] = [error]
+        if rest is None:
+            self._job = iter(())
+            self.ended.set()
+        return rest
+
+
+@final
+class Background:
+    """The newest job, on a thread of its own; the job before it ends after its portion.
+
+    All methods can be called from any thread. The thread references its job, not this object.
+
+    lock  what its jobs wait for: a thread that holds it does not wait for a job; None, the default:
+          nothing
+    """
+
+    def __init__(self, lock: SessionLock | None = None) -> None:
+        self._lock = lock
         self._begin()
         _all.add(self)
 
     def _begin(self) -> None:
-        self._changed = threading.Condition()
-        self._job: Job | None = None  # the newest job
-        self._now: Job | None = None  # the job whose portion is running
-        self._thread: threading.Thread | None = None
-        self._loop: Any = None  # of asyncio, which runs the portions if no thread can be started
-        self._error: BaseException | None = None
+        self._changing = threading.Lock()
+        self._task: Task | None = None
+        self._errors: list[BaseException] = []
+        self._threads: WeakSet[threading.Thread] = WeakSet()
 
     @property
     def busy(self) -> bool:
         """Whether a job has neither ended nor been stopped."""
-        return self._job is not None
-
-    @property
-    def _on_loop(self) -> bool:
-        """Whether a loop of asyncio runs the portions."""
-        return self._loop is not None and not self._loop.is_closed()
+        task = self._task
+        return task is not None and not (task.stopped.is_set() or task.ended.is_set())
 
     @uncut
-    def start(self, job: Job) -> None:
-        """Run this job from now on, instead of the present one."""
-        with self._changed:
-            self._job = job
-            self._changed.notify_all()
-            if self._thread is None and not self._on_loop:
-                thread = threading.Thread(target=self._work, name="scalarviz", daemon=True)
-                try:
-                    thread.start()
-                except RuntimeError:  # the system has no more threads, or none, as in a browser
-                    if not self._start_on_loop():
-                        self._job = None
-                        raise
-                else:
-                    self._thread = thread
+    def start(self, job: Job, *, forget: bool = False) -> None:
+        """Run this job from now on, instead of the present one.
+
+        forget  whether the error of an earlier job is not raised any more; by default False
+        """
+        with self._changing:
+            if forget:
+                self._errors.clear()
+            self.stop()
+            task = self._task = Task(job, self._task, self._errors, self._changing)
+            self._threads.add(task.thread)
+            task.start()
         _be_called_first()
 
     @uncut
-    def stop(self) -> None:
-        """Stop after the current portion, without waiting for it."""
-        with self._changed:
-            self._job = None
-            self._changed.notify_all()
+    def stop(self, seconds: float = 0.0) -> None:
+        """Stop after the current portion, and wait so long for it at most, by default not at all.
 
-    @uncut
-    def wait(self, seconds: float = threading.TIMEOUT_MAX) -> None:
-        """Wait until a stopped job has ended: the thread is gone, or runs a newer job.
-
-        Returns at once in the thread itself.
+        It does not wait in the thread itself, nor in one that holds the lock.
         """
-        limit = time.monotonic() + seconds
-        with self._changed:
-            thread, now = self._thread, self._now
-            if thread is None or thread is threading.current_thread():
-                return
-            while self._thread is thread and thread.is_alive():
-                left = limit - time.monotonic()
-                if (self._job is not None and self._now is not now) or left <= 0.0:
-                    return
-                ctrl_c.deliver()
-                self._changed.wait(min(LOOK, left))
-        thread.join()
+        if (task := self._task) is not None:
+            task.stopped.set()
+            self._wait(task, seconds)
 
     @uncut
-    def finish(self, seconds: float = threading.TIMEOUT_MAX) -> bool:
-        """Wait until no job is left; return whether none is. Does not wait in the thread itself."""
+    def wait(self, seconds: float = threading.TIMEOUT_MAX) -> bool:
+        """Wait, as `stop` does, until the newest job has ended; return False if it has not."""
+        task = self._task
+        return task is None or self._wait(task, seconds)
+
+    def _wait(self, task: Task, seconds: float) -> bool:
         limit = time.monotonic() + seconds
-        with self._changed:
-            while self._job is not None and self._on_loop and time.monotonic() < limit:
-                self._do(self._job)  # nobody else does
-            while self.busy and self._thread is not threading.current_thread():
-                left = limit - time.monotonic()
-                if left <= 0.0:
-                    break
-                ctrl_c.deliver()
-                self._changed.wait(min(LOOK, left))
-            return not self.busy
-
-    @uncut
-    def take_error(self) -> BaseException | None:
-        """Return the error that ended a job and forget it, or None."""
-        with self._changed:
-            error, self._error = self._error, None
-        return error
-
-    def complete(self, *, holds_lock: bool) -> None:
-        """Wait until no job is left, unless this thread holds a lock that it waits for.
-
-        Raises the error that ended a job, if there is one.
-        """
-        if not holds_lock:
-            self.finish()
-        self.raise_error()
-
-    def raise_error(self) -> None:
-        """Raise the error that ended a job and forget it, if there is one."""
-        if (error := self.take_error()) is not None:
-            raise error
-
-    def _work(self) -> None:
-        while True:
-            with self._changed:
-                job = self._now = self._job
-                self._changed.notify_all()
-                if job is None:
-                    self._thread = None
-                    return
-            rest = self._do(job)
-            with self._changed:
-                if rest and self._job is job:
-                    self._changed.wait(rest)
-
-    def _do(self, job: Job) -> float:
-        """Run the next portion of a job, and return the seconds to rest after it."""
-        rest, error = portion(job)
-        with self._changed:
-            if error is not None:
-                self._error = error
-            if rest is None and (error is not None or self._job is job):
-                self._job = None
-        return rest or 0.0
-
-    def _start_on_loop(self) -> bool:
-        """Run jobs by turns on the running loop of asyncio; return False if there is none."""
-        import asyncio  # slow to import
-
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            return False
-
-        def turn() -> None:
-            job = self._job
-            if job is None:
-                self._loop = None
+        is_free = self._lock is None or not self._lock.mine
+        while not task.ended.is_set():
+            left = limit - time.monotonic()
+            if left <= 0.0 or not is_free or threading.current_thread() in self._threads:
+                return False
+            ctrl_c.deliver()
+            if task.loop is not None:
+                task.portion()  # nobody else does
             else:
-                loop.call_later(self._do(job), turn)
-
-        self._loop = loop
-        loop.call_soon(turn)
+                task.ended.wait(min(LOOK, left))
+        if task.thread.ident is not None:  # it was started
+            task.thread.join()
         return True
 
+    def complete(self, seconds: float = threading.TIMEOUT_MAX) -> None:
+        """Wait as `wait` does, and raise the error that ended a job, if there is one."""
+        self.wait(seconds)
+        self.raise_error()
 
-def portion(job: Job) -> tuple[float | None, BaseException | None]:
-    """Run the next portion: seconds to rest, None after the last portion; and the error, if any."""
-    try:
-        return next(job, None), None
-    except BaseException as error:  # else it would be lost with the thread
-        return None, error
+    def pause(self, timeout: float | None = None) -> None:
+        """Stop the job after its portion and wait for that; raise the error that ended it, if any.
+
+        timeout  seconds to wait; None, the default: no limit
+        """
+        seconds = threading.TIMEOUT_MAX if timeout is None else number(timeout, "the timeout", 0.0)
+        self.stop(seconds)
+        self.raise_error()
+
+    @uncut
+    def raise_error(self) -> None:
+        """Raise the error that ended a job and forget it, if there is one."""
+        with self._changing:
+            error = self._errors.pop() if self._errors else None
+        if error is not None:
+            raise error
 
 
 def check_end() -> None:
@@ -217,7 +211,7 @@ def end() -> None:
     for each in everyone:
         each.stop()
     for each in everyone:
-        each.wait(max(0.0, limit - time.monotonic()))
+        each.stop(max(0.0, limit - time.monotonic()))
     for guard in list(_guards):
         if not guard.is_lost:
             guard.acquire(max(0.0, limit - time.monotonic()))
@@ -413,78 +407,37 @@ PICTURE = 0.6
 Portion = Callable[[int | None, str, int | None], int]
 
 
-@final
-class Player:
-    """Advances a session in a background thread, until paused or until the session is deleted.
+def play(
+    thread: Background,
+    session_lock: SessionLock,
+    portion: Portion,
+    speed: float | None,
+    unit: str,
+    until: int | None,
+    *,
+    film: int | None = None,
+) -> None:
+    """Advance in the background, until that is paused, or until whoever is advanced is deleted.
 
-    What follows a leader is played by that, too: with other sessions, on one clock.
+    thread        plays, perhaps already: then it goes on with another speed or unit
+    session_lock  of what is advanced
+    portion       bound method, held weakly: `portion(most, unit, until)` advances by at most `most`
+                  units (None: no limit), not beyond the step `until`, and returns how many it did
+    speed         units per second; None: as fast as possible
+    unit          "operation", "phase", "sample" or "step"
+    until         step at which playing ends; None: none
+    film          the step at which a film begins; None: no film
+
+    Raises the error that ended the previous playing if no `pause` has raised it.
     """
-
-    def __init__(self, session_lock: SessionLock) -> None:
-        self._session_lock = session_lock
-        self._thread = Background()
-        self._leader: ref[Player] | None = None
-
-    @property
-    def playing(self) -> bool:
-        return self._thread.busy or self._led_by is not None
-
-    @property
-    def _led_by(self) -> Player | None:
-        """The leader while it plays, else None."""
-        leader = None if self._leader is None else self._leader()
-        return leader if leader is not None and leader.playing else None
-
-    def follow(self, leader: Player) -> None:
-        """End this play, and have a leader from now on in place of another one."""
-        if self._led_by is not leader:
-            self.pause()
-        self._thread.stop()
-        self._leader = ref(leader)
-
-    def play(
-        self,
-        portion: Portion,
-        speed: float | None,
-        unit: str,
-        until: int | None,
-        *,
-        film: int | None = None,
-    ) -> None:
-        """Start playing, or go on with another speed or unit.
-
-        portion  bound method, held weakly: `portion(most, unit, until)` advances by at most `most`
-                 units (None: no limit), not beyond the step `until`, and returns how many it did
-        speed    units per second; None: as fast as possible
-        unit     "operation", "phase", "sample" or "step"
-        until    step at which playing ends; None: none
-        film     the step at which a film begins; None: no film
-
-        Raises the error that ended the previous playing if no `pause` has raised it.
-        """
-        if speed is not None:
-            speed = number(speed, "the speed", 0.0, open_low=True)
-        self._thread.raise_error()
-        weak, begins = WeakMethod(portion), not self._thread.busy
-        job = at_speed(weak, unit, until, speed, begins) if speed else flat_out(weak, unit, until)
-        if film is not None:
-            job = film_first(weak, until, job, film)
-        self._thread.start(resting(job, self._session_lock))
-
-    def stop(self) -> None:
-        """Stop after the current portion, without waiting for it."""
-        self._thread.stop()
-
-    def pause(self, timeout: float | None = None) -> None:
-        """Stop after the current portion; raise the error that ended the playing, if any."""
-        if timeout is not None:
-            timeout = number(timeout, "the timeout", 0.0)
-        if (leader := self._led_by) is not None:
-            leader.pause(0.0 if self._session_lock.mine else timeout)
-        self._thread.stop()
-        if not self._session_lock.mine:  # else a deadlock: the thread waits for the lock
-            self._thread.wait(threading.TIMEOUT_MAX if timeout is None else timeout)
-        self._thread.raise_error()
+    if speed is not None:
+        speed = number(speed, "the speed", 0.0, open_low=True)
+    thread.raise_error()
+    weak, begins = WeakMethod(portion), not thread.busy
+    job = at_speed(weak, unit, until, speed, begins) if speed else flat_out(weak, unit, until)
+    if film is not None:
+        job = film_first(weak, until, job, film)
+    thread.start(resting(job, session_lock))
 
 
 def resting(job: Job, session_lock: SessionLock) -> Job:

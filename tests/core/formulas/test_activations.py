@@ -23,7 +23,6 @@ from scalarviz.core.formulas import activations, elementary
 from scalarviz.core.formulas.activations import (
     ACTIVATIONS,
     FAMILIES,
-    ActivationFormula,
     activation_row,
 )
 from scalarviz.core.formulas.formula import ELEMENTARY, Formula, Target
@@ -61,23 +60,6 @@ def check_digits(row: Formula, points: Iterable[float]) -> None:
         assert y == pytest.approx(float(exact(mpf(x))), rel=1e-12, abs=1e-300)
         slope = float(mp.diff(exact, mpf(x)))
         assert row.derivative(x, y) == pytest.approx(slope, rel=1e-12, abs=1e-15)
-
-
-LIMITED = [row for row in ACTIVATIONS.values() if row.limits]
-
-
-@pytest.mark.parametrize("row", LIMITED, ids=lambda row: row.name)
-def test_at_1000_is_the_limit_of_the_row(row: ActivationFormula) -> None:
-    low, high = row.value(-1000.0), row.value(1000.0)
-    slopes = row.derivative(-1000.0, low), row.derivative(1000.0, high)
-    assert (low, high, *slopes) == pytest.approx(row.limits, abs=1e-300)
-
-
-@every_activation
-@pytest.mark.parametrize("x", [-1000.0, 1000.0])
-def test_at_1000_there_is_a_number_and_no_exception(row: Formula, x: float) -> None:
-    y = row.value(x)
-    assert not math.isnan(y) and not math.isnan(row.derivative(x, y))
 
 
 NAMES = (

@@ -16,7 +16,7 @@ from scalarviz.core.formulas.formula import ELEMENTARY, Target
 from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
-from scalarviz.core.formulas.randomness import normal, philox, uniform, unit
+from scalarviz.core.formulas.randomness import normal, uniform
 from tests.engines.conftest import body
 
 SCALAR_FORMULAS: list[Callable[..., Any]] = [
@@ -103,27 +103,3 @@ def test_a_formula_compiles_for_the_gpu_and_stays_float32(
 
 def test_the_check_for_float64_can_fail(on_cpu: Target) -> None:
     assert in_float32(numba.njit(lambda x: x * 0.1), (numba.float32,)) == (False, False)
-
-
-@pytest.mark.some(4)
-@pytest.mark.parametrize("row", OPERATIONS.values(), ids=OPERATIONS)
-def test_a_compiled_operation_gives_what_plain_python_gives(row: Any, on_cpu: Target) -> None:
-    for x in (-1000.0, -3.5, -0.2, 0.0, 0.2, 3.5, 1000.0):
-        inputs = (x, 0.7, -1.1)[: len(row.partials)]
-        y = row.value(*inputs)
-        compiled = [
-            on_cpu.retarget(row.value)(*map(np.float32, inputs)),
-            *(
-                on_cpu.retarget(partial)(*map(np.float32, inputs), np.float32(y))
-                for partial in row.partials
-            ),
-        ]
-        plain = np.float32([y, *[partial(*inputs, y) for partial in row.partials]])
-        assert np.float32(compiled) == pytest.approx(plain, rel=1e-5, abs=1e-6, nan_ok=True)
-
-
-def test_the_random_words_are_the_same_in_a_kernel() -> None:
-    words = numba.njit(philox)
-    for counter in [(0, 0, 0, 0), (1, 2, 3, 4), (2**32 - 1,) * 4]:
-        assert words(*counter, 7, 2**32 - 1) == philox(*counter, 7, 2**32 - 1)
-    assert numba.njit(unit)(12345) == unit(12345)

@@ -67,21 +67,6 @@ def test_the_gradient_of_a_batch_is_that_of_its_loss(name: str, mean: str) -> No
         assert gradient[index] == pytest.approx((loss(high, t) - loss(low, t)) / (2 * h), rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("options", "share"),
-    [
-        ({}, 2 / 4),  # PyTorch: by samples and outputs
-        ({"mean": "samples"}, 2 / 2),  # by samples, not by channels
-        ({"mean": "samples", "factor": 0.5}, 1 / 2),  # without the factor 2
-        ({"mean": "none", "factor": 0.5}, 1.0),  # the posted XOR rule
-    ],
-)
-def test_the_conventions_can_be_chosen(options: dict[str, Any], share: float) -> None:
-    p, loss = np.array([[1.0, 2.0], [3.0, 5.0]]), sv.Loss("mse", **options)
-    loss.forward(p, np.zeros((2, 2)))
-    assert loss.backward().tolist() == (p * share).tolist()
-
-
 def test_a_relative_loss_holds_its_denominator() -> None:
     row = LOSSES["relative_l2"]
     p, t = 2.0, 1.0

@@ -101,18 +101,6 @@ def test_engines_agree_on_groups_dilations_and_strides(
     np.testing.assert_allclose(operation_backward(operation, numbers)[0], found[0][1], atol=1e-12)
 
 
-def test_going_back_with_groups_is_exact() -> None:
-    layers = [sv.Conv2d((4, 5, 5), 8, 3, (2, 1), 1, dilation=(1, 2), groups=4), sv.Dense(72, 2)]
-    x = np.random.default_rng(0).normal(size=(16, 100))
-    session = advanced(
-        sv.Session(sv.Network(layers, seed=0), (x, x[:, :2]), batch=4, engine="cpu"), 30
-    )
-    end = session.network.bank.value.copy()
-    session.seek(7)
-    session.seek(30)
-    assert session.network.bank.value.tobytes() == end.tobytes()
-
-
 def test_fans_are_those_of_pytorch() -> None:
     # torch.nn.init._calculate_fan_in_and_fan_out of its weights.
     assert sv.Conv2d((4, 5, 5), 6, 3, groups=2).fans() == (2 * 9, 6 * 9)
@@ -203,25 +191,6 @@ def test_a_network_computes_with_what_is_written_into_them(engine: str) -> None:
     last.bias *= 0.0
     x = random.standard_normal((5, 3))
     np.testing.assert_allclose(net(x), np.tanh(x @ a.T + b) @ c.T, rtol=0, atol=1e-14)
-
-
-@every_engine
-def test_writing_is_an_edit_that_is_done_again_in_a_replay(engine: str) -> None:
-    x = np.random.default_rng(0).random((6, 3))
-    s = advanced(
-        sv.Session(sv.Network([3, 4, 3], "tanh"), (x, 1 - x), "mse", sv.Adam(0.1), engine=engine), 3
-    )
-    kernel = s.network.layers[1].kernel  # a view from before the writing
-    kernel[2] = 0.5
-    s.advance(2, "operation")
-    s.network.layers[0].bias[:] = 0.25
-    s.advance(4)
-    journal = [(a.step, a.kind, a.details["rows"].tolist()) for a in s.current_branch.journal]
-    assert journal == [(3, "edit", [24, 25, 26, 27]), (3, "edit", [12, 13, 14, 15])]
-    after, losses = s.network.bank.value.copy(), s.losses.copy()
-    s.seek(0)
-    s.advance(len(losses))
-    assert (s.network.bank.value == after).all() and (s.losses == losses).all()
 
 
 def test_what_does_not_fit_is_refused_and_changes_nothing() -> None:

@@ -683,13 +683,17 @@ def test_codes_of_a_graph_are_in_the_order_of_its_plates() -> None:
     assert len(described) > 1
 
 
+def all_of(page: FakePage, asked: dict[str, Any]) -> Any:
+    """What is answered about the past, as soon as all of it is known."""
+    while page.ask("past", asked)["answers"]["more"]:
+        time.sleep(0.02)
+    return page.ask("past", asked)["answers"]
+
+
 def test_a_page_asks_for_all_weights_over_time(s: sv.Session, page: FakePage) -> None:
     page.ask("advance", {"count": 30, "unit": "step"})
     asked = {"kind": "value", "order": "layer"}
-    found = page.ask("past", asked)["answers"]
-    while found["more"]:
-        found = page.ask("past", asked)["answers"]
-    found = page.ask("past", asked)["answers"]
+    found = all_of(page, asked)
     assert found["steps"].tolist() == list(range(31))
     tiles = found["tiles"].reshape(len(s.network.bank), 31)
     for step in (0, 11, 30):
@@ -705,11 +709,7 @@ def test_a_page_asks_for_all_weights_over_time(s: sv.Session, page: FakePage) ->
 def test_a_page_asks_for_a_landscape_and_drags_its_ball(s: sv.Session, page: FakePage) -> None:
     page.ask("advance", {"count": 40, "unit": "step"})
     asked = {"kind": "value", "order": "landscape", "pins": []}
-    found = page.ask("past", asked)["answers"]
-    while found["more"]:
-        time.sleep(0.02)
-        found = page.ask("past", asked)["answers"]
-    found = page.ask("past", asked)["answers"]
+    found = all_of(page, asked)
     plane = found["plane"]
     reader = page.link.stage.reading.curves.past.terrain
     whole = s.landscape(progress=False)
@@ -726,11 +726,7 @@ def test_a_page_asks_for_a_landscape_and_drags_its_ball(s: sv.Session, page: Fak
     assert not reader.held
     page.ask("undo")
     assert np.array_equal(s.network.bank.value, before)
-    two = page.ask("past", asked | {"pins": [3, 12]})["answers"]
-    while two["more"]:
-        time.sleep(0.02)
-        two = page.ask("past", asked | {"pins": [3, 12]})["answers"]
-    assert two["plane"]["rows"] == [3, 12]
+    assert all_of(page, asked | {"pins": [3, 12]})["plane"]["rows"] == [3, 12]
     for pins in (3, [1], [1, 999], [1, "x"], None):
         assert "refused" in page.ask("past", asked | {"pins": pins})
     assert "refused" in page.ask("past", asked | {"pins": [3, 3]})

@@ -85,7 +85,7 @@ def test_another_neuron_keeps_camera_and_pin(browser: Any) -> None:
     page.frame.evaluate("scalarviz.pin({row: 2}); null")
     page.rest(0.3)
     before, count = page.camera(), page.app("spec.scene.count")
-    page.frame.evaluate("scalarviz.player.ask('control', {name: 'add neuron'}); null")
+    page.frame.evaluate("scalarviz.player.ask('add neuron', {value: null}); null")
     page.wait(lambda: page.app("spec.scene.count") > count)
     page.rest(0.3)
     assert page.app("pinned.row") == 2
@@ -118,7 +118,7 @@ def test_who_looks_on_is_told_what_one_can_do(browser: Any) -> None:
     page.frame.evaluate("scalarviz.client.begin(); null")
     body = page.frame.locator("body")
     page.wait(lambda: text("page.looks") in body.inner_text())
-    page.link.controller.step(+1)
+    page.link.controller.time.step(+1)
     page.wait(lambda: page.app("state.step") == 1)
     page.rest(0.2)
     assert text("page.looks") in body.inner_text() and page.complaints == []
@@ -129,19 +129,15 @@ def test_what_has_ended_says_so_and_can_be_turned(browser: Any) -> None:
     page = FramedPage(browser, linked_value())
     page.link.close("The kernel has ended.")
     page.wait(lambda: "The kernel has ended." in page.frame.inner_text("body"))
-    before = page.camera()
-    page.drag()
-    page.rest(0.3)
-    assert page.camera() != before
-    assert page.complaints == []
+    assert page.turns() and page.complaints == []
 
 
 def test_a_node_of_a_graph_that_is_clicked_opens_its_card(browser: Any) -> None:
     a, b = sv.Value(2.0, label="a"), sv.Value(-3.0, label="b")
     page = FramedPage(browser, linked_value(value_session.session_of((a * b + a**2).relu() + b)))
-    page.do("run('on', 2, 'operation')")
+    page.do("run('advance', 2, 'operation')")
     page.wait(lambda: page.frame.locator("#caption h2").inner_text() == "a × b is −6.")
-    page.mouse.click(*page.at(*page.place_of("{neuron: ['[0]', 0]}")))
+    page.mouse.click(*page.place_of("{neuron: ['[0]', 0]}"))
     card = page.frame.locator("#card")
     page.wait(lambda: "2 × (−3) = −6" in card.inner_text())
     assert "a × b" in card.inner_text() and page.complaints == []
@@ -234,7 +230,7 @@ def test_the_curve_of_a_page_has_the_metrics_of_the_session(browser: Any) -> Non
 
     page.wait(lambda: page.app("curve.measures.wordsAt(scalarviz.state.step)") == told())
     assert "measured" in page.frame.evaluate("document.body.className")
-    page.do("run('on', 30, 'step')")
+    page.do("run('advance', 30, 'step')")
     page.wait(lambda: page.step == 230)
     page.wait(lambda: page.app("curve.measures.wordsAt(scalarviz.state.step)") == told())
     assert page.app("curve.measures.series[0].steps.length") == 11 and page.complaints == []
@@ -318,8 +314,8 @@ def test_under_the_policy_of_a_host_a_page_opens_plays_steps_and_is_edited(
     page.wait(lambda: not session.playing and page.app("state.step") == session.step_index)
     page.frame.evaluate(f"scalarviz.pin({{row: {ROW}}}); null")
     page.wait(lambda: page.frame.locator("#card").is_visible())
-    page.frame.fill("#card input", "0.75")
-    page.frame.press("#card input", "Enter")
+    page.frame.fill("#card input:not([type=range])", "0.75")
+    page.frame.press("#card input:not([type=range])", "Enter")
     page.wait(lambda: session.network.bank.value[ROW] == 0.75)
     page.wait(lambda: page.app(f"state.value[{ROW}]") == 0.75)
     assert page.complaints == []

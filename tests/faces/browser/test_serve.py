@@ -15,7 +15,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from http.client import HTTPConnection
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -34,6 +33,7 @@ from scalarviz.faces.browser.serve import BLOCKS, BORDER, qr_code
 from scalarviz.pages import web_server
 from scalarviz.pages.addresses import listening
 from scalarviz.pages.web_server import LOOK
+from tests.faces.cli.test_class_pages import got
 from tests.machine import until
 from tests.wording import refused
 
@@ -57,16 +57,19 @@ class Served:
         assert found, self.said
         self.port, self.token = int(found[2]), found[3]
 
-    @contextmanager
-    def joined(self, token: str) -> Iterator[ClientConnection]:
-        address = f"ws://127.0.0.1:{self.port}/socket"
-        with connect(address, proxy=None, close_timeout=1) as client:
-            client.send(json.dumps({"token": token}))
-            yield client
-
     def end(self) -> int:
         self.process.send_signal(signal.SIGINT)
         return self.process.wait(SECONDS)
+
+
+@contextmanager
+def joined(served: Served | LinkServer, token: str, **more: Any) -> Iterator[ClientConnection]:
+    """A page with a token at a training that is served."""
+    server = served if isinstance(served, Served) else served.server
+    address = f"ws://127.0.0.1:{server.port}/socket"
+    with connect(address, proxy=None, close_timeout=1, **more) as client:
+        client.send(json.dumps({"token": token}))
+        yield client
 
 
 @contextmanager
@@ -125,7 +128,7 @@ def short_token(served: Served) -> str:
 
 def test_the_owner_controls_and_others_look_on(served: Served) -> None:
     assert "look on, and cannot change it" in served.said
-    with served.joined(served.token) as own, served.joined(short_token(served)) as other:
+    with joined(served, served.token) as own, joined(served, short_token(served)) as other:
         asked(own, 1, "open", version=1)
         asked(own, 2, "pause")
         step = asked(own, 3, "state")["state"]["step"]
@@ -136,7 +139,7 @@ def test_the_owner_controls_and_others_look_on(served: Served) -> None:
 
 
 def test_it_goes_on_past_the_steps_of_its_scene(served: Served) -> None:
-    with served.joined(served.token) as own:
+    with joined(served, served.token) as own:
         asked(own, 1, "open", version=1)
         asked(own, 2, "play")
         number, step, until = 3, 0, time.monotonic() + SECONDS
@@ -148,7 +151,7 @@ def test_it_goes_on_past_the_steps_of_its_scene(served: Served) -> None:
 
 
 def test_it_ends_by_ctrl_c(served: Served) -> None:
-    with served.joined(served.token) as client:
+    with joined(served, served.token) as client:
         asked(client, 1, "open", version=1)
         assert served.end() == 130
         assert heard(client, "closed")["closed"]
@@ -283,24 +286,9 @@ def link_server(link: Noting, tokens: Tokens) -> Iterator[LinkServer]:
         yield made
 
 
-@contextmanager
-def joined(link_server: LinkServer, token: str, **more: Any) -> Iterator[ClientConnection]:
-    address = f"ws://127.0.0.1:{link_server.server.port}/socket"
-    with connect(address, proxy=None, close_timeout=1, **more) as client:
-        client.send(json.dumps({"token": token}))
-        yield client
-
-
 def framed(header: object, numbers: bytes = b"") -> bytes:
     head = json.dumps(header).encode()
     return len(head).to_bytes(4, "little") + head + numbers
-
-
-def got(link_server: LinkServer, path: str, **headers: str) -> tuple[int, bytes]:
-    connection = HTTPConnection("127.0.0.1", link_server.server.port, timeout=30)
-    connection.request("GET", path, headers=headers)
-    answer = connection.getresponse()
-    return answer.status, answer.read()
 
 
 def test_a_command_is_answered_by_a_frame_of_a_header_and_arrays(
@@ -325,16 +313,16 @@ def test_the_short_token_only_looks(link_server: LinkServer, link: Noting, token
 
 
 def test_a_page_is_for_those_with_a_token(link_server: LinkServer, tokens: Tokens) -> None:
-    assert got(link_server, f"/?token={tokens.own}") == (200, b"<p>a page")
-    assert got(link_server, f"/?token={tokens.short}")[0] == 200
-    status, form = got(link_server, "/")
+    assert got(link_server.server.port, f"/?token={tokens.own}") == (200, b"<p>a page")
+    assert got(link_server.server.port, f"/?token={tokens.short}")[0] == 200
+    status, form = got(link_server.server.port, "/")
     assert status == 403 and b"a page" not in form and b"<form>" in form and b"<style>" in form
-    wrong, again = got(link_server, "/?token=WRONG2")
+    wrong, again = got(link_server.server.port, "/?token=WRONG2")
     assert wrong == 403 and text("browser.wrong").encode() in again != form
 
 
 def test_other_hosts_and_origins_are_refused(link_server: LinkServer, tokens: Tokens) -> None:
-    assert got(link_server, f"/?token={tokens.own}", Host="evil.example")[0] == 421
+    assert got(link_server.server.port, f"/?token={tokens.own}", Host="evil.example")[0] == 421
     with (
         pytest.raises(InvalidStatus),
         joined(link_server, tokens.own, origin="http://evil.example"),
@@ -346,7 +334,7 @@ def test_other_hosts_and_origins_are_refused(link_server: LinkServer, tokens: To
 def test_an_address_that_cannot_be_parsed_is_an_address_like_others(
     link_server: LinkServer, caplog: pytest.LogCaptureFixture, sent: str
 ) -> None:
-    assert got(link_server, sent)[0] == 404
+    assert got(link_server.server.port, sent)[0] == 404
     with pytest.raises(InvalidStatus, match="403"), joined(link_server, "", origin="http://["):
         pass
     assert not caplog.records

@@ -58,12 +58,12 @@ def fetched() -> Fetched:
     return {}
 
 
-def got(port: int, path: str) -> tuple[int, bytes]:
+def got(port: int, path: str, **headers: str) -> tuple[int, bytes]:
     """The status and the content of a page, as soon as there is a server."""
     while True:
         connection = HTTPConnection("127.0.0.1", port, timeout=30)
         try:
-            connection.request("GET", path)
+            connection.request("GET", path, headers=headers)
         except ConnectionRefusedError:
             continue
         answer = connection.getresponse()
@@ -272,26 +272,18 @@ CLASS = 30
 PAGES = {"01.html": b"a lesson" * 10_000}
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def __call__(self) -> float:
-        return self.seconds
-
-    def tick(self) -> None:
-        self.seconds += EVERY
-
-
 class Room:
     """A server that collects, and what visitors send to it."""
 
     def __init__(self, path: Path, *, is_open: bool = False) -> None:
-        self.path, self.clock = path, Clock()
-        self.collecting = Collecting(str(path), is_open=is_open, now=self.clock)
+        self.path, self.seconds = path, 0.0
+        self.collecting = Collecting(str(path), is_open=is_open, now=lambda: self.seconds)
         self.collecting.entries = [Entry("01", "One weight")]
         hooks = self.collecting.gate, self.collecting.visit
         self.server = PageServer(listening("127.0.0.1", 0), lambda *who: None, *hooks)
+
+    def wait(self, seconds: float) -> None:
+        self.seconds += seconds
 
     @property
     def token(self) -> str:
@@ -465,7 +457,7 @@ def test_a_visitor_that_floods_waits(at: Room) -> None:
     told = [at.sends(record(f"{i}")) for i in range(AT_ONCE + 5)]
     assert told[:AT_ONCE] == [OK] * AT_ONCE
     assert all("10 s" in each["error"] for each in told[AT_ONCE:])
-    at.clock.seconds += EVERY
+    at.wait(EVERY)
     assert at.sends(record("again")) == OK and "error" in at.sends(record("more"))
     assert len(at.lines) == AT_ONCE + 1
 
@@ -476,9 +468,9 @@ def test_large_records_of_a_visitor_count_as_several(room: Callable[..., Room]) 
     assert told[:4] == [OK] * 4
     (wait,) = re.findall(r"in (\d+) s", told[4]["error"])
     assert at.sends(record("Anna")) == OK  # of the same address
-    at.clock.seconds += int(wait)
+    at.wait(int(wait))
     assert "in 10 s" in at.sends(large)["error"]  # since Anna has sent hers
-    at.clock.tick()
+    at.wait(EVERY)
     assert at.sends(large) == OK and len(at.lines) == 6
 
 
@@ -555,7 +547,7 @@ def test_pupils_can_send_while_somebody_holds_all_the_connections_he_gets(
             held = socket.create_connection(("127.0.0.1", at.server.port), timeout=30)
             stack.enter_context(held).sendall(upgrade)
         until(lambda: is_served(at))
-        until(lambda: at.sends(record("Anna")) == OK, at.clock.tick)
+        until(lambda: at.sends(record("Anna")) == OK, lambda: at.wait(EVERY))
     assert [each["name"] for each in at.lines] == ["Anna"]
 
 

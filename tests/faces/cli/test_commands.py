@@ -267,26 +267,12 @@ def run_python(*words: str, **more: Any) -> str:
     ).stdout
 
 
-def complete(line: str) -> list[str]:
-    """What a shell offers at the end of a line."""
-    environment = {
-        "_SCALARVIZ_COMPLETE": "complete_bash",
-        "COMP_WORDS": line,
-        "COMP_CWORD": str(len(line.split()) - (not line.endswith(" "))),
-    }
-    main = "from scalarviz.faces.cli.commands import main; main()"
-    return run_python("-c", main, env=os.environ | environment).split()
-
-
-def test_a_shell_completes_commands_scenes_and_options() -> None:
-    assert complete("scalarviz tr") == ["train"]
-    assert complete("scalarviz watch xn") == ["xnor"]
-    assert complete("scalarviz watch xor --ac") == ["--activation"]
-
-
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
+        ("tr", ["train"]),
+        ("watch xn", ["xnor"]),
+        ("watch xor --ac", ["--activation"]),
         ("watch rgb --map s", ["sepia", "swap"]),  # names of the scene's own table
         ("watch circle --shape sp", ["spiral"]),
         ("train xor --optimizer ad", ["adam", "adamw"]),
@@ -304,7 +290,7 @@ def test_a_shell_completes_commands_scenes_and_options() -> None:
         ("render rgb --color la", ["last\\", "change"]),  # one word for bash
     ],
 )
-def test_a_shell_completes_the_values_of_options(
+def test_a_shell_completes_commands_scenes_options_and_their_values(
     run, monkeypatch: pytest.MonkeyPatch, line: str, offered: list[str]
 ) -> None:
     monkeypatch.setenv("_SCALARVIZ_COMPLETE", "complete_bash")

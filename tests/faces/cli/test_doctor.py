@@ -1,7 +1,6 @@
 """`scalarviz doctor` and `scalarviz warm`: what is missing, and what is compiled ahead."""
 
 import io
-import json
 import sys
 from configparser import ConfigParser
 from pathlib import Path
@@ -29,6 +28,7 @@ from scalarviz.faces.cli.doctor import (
     PIP,
     PROBES,
     SYSTEM,
+    Finding,
     Lack,
     answer,
     command_for,
@@ -51,10 +51,10 @@ SLOW = "slow"
 def said(**broken: str):
     """What the probes say where those named lack something, and all others work."""
 
-    def run(name: str) -> str:
+    def run(name: str) -> Finding:
         mend = broken.get(name, "")
         works = None if mend == SLOW else not mend
-        return json.dumps({"works": works, "said": f"about {name}", "mend": mend or ""})
+        return Finding(works, f"about {name}", mend)
 
     return run
 
@@ -122,40 +122,40 @@ def test_kernels_can_be_compiled_before_a_class() -> None:
 def test_slow_pictures_are_said_to_be_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "SMOOTH", 1e9)
     found = answer("pictures")
-    assert (found["works"], found["mend"]) == (True, "")
-    assert "pictures a second: close other programs" in found["said"]
+    assert (found.works, found.mend) == (True, "")
+    assert "pictures a second: close other programs" in found.said
 
 
 def test_a_full_disk_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert answer("room")["works"]
+    assert answer("room").works
     monkeypatch.setattr(doctor, "GIGABYTES", 1e6)
-    assert "of disk are free, and 1e+06 are needed" in answer("room")["said"]
+    assert "of disk are free, and 1e+06 are needed" in answer("room").said
 
 
 def test_a_notebook_without_its_widget_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert answer("notebook")["works"]
+    assert answer("notebook").works
     monkeypatch.setattr(doctor, "find_spec", lambda name: None if name == "anywidget" else name)
-    assert answer("notebook") == {"works": False, "said": "anywidget is not installed", "mend": PIP}
+    assert answer("notebook") == Finding(False, "anywidget is not installed", PIP)
 
 
 @pytest.mark.slow
 def test_what_a_lesson_draws_with_is_looked_for() -> None:
     found = answer("kernels")
-    assert found["works"]
-    assert found["said"].startswith("compiled;") or found["mend"] == COMMAND
+    assert found.works
+    assert found.said.startswith("compiled;") or found.mend == COMMAND
 
 
 @pytest.mark.slow
 def test_the_speed_of_shaders_is_told() -> None:
     found = answer("shader")
-    assert found["works"] and found["said"].startswith("a map of 2,304 points in ")
-    assert found["said"].endswith(" ms on the engine cpu")
+    assert found.works and found.said.startswith("a map of 2,304 points in ")
+    assert found.said.endswith(" ms on the engine cpu")
 
 
 def test_why_shaders_do_not_run_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network_shader, "text_of", lambda net: (None, "there is no card"))
     found = answer("shader")
-    assert (found["works"], found["said"]) == (False, "there is no card")
+    assert (found.works, found.said) == (False, "there is no card")
 
 
 def test_every_extra_for_users_has_its_row() -> None:
@@ -167,7 +167,7 @@ def test_every_extra_for_users_has_its_row() -> None:
 
 def test_what_is_found_has_the_name_of_its_package() -> None:
     assert "PyOpenGL 3" in doctor.need("vispy", "OpenGL")
-    assert answer("serve")["said"].startswith("websockets ")
+    assert answer("serve").said.startswith("websockets ")
 
 
 def test_extras_that_are_missing_have_their_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,13 +179,13 @@ def test_extras_that_are_missing_have_their_line(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(doctor, "find_spec", lambda module: None)
     monkeypatch.setattr(doctor, "lacking", lambda extra: ["websockets>=17"])
     for name, module in (("serve", "websockets>=17"), ("onnx", "onnx")):
-        assert answer(name) == {"works": False, "said": f"{module} is not installed", "mend": PIP}
+        assert answer(name) == Finding(False, f"{module} is not installed", PIP)
 
 
 def test_extras_are_tried_and_not_only_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert answer("onnx")["works"]
+    assert answer("onnx").works
     monkeypatch.setitem(sys.modules, "onnx", None)
-    assert not answer("onnx")["works"]
+    assert not answer("onnx").works
 
 
 @pytest.mark.parametrize(
@@ -205,21 +205,22 @@ def test_each_system_has_its_command(
     monkeypatch: pytest.MonkeyPatch, name: str, kind: str, system: str, command: str
 ) -> None:
     monkeypatch.setattr(doctor.shutil, "which", {"apt-get": "there"}.get)
-    told = command_for(BY_NAME[name], kind, system)
+    told = command_for(BY_NAME[name], Finding(False, "", kind), system)
     assert command in told and bool(told) == bool(command)
 
 
 def test_where_there_is_no_apt_the_names_are_still_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
-    assert command_for(BY_NAME["numba"], SYSTEM, "linux") == "install what Debian calls libgomp1"
+    told = command_for(BY_NAME["numba"], Finding(False, ""), "linux")
+    assert told == "install what Debian calls libgomp1"
 
 
 # Probes, each in a process of its own.
 
 
 def test_a_probe_tells_what_it_found() -> None:
-    told = json.loads(run_probe("python"))
-    assert told["works"] and told["said"].startswith(f"{sys.version_info.major}.")
+    told = run_probe("python")
+    assert told.works and told.said.startswith(f"{sys.version_info.major}.")
 
 
 def test_a_probe_that_dies_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,20 +229,17 @@ def test_a_probe_that_dies_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(
         doctor.subprocess, "run", lambda command, **more: real([command[0], "-c", code], **more)
     )
-    assert json.loads(run_probe("window")) == {
-        "works": False, "said": "it died: no plugin", "mend": SYSTEM
-    }  # fmt: skip
+    assert run_probe("window") == Finding(False, "it died: no plugin", SYSTEM)
 
 
 def test_a_probe_that_hangs_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "SECONDS", 0.01)
-    said = "no answer within 0.01 seconds"
-    assert json.loads(run_probe("python")) == {"works": None, "said": said, "mend": ""}
+    assert run_probe("python") == Finding(None, "no answer within 0.01 seconds", "")
 
 
 def test_a_python_that_cannot_be_started_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    assert "no other process could be started" in json.loads(run_probe("python"))["said"]
+    assert "no other process could be started" in run_probe("python").said
 
 
 def test_whatever_a_probe_meets_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,8 +247,8 @@ def test_whatever_a_probe_meets_it_answers(monkeypatch: pytest.MonkeyPatch) -> N
         PROBES, "broken", Mock(side_effect=ImportError("libfoo.so: cannot open\nmore"))
     )
     monkeypatch.setitem(PROBES, "lacking", Mock(side_effect=Lack("slowly", SYSTEM, works=True)))
-    assert answer("broken")["said"] == "ImportError: libfoo.so: cannot open"
-    assert answer("lacking") == {"works": True, "said": "slowly", "mend": SYSTEM}
+    assert answer("broken").said == "ImportError: libfoo.so: cannot open"
+    assert answer("lacking") == Finding(True, "slowly", SYSTEM)
     refused(Lack, "a_module_that_is_not").by(doctor.need, "numpy", "a_module_that_is_not")
 
 

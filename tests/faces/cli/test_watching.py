@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import MagicMock, Mock
 
 import numpy as np
 import pytest
@@ -343,15 +343,8 @@ def test_a_link_runs_no_code_and_reads_no_network_file(
 
 
 def test_a_far_step_is_trained_up_to_until_it_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Stopped:
-        asked = False
-
-        def __enter__(self) -> "Stopped":
-            return self
-
-        def __exit__(self, *error: object) -> None: ...
-
-    stop = Stopped()
+    stop = MagicMock(asked=False)
+    stop.__enter__.return_value = stop
     monkeypatch.setattr(watch_scene, "Stop", lambda: stop)
     s = sv.Session(sv.Network([2, 3, 1]), data.Xor(), engine="python")
     s.on_step(lambda view: setattr(stop, "asked", view.step >= 8))

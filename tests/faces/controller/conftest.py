@@ -19,16 +19,6 @@ from tests.faces.controller.fake_stage import FakeStage
 Open = Callable[..., Any]
 
 
-class Clock:
-    """A clock on which a second passes between two looks."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        self.now += 1.0
-        return self.now
-
-
 @pytest.fixture
 def opened() -> Iterator[Open]:
     """opened(session, stage) or opened("scene", stage, option=...): a controller.

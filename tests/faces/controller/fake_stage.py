@@ -2,129 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import SimpleNamespace
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
-from scalarviz.faces.controller import controller
+from scalarviz.faces.controller import controller, guide
 from scalarviz.faces.controller.control import Shown
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
+from scalarviz.faces.controller.face import Opening
+from scalarviz.faces.controller.pointer import LEFT, Pointer
 from scalarviz.faces.controller.precompile import Warming
 from scalarviz.scene.look import Look
-from scalarviz.stage.chart_view import CurveView
 from scalarviz.stage.stage import Stage
-from scalarviz.story.guide import ByNeuron
 from tests.machine import until
 
 GROUNDS = {"dark": (0.25, 0.5, 0.25, 1.0), "light": (0.75, 1.0, 0.75, 1.0)}
 
 
-class FakeStage:
-    """As much of a stage as a controller and a window need; `asked` lists what they asked for."""
+class FakeStage(Stage):  # type: ignore[misc]  # final for those who use it
+    """A stage that draws a plain colour; `asked` lists what controllers and windows asked for."""
 
-    channels = ("value", "gradient", "last change")
+    has_walls = has_plane = False  # type: ignore[assignment]  # a property
+    chart: Any = None
 
     def __init__(self, show: Any, look: Look | None = None) -> None:
-        self.show = show
-        self.own = None
-        self.look = (look or Look(cubes="gradient")).in_theme("dark")
-        self.pinned: int | None = None
-        self.guess: Any = None
-        self.hidden: Any = None
-        self.pinned_neuron: Any = None
-        self.hover: int | None = None
-        self.hover_neuron: Any = None
-        self.help = self.marks = self.present = self.walking = False
-        self.reduced_motion = False
-        self.nodes: Any = None
-        self.name = "perspective"
-        self.has_walls = self.has_plane = False
-        self.keys: list[tuple[str, str]] = []
-        self.patience = 0.0
-        self.status = self.part_of_tour = ""
-        self.common = self.scales = self.eyes = self.motion = self.reading = self  # has all of them
-        self.silent = False
-        self.work: Any = None
-        self.end_work: Callable[[], object] = lambda: None
-        self.adding = self.menus = self.panel = 0.0
-        self.asleep = False
-        self.narration = SimpleNamespace(lesson=None)
-        self.chart = None
-        self.curve_view = CurveView()
-        self.looks = ()
-        self.by_neuron = ByNeuron()
         self.asked: list[tuple[Any, ...]] = []
-        self.drawn: list[tuple[int, int, float]] = []
+        super().__init__(show, look or Look(cubes="gradient"))
         self.notices: list[str] = []
-        self.action, self.then = "", lambda: None
-        self.offers: Mapping[str, Callable[[], None]] = {}
+        self.drawn: list[tuple[int, int, float]] = []
         self.broken: Exception | None = None
+        for owner, names in (
+            (self, "frame_pinned pin_pointed restore hover_at"),
+            (self.eyes, "orbit move zoom look"),
+            (self.motion, "finish"),
+        ):
+            for name in names.split():
+                setattr(owner, name, self._noting(name, getattr(owner, name)))
+
+    def _noting(self, name: str, act: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(*given: Any, **named: Any) -> Any:
+            self.asked.append((name, *given))
+            return act(*given, **named)
+
+        return noted
 
     @property
-    def pinned_part(self) -> Any:
-        return self.pinned if self.pinned_neuron is None else self.pinned_neuron
+    def action(self) -> str:
+        return self._notices[-1].action
 
-    def __getattr__(self, name: str) -> Callable[..., None]:
-        known = "finish orbit move zoom frame_pinned pin_pointed restore hover_at rescale"
-        if name not in known.split():
-            raise AttributeError(name)
-        return lambda *given, **_: self.asked.append((name, *given))
+    def then(self) -> None:
+        """Press the button of the last message."""
+        self._notices[-1].then()
 
-    def look_as(self, look: Look, changed: Any) -> None:
-        self.look = look.in_theme(self.look.theme)
-        if "camera" in changed:
-            self.asked.append(("look", look.camera))
+    def place_of(self, row: int) -> Any:
+        return np.array([300.0, 200.0])
 
-    def place_of(self, row: int) -> tuple[float, float]:
-        return 300.0, 200.0
-
-    def handle_at(self, x: float, y: float) -> None:
-        return None
-
-    def grip_at(self, x: float, y: float) -> None:
-        return None
+    def walk(self, way: str) -> None:
+        self.asked.append(("walk", way))
+        self.walking = True
 
     def click(self, x: float, y: float) -> None:
         self.asked.append(("click", x, y))
         self.pinned = 3
 
-    def walk(self, way: str) -> None:
-        self.walking = True
-        self.asked.append(("walk", way))
-
-    def stepped(self, forward: bool) -> None:
-        self.asked.append(("stepped", forward))
-
     def notice(self, text: str, action: str = "", then: Any = None) -> None:
         self.notices.append(text)
-        self.action, self.then = action, then
-
-    def offer(self, offers: Mapping[str, Callable[[], None]]) -> None:
-        self.offers = offers
-
-    @property
-    def offered(self) -> tuple[str, ...]:
-        return tuple(self.offers)
-
-    def take(self, offer: str) -> None:
-        self.offers[offer]()
-
-    def release(self) -> None:
-        self.asked.append(("release",))
-
-    def replace(self, show: Any) -> None:
-        self.asked.append(("replace",))
-        self.show = show
-        self.pinned = self.hover = None
-
-    def tick(self, now: float) -> bool:
-        return False
-
-    def read(self) -> Any:
-        return self.show.session.timeline.here
+        super().notice(text, action, then)
 
     def draw(self, width: int, height: int, ratio: float) -> None:
         from vispy import gloo
@@ -134,6 +80,58 @@ class FakeStage:
         self.drawn.append((width, height, ratio))
         gloo.set_viewport(0, 0, width, height)
         gloo.clear(GROUNDS[self.look.theme])
+
+
+FRAME = 0.05  # seconds from one look to the next
+
+
+class Watcher:
+    """A controller whose time is set by hand, and what is seen of it.
+
+    seen  at each look the time, the part of the tour, the last operation, how many samples are
+          added up, and the sample in focus
+    """
+
+    def __init__(self, controller: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.controller, self.session, self.now = controller, controller.session, 0.0
+        self.stage: Any = controller.stage
+        self.opening: Opening | None = None
+        self.seen: list[tuple[float, str, str, float, int]] = []
+        self.places: list[tuple[int, int]] = []  # where the session stood, one after the other
+        monkeypatch.setattr(guide, "perf_counter", lambda: self.now)
+
+    def watch(self, seconds: float, frame: float = FRAME) -> None:
+        end = self.now + seconds - 0.5 * frame
+        while self.now < end:
+            if self.opening is not None:
+                self.opening.attend()
+            self.controller.face.attend()
+            session = self.session
+            done = session.done if session.step_index < 2 else "more"
+            tour = self.stage.part_of_tour, done
+            self.seen.append((self.now, *tour, self.stage.adding, session.focus))
+            if session.clock.place not in self.places[-1:]:
+                self.places.append(session.clock.place)
+            self.now += frame
+
+    def at(self, seconds: float) -> tuple[str, str]:
+        """The part of the tour, and the last operation, at a time."""
+        return next(each[1:3] for each in reversed(self.seen) if each[0] <= seconds + 1e-9)
+
+    @property
+    def operations(self) -> list[str]:
+        return list(dict.fromkeys(each[2] for each in self.seen))
+
+
+Place = tuple[float, float]
+
+
+def drag(pointer: Pointer, *places: Place, button: int = LEFT, **how: bool) -> None:
+    """Press at the first place, move over the others, and release at the last: of one, a click."""
+    pointer.press(button, *places[0], **how)
+    for place in places[1:]:
+        pointer.move(*place)
+    pointer.release(button, *places[-1])
 
 
 HANG = 300.0  # seconds that only what hangs takes

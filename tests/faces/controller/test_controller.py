@@ -31,7 +31,7 @@ from scalarviz.stage.stages import Stages
 from scalarviz.stage.thread import sample_to_explain
 from scalarviz.training.session import threads
 from tests.faces.controller.conftest import Open
-from tests.faces.controller.fake_stage import attended
+from tests.faces.controller.fake_stage import Watcher, attended
 from tests.machine import until
 from tests.sessions import at_work, session_on
 from tests.studio import Studio
@@ -100,7 +100,7 @@ def test_many_epochs_are_taken_in_the_background_and_end_just_there(controller: 
     assert controller.session.playing
     attended(controller, lambda: not controller.time.asked)
     assert controller.session.clock.place == (160, 0)
-    assert controller.stage.offers == {}
+    assert not controller.stage.offered
 
 
 # By neurons.
@@ -156,15 +156,6 @@ def test_a_network_that_is_too_large_goes_by_operations(make: MakeController) ->
 
 
 # Speeds.
-
-
-class Ticks:
-    """A time that is set by hand."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.mark.usefixtures("patient")
@@ -246,31 +237,13 @@ def test_speeds_go_down_to_an_operation_in_four_seconds(controller: Any) -> None
         assert controller.face.state.pace == words
 
 
-class Slow:
-    """A controller whose time is set by hand; `places` are those of its session."""
-
-    def __init__(self, controller: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.controller, self.clock = controller, Ticks()
-        self.places: list[tuple[int, int]] = []
-        monkeypatch.setattr(guide, "perf_counter", self.clock)
-
-    def watch(self, seconds: float) -> None:
-        end = self.clock.now + seconds
-        while self.clock.now < end:
-            self.clock.now += 0.05
-            self.controller.face.attend()
-            place = self.controller.session.clock.place
-            if not self.places or self.places[-1] != place:
-                self.places.append(place)
-
-
 def first_pauses(controller: Any) -> list[float]:
     return pauses(controller.session.network.program, again=False)
 
 
 @pytest.mark.usefixtures("patient")
 def test_the_next_step_can_be_read(controller: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    slow, count = Slow(controller, monkeypatch), len(controller.session.operations)
+    slow, count = Watcher(controller, monkeypatch), len(controller.session.operations)
     assert controller.face.press("s")
     slow.watch(sum(first_pauses(controller)[:-1]) - 0.5)
     assert slow.places == [(0, done) for done in range(1, count)]
@@ -282,14 +255,14 @@ def test_the_next_step_can_be_read(controller: Any, monkeypatch: pytest.MonkeyPa
 def test_a_second_slow_step_takes_half_the_time_of_the_first_and_a_key_ends_an_operation(
     controller: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slow, seconds = Slow(controller, monkeypatch), []
+    slow, seconds = Watcher(controller, monkeypatch), []
     for step in (1, 2):
-        began = slow.clock.now
+        began = slow.now
         controller.time.slow_step()
         assert controller.stage.asked == []
         while controller.time.walk.slow:
             slow.watch(0.05)
-        seconds.append(slow.clock.now - began)
+        seconds.append(slow.now - began)
         assert controller.session.clock.place == (step, 0)
     assert seconds[0] <= 16.5 and seconds[1] <= 0.5 * seconds[0] + 0.5
     controller.face.press("x")
@@ -305,7 +278,7 @@ def test_a_second_slow_step_takes_half_the_time_of_the_first_and_a_key_ends_an_o
 def test_it_is_read_while_it_plays_which_goes_on_then(
     controller: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slow, count = Slow(controller, monkeypatch), len(controller.session.operations)
+    slow, count = Watcher(controller, monkeypatch), len(controller.session.operations)
     controller.time.set_speed(200.0)
     controller.time.until = 10**6
     controller.time.play()
@@ -346,7 +319,7 @@ def test_the_first_run_ends_by_itself_and_choices_are_offered(
     to_the_end(controller)
     assert controller.session.step_index == 20
     assert controller.message == "20 steps are done. Play trains on."
-    assert list(controller.stage.offers) == [
+    assert list(controller.stage.offered) == [
         "Step through it",
         "Back to start",
         "Change a weight",
@@ -354,7 +327,7 @@ def test_the_first_run_ends_by_itself_and_choices_are_offered(
         "Another colour map",
     ]
     controller.time.play()
-    assert controller.stage.offers == {}
+    assert not controller.stage.offered
     there = controller.session.step_index
     until(lambda: controller.session.step_index > there + 30)
     controller.face.attend()
@@ -366,7 +339,7 @@ def test_a_slow_step_that_ends_the_run_is_its_last(
     make: MakeController, show: Show, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     controller = make(show, steps=1)
-    slow = Slow(controller, monkeypatch)
+    slow = Watcher(controller, monkeypatch)
     controller.time.set_speed(0.1)
     controller.time.play()
     controller.time.slow_step()
@@ -375,17 +348,17 @@ def test_a_slow_step_that_ends_the_run_is_its_last(
     for _ in range(40):
         slow.watch(0.05)
         time.sleep(0.002)
-    assert controller.session.clock.place == (1, 0) and controller.stage.offers
+    assert controller.session.clock.place == (1, 0) and controller.stage.offered
 
 
 @pytest.mark.usefixtures("patient")
 def test_what_is_offered_is_done(make: MakeController, show: Show) -> None:
     controller = make(show, steps=5)
     to_the_end(controller)
-    controller.stage.offers["Step through it"]()
+    controller.stage.press("Step through it")
     assert controller.face.state.unit == "operation" and controller.session.clock.operation == 1
     take_offer(controller, "Back to start")
-    assert controller.session.step_index == 0 and controller.stage.offers == {}
+    assert controller.session.step_index == 0 and not controller.stage.offered
     asked = []
     controller.face.start_editing = lambda name: asked.append(name == "edit")
     take_offer(controller, "Change a weight")
@@ -402,7 +375,7 @@ def goes_past(controller: Any, step: int) -> bool:
     controller.time.play()
     until(lambda: controller.session.step_index > step or not controller.session.playing)
     controller.face.attend()
-    return bool(controller.session.playing) and controller.stage.offers == {}
+    return bool(controller.session.playing) and not controller.stage.offered
 
 
 @pytest.mark.usefixtures("patient")
@@ -563,6 +536,8 @@ def test_another_map_keeps_the_weights_and_is_gone_in_the_past(make: MakeControl
     controller.face.attend()
     title = controller.face.state.title
     assert title == controller.stage.show.title == "A network learns colours: sepia"
+    assert controller.stage.show.task == "Task: turn colours into sepia."
+    assert "invert" not in controller.stage.show.about
     controller.time.step(+1)
     controller.time.seek(2)
     controller.face.attend()
@@ -597,7 +572,7 @@ def test_another_size_begins_another_training_and_goes_on_playing(make: MakeCont
     controller.set_option("hidden", "4")
     assert controller.session is not before and not before.playing and controller.session.playing
     assert len(controller.session.network.bank) == 31
-    assert controller.stage.asked[-1] == ("replace",) and controller.stage.show is controller.show
+    assert controller.stage.show is controller.show
     assert option(controller, "hidden").value == 4 and option(controller, "map").value == "grey"
     assert controller.message == "Hidden set to 4. The training before stays as it is"
     kept = before.network.bank.value[3]  # 0.5, and what the steps until then have changed
@@ -682,26 +657,25 @@ def test_an_opened_training_has_its_title_and_does_not_play(
 
 
 @pytest.fixture
-def ticks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ticks:
-    clock = Ticks()
-    monkeypatch.setattr(guide, "perf_counter", clock)
-    monkeypatch.setattr("scalarviz.faces.controller.guide.seen", lambda: tmp_path / "seen")
-    return clock
+def unseen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The tour was not shown before."""
+    monkeypatch.setattr(guide, "seen", lambda: tmp_path / "seen")
 
 
-@pytest.mark.usefixtures("patient")
-def test_no_camera_moves_by_itself_in_the_tour_and_after_it(controller: Any, ticks: Ticks) -> None:
-    Opening(controller.face, True).attend()
-    for tick in range(50):
-        ticks.now = 0.3 * tick
-        controller.face.attend()
+@pytest.mark.usefixtures("patient", "unseen")
+def test_no_camera_moves_by_itself_in_the_tour_and_after_it(
+    controller: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watcher = Watcher(controller, monkeypatch)
+    watcher.opening = Opening(controller.face, True)
+    watcher.watch(15.0, frame=0.3)
     assert controller.stage.part_of_tour == "" and controller.session.playing
     assert controller.time.film  # on the logarithmic clock
     assert not any(asked[0] in ("look", "frame_pinned") for asked in controller.stage.asked)
 
 
-@pytest.mark.usefixtures("patient")
-def test_a_training_that_is_held_begins_with_its_kernels(controller: Any, ticks: Ticks) -> None:
+@pytest.mark.usefixtures("patient", "unseen")
+def test_a_training_that_is_held_begins_with_its_kernels(controller: Any) -> None:
     controller.warming.held = True
     controller.warming.attend = lambda: False
     opening = Opening(controller.face, False)
@@ -712,7 +686,7 @@ def test_a_training_that_is_held_begins_with_its_kernels(controller: Any, ticks:
     assert controller.session.playing
 
 
-@pytest.mark.usefixtures("patient", "ticks")
+@pytest.mark.usefixtures("patient", "unseen")
 @pytest.mark.parametrize(
     "act",
     [
@@ -802,7 +776,7 @@ def test_keys_do_what_the_help_says(controller: Any) -> None:
     for key in ("escape", "f", "1", "3"):
         controller.face.press(key)
     looks = [("restore",), ("frame_pinned",), ("look", "perspective"), ("look", "flat")]
-    assert [asked for asked in stage.asked if asked[0] not in ("stepped", "rescale")] == looks
+    assert stage.asked == looks
     assert not controller.face.press("x") and not controller.face.press("")
 
 
@@ -817,7 +791,7 @@ def test_after_enter_arrows_walk_and_before_it_they_move_the_clock(controller: A
     assert controller.session.step_index == 1 and controller.face.state.rate == 0.5
     controller.face.press("enter")
     walked = [("walk", way) for way in ("", "right", "up", "left", "down")]
-    assert [asked for asked in stage.asked if asked[0] != "stepped"] == [*walked, ("pin_pointed",)]
+    assert stage.asked == [*walked, ("pin_pointed",)]
     controller.warming.held = True
     controller.face.press("enter")
     assert controller.message == text("notices.wait") and stage.asked[-1] == ("pin_pointed",)
@@ -832,18 +806,6 @@ def test_what_still_plays_at_the_end_is_paused(controller: Any) -> None:
     controller.session.play()
     controller.face.rest()
     assert not controller.session.playing
-
-
-@pytest.mark.usefixtures("patient")
-def test_t_plays_as_space_does_and_q_asks_to_leave(controller: Any) -> None:
-    controller.face.press("t")
-    assert controller.session.playing
-    controller.face.press("space")
-    assert not controller.session.playing
-    left = []
-    controller.face.leave = lambda: left.append(True)
-    controller.face.press("q")
-    assert left == [True]
 
 
 @pytest.mark.usefixtures("patient")

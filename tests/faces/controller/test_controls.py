@@ -26,7 +26,7 @@ from scalarviz.faces.controller.options import CLICKS, as_sentence, without_code
 from scalarviz.scene.look import DIGITS
 from scalarviz.stage.stage import Stage
 from tests.faces.controller.conftest import Open
-from tests.faces.controller.fake_stage import FakeStage, patient
+from tests.faces.controller.fake_stage import patient
 from tests.sessions import inverting, session_on
 
 ALONE = [each for each in CONTROLS.values() if not each.row.several]
@@ -271,16 +271,6 @@ ENTRIES = ["", "zzz", "loss <", "accuracy > 2", "weight 999 > 0", "loss < 0.01",
 NUMBERS = ["", "abc", "nan", "inf", "-1", "0", "1e39", "0.1", -1.0, 1e9, math.nan, math.inf]
 
 
-class Heard(FakeStage):
-    """A stage that keeps what it is told, and refuses what would need a picture."""
-
-    def put_in(self) -> None:
-        self.own: Any = np.zeros(self.show.session.network.inputs)
-
-    def pin(self, part: Any) -> None:
-        self.pinned = part
-
-
 def frozen() -> sv.Session:
     session = inverting()
     session.freeze(range(31))
@@ -349,7 +339,7 @@ def test_no_control_speaks_of_code(make: Callable[[], sv.Session], what: str, op
     for control in CONTROLS.values():
         if control.row.window or control.row.several:
             continue
-        controller = opened(make(), Heard)
+        controller = opened(make())
         pin(controller, what)
         for value in values_of(control, controller):
             controller.face.act(control, value)
@@ -383,7 +373,7 @@ def test_an_error_is_shown_with_a_capital_letter_unless_it_begins_with_a_name(
 
 
 def test_a_wrong_option_is_named_without_code(opened: Open) -> None:
-    controller = opened("circle", Heard)
+    controller = opened("circle")
     controller.set_option("features", "zzz")
     assert notices_of(controller)[-1].startswith("Features 'zzz': unknown feature 'zzz'")
 
@@ -391,7 +381,7 @@ def test_a_wrong_option_is_named_without_code(opened: Open) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("scene", ["circle", "rgb", "xor", "normalized"])
 def test_no_option_of_a_scene_speaks_of_code(scene: str, opened: Open) -> None:
-    controller = opened(scene, Heard)
+    controller = opened(scene)
     for choice in controller.face.state.choices:
         for value in (*choice.choices, *WRONG[choice.kind]):
             controller.set_option(choice.name, value)
@@ -535,7 +525,7 @@ LED_TO = [
 def test_errors_say_what_to_click(
     name: str, make: Any, act: Any, opened: Open, tmp_path: Path
 ) -> None:
-    controller = opened(make(), Heard)
+    controller = opened(make())
     act(controller, tmp_path)
     said = notices_of(controller)[-1]
     assert not CODE.search(said), said

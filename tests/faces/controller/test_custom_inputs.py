@@ -17,6 +17,7 @@ from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.training.session.reading import facts_of
 from tests.faces.controller.conftest import Open
+from tests.faces.controller.fake_stage import drag
 from tests.sessions import advanced, image, inverting, plane, session_on, training_of
 from tests.studio import Studio
 
@@ -66,9 +67,7 @@ def test_a_drag_on_the_sphere_of_an_input_changes_it_and_the_outputs_follow(
     assert np.allclose(values(stage), stage.session.network(after[np.newaxis])[0])
     assert stage.session.current_branch.journal == journal and stage.pinned_neuron is None
     for far in (900.0, -900.0):
-        pointer.press(LEFT, x, y)
-        pointer.move(x, y - far)
-        pointer.release(LEFT, x, y - far)
+        drag(pointer, (x, y), (x, y - far))
         assert 0.0 <= values(stage, "inputs")[1] <= 1.0
 
 
@@ -93,8 +92,7 @@ def test_a_click_on_the_map_puts_in_that_point(
 def test_a_click_on_a_swatch_puts_in_its_colour(pointer: Pointer, stage: Stage) -> None:
     swatches: Any = stage.frame_data().exhibit
     box = swatches._boxes[3]
-    pointer.press(LEFT, box.x + 2.0, box.y + 2.0)
-    pointer.release(LEFT, box.x + 2.0, box.y + 2.0)
+    drag(pointer, (box.x + 2.0, box.y + 2.0))
     assert values(stage, "inputs").tolist() == swatches.inputs[3].tolist()
     goal = stage.frame_data().buffers.target
     assert goal is not None
@@ -245,9 +243,7 @@ def test_a_quick_stroke_has_no_holes(pointer: Pointer, stage: Stage, studio: Stu
     assert isinstance(pad, Pad)
     box = pad._boxes[0]
     x = box.x + 0.41 * box.width
-    pointer.press(LEFT, x, box.y + 0.08 * box.height)
-    pointer.move(x, box.y + 0.92 * box.height)
-    pointer.release(LEFT, x, box.bottom)
+    drag(pointer, *((x, box.y + part * box.height) for part in (0.08, 0.92)))
     assert values(stage, "inputs").reshape(6, 6)[:, 2].min() > 0.9
 
 

@@ -367,6 +367,7 @@ def switch(rgb_controller: Any) -> None:
     ("act", "did"),
     [
         (lambda c: c.edit(3, 0.75), "weight 3 = 0.75"),
+        (lambda c: [c.edit(3, x, dragged=True) for x in (0.1, 0.2, 0.3)], "weight 3 = 0.3"),
         (lambda c: set_learning_rate(c, 0.25), "rate 0.25"),
         (lambda c: set_rate(c, range(2, 4), 0.5), "rate 0.5 of 2 weights"),
         (lambda c: c.freeze(3, True), "weight 3 frozen"),
@@ -412,13 +413,6 @@ def test_options_say_the_sizes_of_a_network_that_has_grown(rgb_controller: Any) 
     one_more(rgb_controller)
     rgb_controller.set_option("depth", "2")  # of the sizes that are shown
     assert [layer.outputs for layer in rgb_controller.session.network.layers] == [9, 9, 3]
-
-
-def test_a_drag_is_told_once(rgb_controller: Any) -> None:
-    for value in (0.1, 0.2, 0.3):
-        rgb_controller.edit(3, value, dragged=True)
-    rgb_controller.undo()
-    assert rgb_controller.message == "Undone: weight 3 = 0.3"
 
 
 # Scenes.

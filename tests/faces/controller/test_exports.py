@@ -188,7 +188,7 @@ def test_the_button_of_the_work_ends_it(colours: Any, monkeypatch: pytest.Monkey
     stage, ended = Stage(colours), []
     controller = Face(Stages([stage])).lead
     monkeypatch.setattr(controller.exports, "stop", lambda: ended.append("it.mp4") or ["ended"])
-    controller.exports.expect(export.Export([], Path("it.mp4"), ""))
+    controller.exports.expect(export.RunProcess([], lambda _: []), Path("it.mp4"))
     controller.face.attend()
     work = stage.frame_data().work
     assert work is not None and work.text.startswith("it.mp4") and work.part is None

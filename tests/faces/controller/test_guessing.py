@@ -17,7 +17,7 @@ from scalarviz import data
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.faces.controller.controller import Controller
-from scalarviz.faces.controller.pointer import LEFT, Pointer
+from scalarviz.faces.controller.pointer import Pointer
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.focus import chosen_neurons, chosen_rows
 from scalarviz.scene.look import Look
@@ -35,7 +35,7 @@ from scalarviz.story.guide import (
 )
 from scalarviz.training.session.reading import bank_now, facts_of
 from tests.faces.controller.conftest import Open
-from tests.faces.controller.fake_stage import HANG, attended, chips_of, shown, stage_of
+from tests.faces.controller.fake_stage import HANG, attended, chips_of, drag, shown, stage_of
 from tests.sessions import bits, colours, session_on
 
 SIZE = 800, 500
@@ -249,8 +249,8 @@ def test_the_answer_is_nowhere_before_it_is_given(
     if shows == "pinned":
         stage.pin(row)
     if shows == "colours":
-        controller.face.set_channel("color", stage.channels[-1])
-        controller.face.set_channel("size", "gradient")
+        controller.face.take("color", stage.channels[-1])
+        controller.face.take("cubes", "gradient")
     controller.face.press("p")
     for _ in range(number):
         answer(controller, "Up")
@@ -303,6 +303,10 @@ def test_a_question_mark_then_guess_and_answer_are_seen(
     assert count()[1] > before[1] + 20
 
 
+def pull(pointer: Pointer, x: float, y: float, up: float) -> None:
+    drag(pointer, (x, y), (x, y - up / 2.0), (x, y - up))
+
+
 def test_a_drag_around_the_cube_is_the_arrow(
     controller: Controller, session: sv.Session, studio: Any
 ) -> None:
@@ -314,25 +318,12 @@ def test_a_drag_around_the_cube_is_the_arrow(
     camera, numbers = stage.eyes.camera, bits(session)
     beside = tuple(float(each) for each in stage.place_of(stage.hidden.row + 1))
     for place, up, way in (((x, y), 40.0, 1), (beside, -40.0, -1)):
-        pointer.press(LEFT, *place)
-        pointer.move(place[0], place[1] - 6.0)
-        pointer.move(place[0], place[1] - up)
-        pointer.release(LEFT, place[0], place[1] - up)
+        pull(pointer, *place, up)
         assert stage.hidden is not None and stage.hidden.way == way
     assert stage.eyes.camera == camera and bits(session) == numbers
     assert chips_of(controller) == []
-    pointer.press(LEFT, x - 150.0, y)
-    pointer.move(x - 150.0, y - 40.0)
-    pointer.release(LEFT, x - 150.0, y - 40.0)
+    pull(pointer, x - 150.0, y, 40.0)
     assert stage.eyes.camera != camera and stage.hidden.way == -1
-
-
-def dragged(controller: Controller, x: float, y: float, up: float) -> None:
-    pointer = Pointer(controller.face)
-    pointer.press(LEFT, x, y)
-    pointer.move(x, y - up / 2.0)
-    pointer.move(x, y - up)
-    pointer.release(LEFT, x, y - up)
 
 
 @pytest.mark.slow
@@ -343,11 +334,11 @@ def test_no_cube_is_dragged_while_it_asks(
     stage, numbers = stage_of(controller), bits(session)
     for row in range(13):
         all_words(controller, studio)
-        dragged(controller, *stage.place_of(row).tolist(), 40.0)
+        pull(Pointer(controller.face), *stage.place_of(row).tolist(), 40.0)
     assert bits(session) == numbers and stage.hidden is not None
     controller.face.press("escape")
     all_words(controller, studio)
-    dragged(controller, *stage.place_of(5).tolist(), 40.0)
+    pull(Pointer(controller.face), *stage.place_of(5).tolist(), 40.0)
     assert bits(session) != numbers
 
 
@@ -363,8 +354,8 @@ def test_a_drag_begins_on_the_arrow_that_is_drawn(
     all_words(controller, studio)
     seen = stage.frame_data()
     x, y, away = mark_of(seen, stage._see(seen), stage.hidden, seen.division(*SIZE).scale)
-    for place, up in (((x, y - 40.0), 30.0), ((x - away, y), -30.0)):
-        dragged(controller, *place, up)
+    for place, up in (((x, y - 40.0), 30.0), ((x + away, y), -30.0)):
+        pull(Pointer(controller.face), *place, up)
         assert stage.hidden.way == np.sign(up)
 
 

@@ -12,15 +12,15 @@ from scalarviz.base.texts.decimals import rounded
 from scalarviz.faces.controller import stopping
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.pointer import LEFT, CurvePointer, Pointer
+from scalarviz.faces.controller.pointer import LEFT, Pointer
 from scalarviz.scene.canvas.palette import THEMES, rgb
 from scalarviz.scene.loss_chart import SMOOTHED_PART, Chart
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.training.session.callbacks import ConditionView
 from scalarviz.training.session.landscape import Landscape
-from tests.faces.controller.conftest import Clock, Open
-from tests.faces.controller.fake_stage import shown, stage_of
+from tests.faces.controller.conftest import Open
+from tests.faces.controller.fake_stage import drag, shown, stage_of
 from tests.machine import until
 from tests.sessions import advanced
 from tests.studio import Studio
@@ -37,13 +37,6 @@ def session(colours: sv.Session) -> sv.Session:
     colours.learning_rate = 1e-9
     colours.advance(20)
     return colours
-
-
-@pytest.fixture
-def pointer(opened: Open, stage: Stage) -> Pointer:
-    pointer = Pointer(opened(stage.show, stage).face)
-    pointer.curve = CurvePointer(pointer.face, Clock())
-    return pointer
 
 
 def chart_of(stage: Stage, studio: Studio) -> Chart:
@@ -63,11 +56,6 @@ def on_curve(chart: Chart, step: float) -> tuple[float, float]:
     """Where a step is on the axis of steps."""
     x = chart.plot.x + (step - chart.first) / (chart.last - chart.first) * chart.plot.width
     return x, chart.plot.bottom + 5.0
-
-
-def click(pointer: Pointer, x: float, y: float) -> None:
-    pointer.press(LEFT, x, y)
-    pointer.release(LEFT, x, y)
 
 
 # Numbers.
@@ -114,7 +102,7 @@ def test_a_click_on_the_line_of_a_branch_goes_to_its_step(
     pointer: Pointer, stage: Stage, studio: Studio
 ) -> None:
     session = stage.session
-    click(pointer, *on_line(chart_of(stage, studio), 52))
+    drag(pointer, on_line(chart_of(stage, studio), 52))
     assert session.current_branch.number == 0 and session.step_index == 52
     assert stage.pinned is None
     curve = stage.frame_data().curve  # the line under the mouse is that of the branch shown now
@@ -129,9 +117,7 @@ def test_a_drag_from_the_line_of_a_branch_is_that_of_the_slider(
 ) -> None:
     session, chart = stage.session, chart_of(stage, studio)
     x, y = on_line(chart, 52)
-    pointer.press(LEFT, x, y)
-    pointer.move(on_curve(chart, 10)[0], y)
-    pointer.release(LEFT, on_curve(chart, 10)[0], y)
+    drag(pointer, (x, y), (on_curve(chart, 10)[0], y))
     assert session.current_branch.number == 1 and session.step_index == 10
 
 
@@ -226,9 +212,7 @@ def test_a_drag_with_the_right_button_or_shift_moves_the_curve(
     assert after.first - before.first == pytest.approx(steps)
     assert after.last - before.last == pytest.approx(steps)
     assert stage.session.step_index == 40 and stage.eyes.camera == camera
-    pointer.press(button, x, y, shift=shift)
-    pointer.move(x + 4000.0, y)
-    pointer.release(button, x + 4000.0, y)
+    drag(pointer, (x, y), (x + 4000.0, y), button=button, shift=shift)
     assert chart_of(stage, studio).first == 0.0  # no further
 
 
@@ -236,19 +220,15 @@ def test_a_drag_with_the_right_button_or_shift_moves_the_curve(
 def test_a_double_click_shows_all_steps_and_goes_nowhere(
     pointer: Pointer, stage: Stage, studio: Studio
 ) -> None:
-    clock = Clock()
-    pointer.curve = CurvePointer(pointer.face, clock)
     for _ in range(3):
         pointer.wheel(1.0, *on_curve(chart_of(stage, studio), 30))
     place = on_curve(chart_of(stage, studio), 25)
-    click(pointer, *place)
-    click(pointer, *place)  # a second later
+    drag(pointer, place)
+    drag(pointer, place)
     assert stage.common.curve_view.is_zoomed and stage.session.step_index == 25
     pointer.controller.time.seek(33)
-    clock.now += 10.0
-    click(pointer, *place)
-    clock.now -= 0.8
-    click(pointer, *place)
+    drag(pointer, place)
+    drag(pointer, place, twice=True)
     assert not stage.common.curve_view.is_zoomed and stage.session.step_index == 33
 
 
@@ -272,13 +252,13 @@ def test_a_click_on_the_title_makes_the_chart_large_and_small(
     pointer: Pointer, stage: Stage, studio: Studio
 ) -> None:
     small = chart_of(stage, studio)
-    click(pointer, small.title.x + 10.0, small.title.y + 10.0)
+    drag(pointer, (small.title.x + 10.0, small.title.y + 10.0))
     large = chart_of(stage, studio)
     assert large.box.height > 1.5 * small.box.height
     assert not stage.target_at(*on_line(large, 50))  # nothing behind it
-    click(pointer, *on_curve(large, 11))
+    drag(pointer, on_curve(large, 11))
     assert stage.session.step_index == 11
-    click(pointer, large.title.x + 10.0, large.title.y + 10.0)
+    drag(pointer, (large.title.x + 10.0, large.title.y + 10.0))
     assert chart_of(stage, studio).plot == small.plot
 
 
@@ -307,7 +287,7 @@ def strip(stage: Stage, studio: Studio) -> Chart:
     """The large chart, when all moments of the strip are known."""
     stage.common.curve_view.large = True
     chart_of(stage, studio)
-    stage.reading.curves.past.filled.wait()
+    stage.reading.curves.past.filled.background.complete()
     return chart_of(stage, studio)
 
 
@@ -344,11 +324,9 @@ def test_a_click_on_the_strip_goes_to_a_step_and_a_drag_compares_two(
     pointer: Pointer, stage: Stage, studio: Studio, strip: Chart
 ) -> None:
     session = stage.session
-    click(pointer, *on_strip(strip, 12, 4))
+    drag(pointer, on_strip(strip, 12, 4))
     assert session.step_index == 12 and stage.common.curve_view.compared is None
-    pointer.press(LEFT, *on_strip(strip, 30, 4))
-    pointer.move(*on_strip(strip, 10, 6))
-    pointer.release(LEFT, *on_strip(strip, 10, 6))
+    drag(pointer, on_strip(strip, 30, 4), on_strip(strip, 10, 6))
     assert stage.common.curve_view.compared == (10, 30)
     assert session.step_index == 12
     studio.stage(stage, 0.0, SIZE)
@@ -373,7 +351,7 @@ def test_tabs_choose_what_the_strip_shows_and_how_it_is_sorted(
 ) -> None:
     for name in ("gradient", "change", "distance", "norms", "layer", "value"):
         box = {tab: box for box, tab in strip.tabs}[name]
-        click(pointer, box.x + box.width / 2, box.y + box.height / 2)
+        drag(pointer, (box.x + box.width / 2, box.y + box.height / 2))
         studio.stage(stage, 0.0, SIZE)
         past = stage.frame_data().curve.below
         assert past is not None
@@ -391,9 +369,9 @@ def terrain(stage: Stage, studio: Studio, session: sv.Session) -> Chart:
     session.engine = "cpu"  # which computes it soon
     stage.common.curve_view.large, stage.common.curve_view.order = True, "landscape"
     chart_of(stage, studio)
-    stage.reading.curves.past.terrain.planes.wait()
+    stage.reading.curves.past.terrain.planes.background.complete()
     chart_of(stage, studio)
-    stage.reading.curves.past.filled.wait()
+    stage.reading.curves.past.filled.background.complete()
     return chart_of(stage, studio)
 
 
@@ -431,9 +409,9 @@ def test_the_mouse_on_a_landscape_reads_its_loss_and_goes_to_a_step_of_the_path(
     studio.stage(stage, 0.0, SIZE)
     loss = rounded(float(seen.plane.losses[30, 3]), 3)
     assert any(f"loss {loss} here" in each for each in stage.picture().words)
-    click(pointer, *pixel_of(terrain, seen.path[17]))
+    drag(pointer, pixel_of(terrain, seen.path[17]))
     assert session.step_index == 17
-    click(pointer, *at)  # far from the path
+    drag(pointer, at)  # far from the path
     assert session.step_index == 17
 
 
@@ -445,10 +423,8 @@ def test_the_ball_is_dragged_and_one_undo_takes_it_back(
     before = session.network.bank.value.copy()
     goal = np.array([seen.plane.xs[10], seen.plane.ys[12]])
     x, y = pixel_of(terrain, goal)
-    pointer.press(LEFT, *terrain.ball)
-    pointer.move((terrain.ball[0] + x) / 2, (terrain.ball[1] + y) / 2)
-    pointer.move(x, y)
-    pointer.release(LEFT, x, y)
+    half = (terrain.ball[0] + x) / 2, (terrain.ball[1] + y) / 2
+    drag(pointer, terrain.ball, half, (x, y))
     assert session.network.bank.value == pytest.approx(seen.plane.values_at(*goal), abs=1e-5)
     assert chart_of(stage, studio).ball == pytest.approx((x, y), abs=0.5)
     pointer.controller.undo()
@@ -466,14 +442,14 @@ def test_a_landscape_along_two_weights_needs_them_pinned(
     stage.pin(11)
     studio.stage(stage, 0.0, SIZE)
     reader = stage.reading.curves.past.terrain
-    reader.planes.wait()
+    reader.planes.background.complete()
     chart_of(stage, studio)
     plane = reader.shown.plane
     assert plane is not None and np.flatnonzero(plane.across).tolist() == [3]
     assert np.flatnonzero(plane.up).tolist() == [11]
     session.seek(10)  # the others have other values there
     chart_of(stage, studio)
-    reader.planes.wait()
+    reader.planes.background.complete()
     chart_of(stage, studio)
     assert reader.shown.plane is not None
     assert np.array_equal(reader.shown.plane.center, session.network.bank.value)
@@ -488,8 +464,8 @@ def test_a_landscape_is_made_anew_where_the_path_has_left_it(
     session.advance(300)
     chart_of(stage, studio)
     chart_of(stage, studio)
-    stage.reading.curves.past.terrain.planes.wait()
-    stage.reading.curves.past.filled.wait()
+    stage.reading.curves.past.terrain.planes.background.complete()
+    stage.reading.curves.past.filled.background.complete()
     chart_of(stage, studio)
     seen = stage.frame_data().curve.below
     assert seen is not None and seen.plane is not None and seen.plane is not before
@@ -510,7 +486,7 @@ def test_a_landscape_of_the_start_follows_the_path_as_it_grows(
 
     def shown() -> Any:
         chart_of(stage, studio)
-        reader.planes.wait()
+        reader.planes.background.complete()
         chart_of(stage, studio)
         return reader.shown.plane
 
@@ -533,11 +509,11 @@ def test_nothing_is_computed_when_nobody_looks(
         time.sleep(0.01)
     stage.common.curve_view.large = False
     chart_of(stage, studio)
-    assert not reader.terrain.planes.busy and not reader.filled.busy
+    assert not reader.terrain.planes.background.busy and not reader.filled.background.busy
     stage.common.curve_view.large = True
     chart_of(stage, studio)
-    assert reader.terrain.planes.busy  # again
-    reader.terrain.planes.stop()
+    assert reader.terrain.planes.background.busy  # again
+    reader.terrain.planes.background.stop()
 
 
 @pytest.fixture
@@ -641,11 +617,9 @@ def test_marks_stand_on_the_curve_and_a_click_goes_there(
     around = frame[round(chart.plot.y) - 2 : round(chart.plot.bottom), round(x) - 2 : round(x) + 3]
     assert (np.abs(around[..., :3].astype(float) - accent).max(axis=-1) < 40.0).any()
     pointer = Pointer(controller.face)
-    pointer.curve = CurvePointer(controller.face, Clock())
     for aside in (-4.0, 4.0):
         session.seek(50)
-        pointer.press(LEFT, x + aside, chart.plot.bottom + 5.0)
-        pointer.release(LEFT, x + aside, chart.plot.bottom + 5.0)
+        drag(pointer, (x + aside, chart.plot.bottom + 5.0))
         assert session.step_index == 20
     stage.hover_at(x + 3.0, chart.plot.bottom + 5.0)
     assert stage.frame_data().curve.pointed == 20

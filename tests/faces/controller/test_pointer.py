@@ -7,6 +7,7 @@ import scalarviz as sv
 from scalarviz.faces.controller.pointer import LEFT, Pointer
 from scalarviz.stage.stage import Stage
 from scalarviz.story.formats import both, said
+from tests.faces.controller.fake_stage import drag
 from tests.pages.node import in_web
 from tests.pages.states import spec_of
 from tests.studio import Studio, places
@@ -117,9 +118,7 @@ def test_what_was_pointed_at_is_let_go_when_the_picture_is_dragged(
         assert stage.over.cell == 0
         pointer.release(button, x, y - 60.0)
         assert stage.over.cell == 0
-    pointer.press(LEFT, x, y - 60.0)
-    pointer.move(x, y)
-    pointer.release(LEFT, x, y)
+    drag(pointer, (x, y - 60.0), (x, y))
     assert stage.over.cell == done, "it is under the mouse again"
     pointer.leave()
     assert stage.over.cell == 0
@@ -133,8 +132,7 @@ def test_a_click_with_shift_pins_a_weight_beside_the_pinned_one(
 
     def click(row: int, shift: bool) -> None:
         x, y = cube(stage, row)
-        pointer.press(LEFT, x, y, shift=shift)
-        pointer.release(LEFT, x, y)
+        drag(pointer, (x, y), shift=shift)
         studio.stage(stage, 0.0, SIZE)
 
     click(first, True)  # nothing is pinned yet: as without shift

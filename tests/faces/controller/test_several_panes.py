@@ -21,7 +21,7 @@ from scalarviz.scene.layout.plates import HALF
 from scalarviz.stage import render
 from scalarviz.stage.render_options import shown
 from scalarviz.stage.stages import stages_of
-from tests.faces.controller.fake_stage import attended
+from tests.faces.controller.fake_stage import attended, drag
 from tests.machine import until
 from tests.sessions import colours
 from tests.studio import Studio
@@ -174,18 +174,6 @@ def test_the_rate_changes_for_all_or_for_one_and_undo_knows_which(
     assert [len(s.current_branch.journal) for s in face.sessions] == [1, 1, 1]
 
 
-def test_an_edit_of_the_chosen_session_is_undone_alone(open_face: Callable[..., Faced]) -> None:
-    face = open_face()
-    face.face.act(CONTROLS["learning rate in numbers"], "0.25")
-    before = float(face.sessions[0].network.bank.value[2])
-    face.face.lead.edit(2, 0.75)
-    face.press("z")
-    assert float(face.sessions[0].network.bank.value[2]) == before
-    assert [session.learning_rate for session in face.sessions] == [0.25] * 3
-    face.press("z")
-    assert [session.learning_rate for session in face.sessions] == [0.5] * 3
-
-
 def test_channels_cameras_and_themes_are_those_of_the_picture(
     open_face: Callable[..., Faced],
 ) -> None:
@@ -215,16 +203,13 @@ def test_a_click_chooses_a_session_and_pins_in_it_and_in_equal_ones(
     at = face.cube(2, 5)
     pointer.move(*at)
     assert [stage.hover for stage in face.stage.panes] == [None, None, 5]
-    pointer.press(1, *at)
-    pointer.release(1, *at)
+    drag(pointer, at)
     assert face.stage.chosen == 2
     assert [stage.pinned for stage in face.stage.panes] == [5, None, 5]
     face.draw(studio)
     assert {"value", "gradient"} <= set(face.stage._picture.words)
     face.press("j")
-    other = face.cube(0, 9)
-    pointer.press(1, *other)
-    pointer.release(1, *other)
+    drag(pointer, face.cube(0, 9))
     assert [stage.pinned for stage in face.stage.panes] == [9, None, 5]
 
 
@@ -237,14 +222,11 @@ def test_a_row_of_the_table_chooses_and_a_drag_turns_all(
     pointer = Pointer(face.face)
     x, y = table.x + 60.0, table.bottom - 0.5 * face.stage._boxes.row - 4.0
     assert face.stage._boxes.row_at(x, y) == 2
-    pointer.press(1, x, y)
-    pointer.release(1, x, y)
+    drag(pointer, (x, y))
     assert face.stage.chosen == 2
     cameras = [stage.eyes.camera.azimuth for stage in face.stage.panes]
     box = face.stage._boxes.panes[0]
-    pointer.press(1, box.x + 8.0, box.bottom - 30.0)
-    pointer.move(box.x + 90.0, box.bottom - 30.0)
-    pointer.release(1, box.x + 90.0, box.bottom - 30.0)
+    drag(pointer, (box.x + 8.0, box.bottom - 30.0), (box.x + 90.0, box.bottom - 30.0))
     turned = np.subtract([stage.eyes.camera.azimuth for stage in face.stage.panes], cameras)
     assert np.ptp(turned) < 1e-9 and abs(turned[0]) > 5.0 and face.stage.chosen == 0
     assert (face.draw(studio) != before).any()
@@ -261,8 +243,7 @@ def test_the_curves_seek_and_grow(open_face: Callable[..., Faced], studio: Studi
     pointer.move(x, y)
     face.draw(studio)
     assert face.stage.over.step == 10
-    pointer.press(1, x, y)
-    pointer.release(1, x, y)
+    drag(pointer, (x, y))
     face.until(lambda: face.steps == [10, 10, 10])
     face.press("l")
     face.draw(studio)
@@ -457,9 +438,9 @@ def test_it_gets_all_branches_as_they_are(
     run_in_place(monkeypatch, f"shutil.copy(sys.argv[1], {str(copy)!r}); print(sys.argv[2:])")
     branch(controller.session)
     CONTROLS["branches beside"].set(controller, 1)
-    attended(controller, lambda: controller.branch_windows._open)
-    (window,) = controller.branch_windows._open
-    attended(controller, lambda: not controller.branch_windows._open)  # it was closed
+    attended(controller, lambda: controller.branch_windows)
+    (window,) = controller.branch_windows
+    attended(controller, lambda: not controller.branch_windows)  # it was closed
     assert controller.message == "A window with the branches side by side opens"
     assert not Path(window.folder.name).exists()
     names = [each.name for each in controller.session.branches]
@@ -477,7 +458,7 @@ def test_why_it_failed_is_said(controller: Any, monkeypatch: pytest.MonkeyPatch)
 def test_one_branch_stands_beside_none(controller: Any) -> None:
     CONTROLS["branches beside"].set(controller, 1)
     assert controller.message == "There is one branch so far: go back and change something"
-    assert not controller.branch_windows._open
+    assert not controller.branch_windows
 
 
 # Whatever the number of panes: what a command changes, in whom, and that it is undone there.
@@ -511,7 +492,10 @@ CHANGES: dict[str, tuple[Callable[[Any], object], Callable[[Any], object], bool]
         False,
     ),
     "preset": (
-        lambda face: face.act(CONTROLS["go wrong"], text("presets.zero")),
+        lambda face: (  # which plays at once
+            setattr(face.lead.session, "learning_rate", 0.0),
+            face.act(CONTROLS["go wrong"], text("presets.zero")),
+        ),
         lambda pane: bool(pane.session.network.bank.value.any()),
         False,
     ),
@@ -604,15 +588,6 @@ def test_a_stop_is_told_by_the_pane_that_it_is_of(panes: Any) -> None:
     assert [bool(pane.session.stopped) for pane in panes.panes] == [
         pane is panes.lead for pane in panes.panes
     ]
-
-
-@PANES
-def test_one_file_has_all_panes(panes: Any, tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(export, "COMMAND", ("-c", PROGRAM, "-"))
-    export_to(panes, tmp_path / "all.mp4", "video")
-    until(lambda: not panes.exports.going, panes.attend)
-    files, told = json.loads((tmp_path / "all.mp4").read_text())
-    assert len(files) == len(panes.panes) and told["look"]["pin"] is not None
 
 
 def test_what_the_chosen_pane_refused_is_undone_in_the_others(

@@ -1,7 +1,7 @@
 """The tour of a training's first ten seconds, and the guide through the sum of a batch."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,8 @@ import scalarviz as sv
 from scalarviz.base.texts import text
 from scalarviz.faces.controller import guide
 from scalarviz.faces.controller.changes import set_learning_rate
-from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.face import Face, Opening
+from scalarviz.faces.controller.face import Opening
 from scalarviz.faces.controller.guide import SAMPLE, SUM_STANDS
-from scalarviz.stage.show import Show
-from scalarviz.stage.stages import Stages
 from scalarviz.story.guide import (
     BACKWARD,
     END,
@@ -29,10 +26,9 @@ from scalarviz.story.guide import (
     has_learned,
     steps_after,
 )
-from tests.faces.controller.fake_stage import FakeStage
+from tests.faces.controller.conftest import Open
+from tests.faces.controller.fake_stage import FRAME, Watcher, shown
 from tests.sessions import colours, session_on
-
-FRAME = 0.05
 
 
 @pytest.fixture
@@ -46,41 +42,17 @@ def session_of(sizes: list[int], rate: float = 0.5) -> sv.Session:
     return session_on(data, sizes, "tanh", optimizer=sv.SGD(rate))
 
 
-class Watcher:
-    """A controller whose time is set by hand, and what is seen of it."""
-
-    def __init__(self, session: sv.Session, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.stage = FakeStage(Show(session))
-        self.controller = Face(Stages([self.stage])).lead  # type: ignore[arg-type]  # a part of a stage
-        self.session, self.now = session, 0.0
-        self.opening: Opening | None = None
-        self.seen: list[tuple[float, str, str]] = []
-        monkeypatch.setattr(guide, "perf_counter", lambda: self.now)
-
-    def watch(self, seconds: float, frame: float = FRAME) -> None:
-        end = self.now + seconds - 0.5 * frame
-        while self.now < end:
-            if self.opening is not None:
-                self.opening.attend()
-            self.controller.face.attend()
-            done = self.session.done if self.session.step_index < 2 else "more"
-            self.seen.append((self.now, self.stage.part_of_tour, done))
-            self.now += frame
-
-    def at(self, seconds: float) -> tuple[str, str]:
-        """The part of the tour, and the last operation, at a time."""
-        return next(seen[1:] for seen in reversed(self.seen) if seen[0] <= seconds + 1e-9)
-
-    @property
-    def places(self) -> list[str]:
-        return list(dict.fromkeys(done for _, _, done in self.seen))
+MakeWatcher = Callable[[sv.Session], Watcher]
 
 
 @pytest.fixture
-def watcher(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watcher]:
-    made = Watcher(session_of([2, 2, 1]), monkeypatch)
-    yield made
-    made.session.pause()
+def watched(opened: Open, monkeypatch: pytest.MonkeyPatch) -> MakeWatcher:
+    return lambda session: Watcher(opened(session), monkeypatch)
+
+
+@pytest.fixture
+def watcher(watched: MakeWatcher) -> Watcher:
+    return watched(session_of([2, 2, 1]))
 
 
 @pytest.mark.usefixtures("own_cache")
@@ -89,7 +61,7 @@ def test_it_shows_a_step_in_ten_seconds_and_then_some_more(watcher: Watcher) -> 
     watcher.watch(12.0)
     session = watcher.session
     names = session.operations
-    assert watcher.places[: len(names)] == ["", *names[1:]]
+    assert watcher.operations[: len(names)] == ["", *names[1:]]
     for seconds, part, done in (
         (STAND - 0.1, "stand", ""),
         (FORWARD - 0.1, "forward", names[names.index("loss") - 1]),
@@ -103,7 +75,7 @@ def test_it_shows_a_step_in_ten_seconds_and_then_some_more(watcher: Watcher) -> 
     ):
         assert watcher.at(seconds) == (part, done), seconds
     assert session.clock.place == (1 + steps_after(END), 0) == (413, 0)
-    assert not session.playing and watcher.stage.offers == {}
+    assert not session.playing and not watcher.stage.offered
     assert len(session.branches) == 1 and len(session.losses) == 413
 
 
@@ -157,10 +129,10 @@ def test_a_step_that_waited_for_the_machine_leaves_none_out() -> None:
 
 @pytest.mark.usefixtures("own_cache")
 def test_it_ends_when_the_network_has_learned_or_after_some_more_seconds(
-    monkeypatch: pytest.MonkeyPatch,
+    watched: MakeWatcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("scalarviz.story.guide.MORE", 0.4)
-    watcher = Watcher(session_of([2, 2, 1], 1e-9), monkeypatch)
+    watcher = watched(session_of([2, 2, 1], 1e-9))
     watcher.controller.guide.show_tour(watcher.controller.time.pause)
     watcher.watch(END + 0.5)
     assert watcher.at(END + 0.3)[0] == "faster" and watcher.stage.part_of_tour == ""
@@ -186,9 +158,9 @@ def test_it_ends_at_the_step_up_to_which_it_plays(watcher: Watcher) -> None:
 @pytest.mark.usefixtures("own_cache")
 @pytest.mark.parametrize("count", [2, 30])
 def test_however_many_operations_there_are_it_takes_ten_seconds(
-    count: int, monkeypatch: pytest.MonkeyPatch
+    count: int, watched: MakeWatcher
 ) -> None:
-    watcher = Watcher(session_of([2] * count + [1]), monkeypatch)
+    watcher = watched(session_of([2] * count + [1]))
     watcher.controller.guide.show_tour()
     watcher.watch(12.0, frame=0.01)
     names = watcher.session.operations
@@ -202,11 +174,8 @@ def test_however_many_operations_there_are_it_takes_ten_seconds(
 def test_a_click_on_skip_finishes_the_step_and_plays(watcher: Watcher) -> None:
     watcher.opening = Opening(watcher.controller.face, True)
     watcher.watch(3.0)
-    assert watcher.session.clock.operation and list(watcher.stage.offers) == ["Skip the tour"]
-    offers, watcher.stage.offers = dict(watcher.stage.offers), {}
-    monkey: Any = watcher.stage
-    monkey.click = lambda x, y: offers["Skip the tour"]()  # as Messages do it
-    watcher.controller.face.click(1.0, 1.0)
+    assert watcher.session.clock.operation and list(watcher.stage.offered) == ["Skip the tour"]
+    watcher.stage.press("Skip the tour")
     assert watcher.session.step_index >= 1 and watcher.session.playing
     assert watcher.stage.part_of_tour == "" and watcher.controller.guide.tour is None
 
@@ -235,7 +204,7 @@ def test_any_action_ends_it_and_nothing_is_lost(
     act(watcher.controller)
     watcher.watch(20.0)
     assert abs(watcher.session.clock.operation - there[1]) <= 1 and watcher.session.step_index == 0
-    assert watcher.stage.part_of_tour == "" and watcher.stage.offers == {}
+    assert watcher.stage.part_of_tour == "" and not watcher.stage.offered
     assert len(watcher.session.branches) == 1
 
 
@@ -257,11 +226,9 @@ def test_a_step_that_is_refused_ends_it(watcher: Watcher) -> None:
 
 
 @pytest.mark.usefixtures("own_cache")
-def test_it_is_shown_once_on_a_machine_unless_somebody_asks(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_it_is_shown_once_on_a_machine_unless_somebody_asks(watched: MakeWatcher) -> None:
     def begins(wanted: bool | None, steps: int = 0) -> bool:
-        watcher = Watcher(session_of([2, 2, 1]), monkeypatch)
+        watcher = watched(session_of([2, 2, 1]))
         if steps:
             watcher.session.advance(steps)
         watcher.opening = Opening(watcher.controller.face, wanted, play=False)
@@ -297,7 +264,7 @@ def test_it_goes_by_pictures_and_takes_all_its_steps_on_a_slow_machine(watcher: 
     watcher.controller.guide.show_tour(watcher.controller.time.pause)
     watcher.watch(60.0, frame=1.5)
     names = watcher.session.operations
-    assert watcher.places[: len(names)] == ["", *names[1:]]  # each has a picture of its own
+    assert watcher.operations[: len(names)] == ["", *names[1:]]  # each has a picture of its own
     assert watcher.stage.part_of_tour == "" and watcher.session.clock.place >= (413, 0)
 
 
@@ -317,48 +284,29 @@ def test_before_it_goes_faster_it_waits_for_kernels(
     assert watcher.stage.part_of_tour == "" and watcher.session.clock.place >= (413, 0)
 
 
-class Adder:
-    """A controller whose time is set by hand, with what it shows of the batch."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, batch: int | None = 8) -> None:
-        self.session = colours(batch=batch)
-        self.stage = FakeStage(Show(self.session))
-        self.controller = Face(Stages([self.stage])).lead  # type: ignore[arg-type]  # a part of a stage
-        self.now = 0.0
-        self.seen: list[tuple[float, int]] = []  # samples, and the focus
-        monkeypatch.setattr(guide, "perf_counter", lambda: self.now)
-        monkeypatch.setattr("scalarviz.faces.controller.controller.AT_ONCE", 10.0)
-
-    def watch(self, seconds: float) -> None:
-        end = self.now + seconds
-        while self.now < end:
-            self.controller.face.attend()
-            self.seen.append((self.stage.adding, self.session.focus))
-            self.now += FRAME
+# The sum of a batch.
 
 
 @pytest.fixture
-def adder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Adder]:
-    made = Adder(monkeypatch)
-    yield made
-    made.session.pause()
+def adder(watched: MakeWatcher) -> Watcher:
+    return watched(colours(batch=8))
 
 
-def to_push(adder: Adder, name: str = "weight gradient 1") -> None:
+def to_push(adder: Watcher, name: str = "weight gradient 1") -> None:
     adder.session.advance(adder.session.operations.index(name) + 1, "operation")
 
 
-def test_samples_are_added_one_after_the_other(adder: Adder) -> None:
+def test_samples_are_added_one_after_the_other(adder: Watcher) -> None:
     to_push(adder)
     adder.session.focus = 5
     there = adder.session.clock
     assert adder.controller.face.press("a")
     adder.watch(8 * SAMPLE + SUM_STANDS - 0.2)
-    samples = [samples for samples, _ in adder.seen]
+    samples = [each[3] for each in adder.seen]
     assert samples == sorted(samples) and samples[-1] == 8.0
-    focus = list(dict.fromkeys(focus for _, focus in adder.seen))
+    focus = list(dict.fromkeys(each[4] for each in adder.seen))
     assert focus == [0, 1, 2, 3, 4, 5, 6, 7]
-    assert all(focus == min(int(samples), 7) for samples, focus in adder.seen)
+    assert all(each[4] == min(int(each[3]), 7) for each in adder.seen)
     adder.watch(0.5)
     assert adder.stage.adding == 0.0 and adder.session.focus == 5
     assert adder.session.clock == there and len(adder.session.branches) == 1
@@ -374,7 +322,7 @@ def test_samples_are_added_one_after_the_other(adder: Adder) -> None:
         (lambda c: setattr(c.session, "focus", 6), 6),
     ],
 )
-def test_any_action_ends_it(adder: Adder, act: Callable[[Any], None], focus: int) -> None:
+def test_any_action_ends_it(adder: Watcher, act: Callable[[Any], None], focus: int) -> None:
     to_push(adder)
     adder.session.focus = 5
     adder.controller.guide.add_up()
@@ -386,13 +334,12 @@ def test_any_action_ends_it(adder: Adder, act: Callable[[Any], None], focus: int
     assert adder.controller.guide.adding is None
 
 
-def test_one_sample_is_no_sum(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = CONTROLS["add up"]
-    assert not row.shown(Adder(monkeypatch, batch=1).controller.face.state).enabled
-    assert row.shown(Adder(monkeypatch).controller.face.state).enabled
+@pytest.mark.parametrize("batch", [1, 8])
+def test_one_sample_is_no_sum(watched: MakeWatcher, batch: int) -> None:
+    assert shown(watched(colours(batch=batch)).controller, "add up").enabled == (batch > 1)
 
 
-def test_where_there_is_no_sum_it_says_so(adder: Adder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_there_is_no_sum_it_says_so(adder: Watcher, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scalarviz.stage.by_parts.MOST_PRODUCTS", 3)
     adder.controller.guide.add_up()
     assert adder.stage.notices == ["There is no sum over samples that can be shown here"]

@@ -30,18 +30,13 @@ __all__ = ["tty"]  # a fixture
 def saved(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The steps at which sessions were saved."""
     steps: list[int] = []
-    monkeypatch.setattr(sv.Session, "save", noted_in(steps))
-    return steps
-
-
-def noted_in(steps: list[int]) -> Any:
-    """A `Session.save` that writes nothing into its file and notes the step."""
 
     def save(session: sv.Session, path: Path, keyframes: int) -> None:
         path.touch()
         steps.append(session.step_index)
 
-    return save
+    monkeypatch.setattr(sv.Session, "save", save)
+    return steps
 
 
 def test_it_says_what_it_is_how_it_goes_and_what_came_of_it(
@@ -212,18 +207,15 @@ def test_the_network_alone_can_be_saved(show: Show, tmp_path: Path) -> None:
 def test_it_is_saved_now_and_then(
     show: Show, tmp_path: Path, saved: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    now = [0.0]
-    monkeypatch.setattr(autosave, "monotonic", lambda: now[0])
-    keep, often = Autosave(tmp_path / "it", seconds=3.0), Autosave(tmp_path / "it", seconds=1e-9)
-    for _ in range(8):
-        now[0] += 1.0
-        show.session.advance(1)
-        keep.now_and_then(show.session)
+    with monkeypatch.context() as patch:
+        patch.setattr(autosave, "monotonic", lambda: float(show.session.step_index))
+        keep = Autosave(tmp_path / "it", seconds=3.0)
+        for _ in range(8):
+            show.session.advance(1)
+            keep.now_and_then(show.session)
     assert saved == [3, 6]
     saved.clear()
-    monkeypatch.undo()
-    monkeypatch.setattr(sv.Session, "save", noted_in(saved))
-    train(show, 30, often)
+    train(show, 30, Autosave(tmp_path / "it", seconds=1e-9))
     assert saved[-1] == 38 and len(saved) > 5 and saved == sorted(saved)
 
 

@@ -37,14 +37,11 @@ def case_it_trains_and_every_network_can_be_pointed_at() -> None:
     QTest.mouseClick(made.button, Qt.MouseButton.LeftButton)
     until(lambda: runs.progressed.done == 40)
     until(lambda: not made.button.isEnabled())
-    until(lambda: len(made.stage._spots) == 2)
+    until(lambda: len(made.stage.networks) == 40)
     assert "40 of 40" in made.label.text()
-    seen = set()
-    for spots in made.stage._spots:
-        for place in range(spots.count):
-            box = spots.box(place)
-            seen.add(made.stage.point(box.x + box.width / 2, box.y + box.height / 2))
-    assert seen == {(number, seed) for number in (0, 1) for seed in range(20)}
+    for run, box in made.stage.networks.items():
+        assert made.stage.point(box.x + box.width / 2, box.y + box.height / 2) == run
+    assert {*made.stage.networks} == {(number, seed) for number in (0, 1) for seed in range(20)}
     pixels = made.picture.grab().toImage()
     colors = {pixels.pixelColor(x, y).name() for x in range(0, 1200, 7) for y in range(0, 600, 7)}
     assert len(colors) > 30
@@ -70,8 +67,8 @@ def case_a_click_opens_a_network_with_its_past() -> None:
         self.show()
         if clicked:  # it is back
             return None
-        until(lambda: bool(self.stage._spots))
-        box = self.stage._spots[1].box(2)
+        until(lambda: bool(self.stage.networks))
+        box = [each for run, each in self.stage.networks.items() if run[0] == 1][2]
         at = QPointF(box.x + 3, box.y + 3).toPoint()
         QTest.mouseMove(self.picture, at)
         QTest.mouseClick(self.picture, Qt.MouseButton.LeftButton, pos=at)
@@ -107,7 +104,7 @@ def case_keys_choose_and_pause() -> None:
     runs = sv.sweep(xor, {"hidden": [2]}, seeds=range(8))
     made = opened(runs, 200_000)
     QTest.keyClick(made.picture, Qt.Key.Key_Space)
-    until(lambda: runs.playing and bool(made.stage._spots))
+    until(lambda: runs.playing and bool(made.stage.networks))
     QTest.keyClick(made.picture, Qt.Key.Key_Space)
     assert not runs.playing
     step = runs.progressed.step
@@ -130,7 +127,7 @@ def case_boxes_choose_how_it_is_drawn() -> None:
     runs.advance(100)
     made = opened(runs, 100)
     made.resize(640, 420)
-    until(lambda: bool(made.stage._spots))
+    until(lambda: bool(made.stage.networks))
     assert [box.accessibleName() != "" and box.height() >= 44 for box in made.choices] == [True] * 4
     assert all(box.visibleRegion().boundingRect() == box.rect() for box in made.choices)
     networks, order, group, against = made.choices
@@ -142,7 +139,7 @@ def case_boxes_choose_how_it_is_drawn() -> None:
     assert made.stage.look == SweepLook("maps", "seed", "hidden", 0)
 
     def shown() -> SweepPanels:
-        return made.stage._shown
+        return made.stage.shown
 
     until(lambda: shown().kind == "maps" and len(shown().groups) == 2)
     assert list(shown().panels[0].seeds) == list(range(8))
@@ -158,7 +155,7 @@ def case_page_keys_show_the_other_settings() -> None:
     first = made.stage.first
 
     def shown() -> list[int]:
-        return [panel.setting for panel in made.stage._shown.panels[: len(made.stage._spots)]]
+        return list(dict.fromkeys(number for number, _ in made.stage.networks))
 
     seen = set(shown())
     while len(seen) < 20:
@@ -168,7 +165,7 @@ def case_page_keys_show_the_other_settings() -> None:
         first = made.stage.first
         seen |= set(shown())
     QTest.keyClick(made.picture, Qt.Key.Key_PageDown)
-    assert made.stage.first == made.stage._shown.before == first > 0  # the last page
+    assert made.stage.first == made.stage.shown.before == first > 0  # the last page
     for _ in range(20):
         QTest.keyClick(made.picture, Qt.Key.Key_PageUp)
     assert made.stage.first == 0
@@ -185,7 +182,7 @@ def case_an_error_of_a_setting_is_written_and_failures_are_counted() -> None:
     lost = sv.sweep(diverging, {"lr": [10.0]}, seeds=range(3))
     lost.advance(60)
     made = opened(lost)
-    until(lambda: bool(made.stage._spots))
+    until(lambda: bool(made.stage.networks))
     frame = np.array([0xFF, 0x5D, 0x5D])
     pixels = made.picture.grab().toImage()
     red = 0

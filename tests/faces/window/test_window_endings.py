@@ -256,8 +256,8 @@ def test_the_doctor_names_all_of_them_and_what_has_them(
     hidden: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(doctor.shutil, "which", lambda name: name)
-    found = doctor.find(WINDOW, json.dumps(doctor.answer("window")))
-    assert not found.works and found.mend == INSTALL
+    found = doctor.answer("window")
+    assert not found.works and doctor.command_for(WINDOW, found, sys.platform) == INSTALL
     assert found.said == f"{ABSENT[0]}, {ABSENT[1]} and {ABSENT[2]} are missing"
 
 
@@ -281,7 +281,7 @@ def test_a_library_that_nobody_knows_is_named_too() -> None:
 def test_what_qt_says_otherwise_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(display_check, "lack_of_qt", lambda: "version `GLIBC_9' not found")
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
-    assert doctor.answer("window")["said"] == "Qt cannot be loaded: version `GLIBC_9' not found"
+    assert doctor.answer("window").said == "Qt cannot be loaded: version `GLIBC_9' not found"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere PySide6 brings all it takes")

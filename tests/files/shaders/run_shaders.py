@@ -3,10 +3,9 @@
     python run_shaders.py FOLDER
 
 For each NAME.glsl in the folder there is NAME.inputs.npy, one row a sample, and NAME.json, which
-says how many outputs; NAME.outputs.npy is written. NAME.json may name a texture with its size, of
-which NAME.texture.npy has the texels, and another call of the network. Every pixel of a picture is
-one output of one sample, in 32 bits. NAME.frag is a whole shader, which makes its samples from the
-place of a pixel; NAME.outputs.npy is then the picture, row by row from the bottom. The exit status
+says how many outputs; NAME.outputs.npy is written. Every pixel of a picture is one output of one
+sample, in 32 bits. NAME.frag is a whole shader, which makes its samples from the place of a pixel;
+NAME.outputs.npy is then the picture, row by row from the bottom. The exit status
 is 77, with the reason printed, if there is no OpenGL here.
 """
 
@@ -54,19 +53,17 @@ def call(inputs: int, outputs: int, by_vector: bool) -> str:
     return f"{kind} result = network({given}); {' '.join(lines)}"
 
 
-def run(gloo: Any, text: str, samples: Any, case: dict[str, Any], **given: Any) -> Any:
-    """The outputs of a shader for each sample; `given` are its uniforms."""
+def run(gloo: Any, text: str, samples: Any, case: dict[str, Any]) -> Any:
+    """The outputs of a shader for each sample."""
     (count, inputs), outputs = samples.shape, case["outputs"]
-    words = case.get("call") or call(inputs, outputs, case["by_vector"])
+    words = call(inputs, outputs, case["by_vector"])
     fragment = FRAGMENT.format(inputs=inputs, outputs=outputs, count=count, call=words)
     texture = gloo.Texture2D(
         np.ascontiguousarray(samples.T[:, :, np.newaxis], np.float32),
         internalformat="r32f",
         interpolation="nearest",
     )
-    return draw(gloo, VERTEX, text + fragment, (outputs, count), samples=texture, **given)[
-        :, :, 0
-    ].T
+    return draw(gloo, VERTEX, text + fragment, (outputs, count), samples=texture)[:, :, 0].T
 
 
 def draw(gloo: Any, vertex: str, fragment: str, size: tuple[int, int], **given: Any) -> Any:
@@ -105,13 +102,7 @@ def main(folder: Path) -> int:
         case = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
         samples = np.load(path.with_suffix(".inputs.npy"))
         text = path.read_text(encoding="utf-8")
-        given = {}
-        if "texture" in case:
-            texels = np.load(path.with_suffix(".texture.npy"))
-            kind = "r32f" if texels.shape[2] == 1 else "rgba32f"
-            texture = gloo.Texture2D(texels, internalformat=kind, interpolation="nearest")
-            given = {case["texture"]: texture, f"{case['texture']}_size": case["size"]}
-        np.save(path.with_suffix(".outputs.npy"), run(gloo, text, samples, case, **given))
+        np.save(path.with_suffix(".outputs.npy"), run(gloo, text, samples, case))
     for path in sorted(folder.glob("*.frag")):
         pixels = draw(gloo, VERTEX_150, path.read_text(encoding="utf-8"), (SIDE, SIDE))
         np.save(path.with_suffix(".outputs.npy"), pixels)

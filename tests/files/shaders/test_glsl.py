@@ -1,4 +1,4 @@
-"""Exported shaders compute what forward computes, with their parameters inside or in a texture."""
+"""Exported shaders compute what forward computes."""
 
 import json
 import shutil
@@ -15,9 +15,8 @@ import pytest
 import scalarviz as sv
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.errors import InputError
-from scalarviz.files.shaders.live_shader import FOURS_READER, LiveShader
 from scalarviz.files.shaders.network_export import export_network
-from scalarviz.files.shaders.shader import WRITERS
+from scalarviz.files.shaders.shader import WRITERS, Shader
 from tests.core.layers.test_layers import MAKERS
 from tests.files.shaders import run_shaders
 from tests.wording import refused
@@ -160,14 +159,10 @@ def expected(case: Case) -> Any:
 
 
 def write_case(folder: Path, name: str, case: Case) -> None:
+    """Write a shader, its inputs, and what run_shaders.py is to know of it."""
     export_network(case.network, folder / f"{name}.glsl", case.precision)
-    write_about(folder, name, case)
-
-
-def write_about(folder: Path, name: str, case: Case, **more: object) -> None:
-    """Write the inputs of a shader, and what run_shaders.py is to know of it."""
     np.save(folder / f"{name}.inputs.npy", case.samples)
-    about = {"outputs": case.network.outputs, "by_vector": case.by_vector, **more}
+    about = {"outputs": case.network.outputs, "by_vector": case.by_vector}
     (folder / f"{name}.json").write_text(json.dumps(about))
 
 
@@ -304,41 +299,5 @@ def hlsl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-HELD = {
-    name: Case(case.network, case.samples) for name, case in CASES.items() if len(case.network.bank)
-}
-
-
-def numbers_of(case: Case) -> np.ndarray:
-    """The parameters, followed by the state."""
-    return np.concatenate([case.network.bank.value, case.network.bank.state])
-
-
-def write_live(folder: Path, name: str, case: Case) -> None:
-    shader = LiveShader(case.network)
-    texture = shader.in_fours(numbers_of(case))
-    size = [texture.shape[1], texture.shape[0]]
-    np.save(folder / f"{name}.texture.npy", texture)
-    (folder / f"{name}.glsl").write_text(FOURS_READER + shader.text)
-    write_about(folder, name, case, texture="u_fours", size=size)
-
-
-@pytest.fixture(scope="module")
-def live_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("live")
-    for name in asked(request):
-        write_live(made, name, HELD[name])
-    run_all(made)
-    return made
-
-
-@pytest.mark.some(10)
-@pytest.mark.parametrize("name", HELD)
-def test_it_computes_what_forward_computes(name: str, live_folder: Path) -> None:
-    with np.errstate(over="ignore"):
-        wanted = expected(HELD[name]).astype(np.float32)
-    np.testing.assert_allclose(found(live_folder, name), wanted, rtol=1e-5, atol=1e-5)
-
-
 def test_a_network_of_too_many_numbers_is_refused() -> None:
-    refused(InputError, "10,003").by(LiveShader, sv.Network([2, 10000, 1]))
+    refused(InputError, "10,003").by(Shader, sv.Network([2, 10000, 1]))

@@ -124,34 +124,6 @@ def test_a_line_is_compared_by_its_values() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "value"),
-    [
-        ("2*a - 1", 3.0),
-        ("−a²", -4.0),
-        ("a^3", 8.0),
-        ("exp(0) + relu(-a) + max(a, 1)", 3.0),
-        ("2 × a ÷ 4", 1.0),
-        ("2(a - 1)a", 4.0),
-    ],
-)
-def test_a_line_is_read_as_people_write_it(line: str, value: float) -> None:
-    assert line_value(line, {"a": 2.0}) == value
-
-
-@pytest.mark.parametrize("line", ["1 / (a - 2)", "exp(1000 * a)", "9 ** 9 ** 9"])
-def test_what_has_no_value_is_a_wrong_number_and_no_error(line: str) -> None:
-    assert not math.isfinite(line_value(line, {"a": 2.0}))
-
-
-@pytest.mark.parametrize(
-    "line", ["__import__('os')", "exp(a, a)", "open('x')", "a.__class__", "lambda: 1", "1j"]
-)
-def test_a_line_is_never_run(line: str) -> None:
-    with pytest.raises(ValueError, match="expression of a"):
-        line_value(line, {"a": 2.0})
-
-
-@pytest.mark.parametrize(
     ("content", "name"),
     [
         ("a = 1", "'a'"),
@@ -214,13 +186,15 @@ LINES = {
     "relu(-a) + abs(-b) + sqrt(b) + tanh(a)": 3 + math.sqrt(3) + math.tanh(2), "a / 0": None,
     "--a": 2, "+a": 2, "a^2 - b²": -5, "−a × b ÷ 2": -3, "sqrt(-a)": None, "1E3": 1000, "01": 1,
     "a\u00a0* b": 6, "1 / exp(1000)": 0, "tanh(1 / 0)": 1, "max(1 / 0, b)": None, "(-a)**.5": None,
-    "(-a)**b": -8, "0 ** -1": None, "log(0)": None,
+    "(-a)**b": -8, "0 ** -1": None, "log(0)": None, "2*a - 1": 3, "−a²": -4, "a^3": 8,
+    "exp(0) + relu(-a) + max(a, 1)": 3, "2 × a ÷ 4": 1, "2(a - 1)a": 4, "1 / (a - 2)": None,
+    "exp(1000 * a)": None, "9 ** 9 ** 9": None,
 }  # fmt: skip
 NO_LINES = [
     "2 3", "a2", "a +", "(a", "a)", "max(a)", "min(a, b, a)", "c", "a;b", "a,b", "", "constructor",
     "a['b']", "__proto__", "a" * 201, "a % b", "a // b", "~a", "a @ b", "not a", "True", "1_0",
     "0x1", "1j", "a # b", "sqrt(-a) * c", "exp(a, b)", "exp a", "exp()", "*(a, b)", "nan",
-    "inf", "a .5",
+    "inf", "a .5", "__import__('os')", "exp(a, a)", "open('x')", "a.__class__", "lambda: 1",
 ]  # fmt: skip
 GUESSES = [
     "8", "-8", " −8 ", "0", "1/3", "0.5", "1e1", "ten", "1/0", "up", "UP ", "a * b", "x * upstream",

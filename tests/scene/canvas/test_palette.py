@@ -154,8 +154,10 @@ def test_every_value_stands_out_from_the_background_small_ones_too(theme: Theme)
         ground = background(colors)
         assert contrast(colors(np.concatenate([-sizes, sizes])), ground).min() >= 2.2
         assert contrast(colors(halves), ground).min() >= 3.0
-    ends = np.concatenate([theme.answers(2.0 * halves), rgb(theme.sides)])
+    ends, dots = theme.answers(2.0 * halves), rgb(theme.sides)
     assert contrast(ends, background(theme.answers)).min() >= 3.0
+    # Samples have a dark rim: on a dark map they are bright, on a bright one they need the ground.
+    assert contrast(dots, ends if not theme.is_dark else background(theme.answers)).min() >= 2.0
 
 
 @every_theme

@@ -215,8 +215,8 @@ def test_a_picture_is_divided_as_it_was_agreed() -> None:
     assert parts.inner == Box(16.0, 80.0, 952.0, 590.0)
     assert Division.of(1280, 800, exhibit=280.0, panel=300.0).exhibit == Box(980, 496, 284, 174)
     parts = Division.of(1280, 800, exhibit=280.0)
-    assert parts.headline == Box(984.0, 80.0, 280.0, 68.0)
-    assert parts.exhibit == Box(984.0, 148.0, 280.0, 522.0)
+    assert parts.headline == Box(984.0, 80.0, 280.0, 88.0)
+    assert parts.exhibit == Box(984.0, 168.0, 280.0, 502.0)
     assert Division.of(1366, 656, exhibit=250.0, card=True).exhibit.height == 100.0
     parts = Division.of(800, 460, exhibit=250.0, card=True)
     assert (parts.head.height, parts.strip.height, parts.band.height) == (48.0, 26.0, 62.0)
@@ -366,7 +366,7 @@ PANE_SIZES = [
     (3840, 2160),
     (500, 900),
 ]
-COUNTS = range(1, 7)
+COUNTS = range(2, 7)
 HEADS = ["step", "loss", "accuracy", "weights", "time a step"]
 RANKS = [1, 0, 2, 3, 4]
 CELLS = ["12,345,678 + 12", "0.00123", "12,345 of 60,000", "1,234,567", "12.3 ms"]
@@ -451,9 +451,13 @@ def test_panes_fill_the_picture_above_the_table_and_meet_nothing(
     assert parts.at(1.0, parts.table.bottom - 1.0) is None
 
 
-@pytest.mark.parametrize("size", [(7, 5), (60, 40), (200, 150)])
-def test_a_tiny_picture_has_panes_only(size: tuple[int, int]) -> None:
-    parts = Panes.of(6, *size)
+@pytest.mark.parametrize(
+    ("count", "size"), [(6, (7, 5)), (6, (60, 40)), (6, (200, 150)), (1, (1280, 800))]
+)
+def test_a_tiny_picture_and_one_of_one_network_have_panes_only(
+    count: int, size: tuple[int, int]
+) -> None:
+    parts = Panes.of(count, *size)
     assert parts.line.height == parts.table.height == parts.chart.height == 0.0
     assert sum(box.width * box.height for box in parts.panes) == size[0] * size[1]
 

@@ -17,7 +17,7 @@ from scalarviz.core.bank_arrays import Wall, row_numbers
 from scalarviz.core.trace_program import TraceProgram
 from scalarviz.scene.labels import place_written
 from scalarviz.scene.layout.division import Box
-from scalarviz.scene.layout.formula_layout import LINE, MOST_LINES, of_formula, of_walls
+from scalarviz.scene.layout.formula_layout import LINE, MOST_LINES, RAISED, of_formula, of_walls
 from scalarviz.scene.layout.graph_layout import block
 from scalarviz.scene.layout.layered import NODE_GAP, GraphLayout, lay_out
 from scalarviz.scene.layout.plates import Layout, Plate
@@ -225,7 +225,7 @@ def pieces_on_screen(size: tuple[int, int]) -> tuple[list[tuple[str, Box]], Box]
     taken.write(canvas, DARK, [])
     found = list(canvas.found)
     for plate in layout.plates:
-        xy = see(plate.corners_of(0, 0, 0.42)).xy
+        xy = see(plate.corners_of(0, 0, plate.half)).xy
         (left, top), (right, bottom) = xy.min(axis=0).tolist(), xy.max(axis=0).tolist()
         found.append(("cube", Box(left, top, right - left, bottom - top)))
     return found, see.box
@@ -248,7 +248,7 @@ def test_words_and_cubes_are_read_in_order_and_none_covers_another(size: tuple[i
     pieces = {words for line in level_lines(size) for words, _, _ in line}
     assert {words for words, _ in found} >= NAMES | pieces
     lines = [sorted(y for _, _, y in line) for line in level_lines(size)]
-    assert len(lines) == 2 and all(line[-1] - line[0] < 1.0 for line in lines)
+    assert len(lines) == 3 and all(line[-1] - line[0] < 1.0 for line in lines)  # one is raised
     for words, each in found:
         assert box.x - 1.0 <= each.x and each.right <= box.right + 1.0, words
         assert box.y - 1.0 <= each.y and each.bottom <= box.bottom + 8.0, words
@@ -263,9 +263,11 @@ def test_pieces_follow_each_other_and_cubes_stand_for_letters() -> None:
     layout = of_formula(pieces, [5, 3], ["a", "b"], 3.0)
     assert layout is not None and [plate.first for plate in layout.plates] == [5, 3]
     words = [(each.words, *each.middle[:2]) for each in layout.written if each.least == 0.0]
-    assert [each for each, _, _ in words] == ["·", "exp(", "-", "·", "x", ")", "+", "a"]
-    for (_, x, y), (_, after, below) in pairwise(words):
-        assert x < after if y == below else below == pytest.approx(y - LINE)
+    assert [each for each, _, _ in words] == ["OUT =", "·", "e", "-", "·", "x", "+", "a"]
+    for i, ((_, x, y), (_, after, below)) in enumerate(pairwise(words)):
+        assert x < after and below - y == pytest.approx(
+            [0.0, 0.0, RAISED, 0.0, 0.0, -RAISED, 0.0][i]
+        )
 
 
 @pytest.mark.parametrize("aspect", [0.4, 1.0, 1.75, 4.0])
@@ -294,7 +296,7 @@ def test_lines_are_about_equally_long_and_begin_outside_brackets() -> None:
     widths = [np.ptp([x for x, _ in line]) for line in lines.values()]
     assert max(widths) < 1.25 * min(widths)
     firsts = [min(line, key=lambda each: each[0])[1] for line in lines.values()]
-    assert [getattr(each, "words", "cube") for each in firsts] == ["cube", "+", "+", "+"]
+    assert [getattr(each, "words", "cube") for each in firsts] == ["OUT =", "+", "+", "+"]
 
 
 GPT = [(27, 16), (16, 16), (16, 16), (16, 16), (16, 16), (16, 16), (64, 16), (16, 64), (27, 16)]

@@ -48,7 +48,7 @@ from scalarviz.scene.layout.ways import (
     wire,
     wires,
 )
-from scalarviz.scene.lines import known_fan
+from scalarviz.scene.lines import known_fan, known_fans
 from scalarviz.scene.long_rows import open_unit
 from scalarviz.scene.visuals.mip_levels import fill, levels_of, room_of, strength_of
 from scalarviz.scene.visuals.picking import seen_at
@@ -721,15 +721,14 @@ def test_kernels_stand_upright_and_channels_beside_each_other(turned: bool) -> N
         assert (row, at_column) == (4 * down + line, 4 * right + column)
 
 
-@pytest.mark.parametrize("floats", [True, False])
 @pytest.mark.parametrize("turned", [False, True])
 def test_each_cube_has_the_color_of_its_number_and_the_ground_is_seen_between(
-    studio: Studio, turned: bool, floats: bool
+    studio: Studio, turned: bool
 ) -> None:
     plate = plate_of(4, 3, 3, 3, turned=turned)
     values = np.random.default_rng(0).uniform(-1.0, 1.0, 108)
     see = framed([plate], fov=0.0)
-    pixels = studio.look(studio.cubes([plate], values, np.ones(108), floats=floats), see)
+    pixels = studio.look(studio.cubes([plate], values, np.ones(108)), see)
     for row, column, index in zip(*plate.cells(), strict=True):
         seen = between(pixels, see(plate.point(column + 0.5, row + 0.5)).xy[0])
         np.testing.assert_allclose(seen, shade("dark", values[index]), atol=2)
@@ -748,7 +747,7 @@ def test_what_is_picked_is_what_is_seen(studio: Studio, azimuth: float) -> None:
         x, y = int(rng.integers(320)), int(rng.integers(240))
         around = seen[max(y - 1, 0) : y + 2, max(x - 1, 0) : x + 2]
         if len(np.unique(around)) == 1:  # not at an edge
-            found = picked([plate], see, x + 0.5, y + 0.5, lambda *_: HALF)
+            found = picked([plate], see, x + 0.5, y + 0.5, lambda *_: plate.half)
             assert found == (NONE if seen[y, x] == 0xFFFFFF else seen[y, x])
             met += found != NONE
     assert met > 20
@@ -906,3 +905,22 @@ def test_long_rows_without_a_place_are_walls_by_themselves() -> None:
     assert not shows_every_weight(session(2, 200, 200, 1))
     assert shows_every_weight(session(200, 8, 1))
     assert not shows_every_weight(session(100, 8, 1))
+
+
+def test_eight_weights_of_a_last_neuron_stand_upright_so_that_slots_are_wide() -> None:
+    stage = stage_of(trained("xnor"), (1280, 800))
+    see, layout = projection(stage), stage.frame_data().layout
+    assert [fan.form for fan in layout.fans] == ["", "nested", "upright"]
+    slots = [known.seen.slot for known in known_fans(see, layout, 1.0) if known is not None]
+    assert min(slots) >= 34.0
+    few = stage_of(trained("circle"), (1280, 800)).frame_data().layout
+    assert [fan.form for fan in few.fans] == ["", "nested", "nested"]
+
+
+def test_above_gains_and_shifts_are_their_signs_and_what_is_evened_out_is_on_the_same_levels() -> (
+    None
+):
+    layout = stage_of(trained("normalized"), (1280, 800)).frame_data().layout
+    assert [each.words for each in layout.heads] == 2 * ["evened out", "×", "+"]
+    tops = [line.points[0, 1] for line in layout.neurons]
+    assert tops[1] == tops[2] == tops[3] != tops[4] == tops[5] == tops[6]

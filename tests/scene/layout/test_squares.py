@@ -8,6 +8,8 @@ import pytest
 import scalarviz as sv
 from scalarviz.scene.layout.squares import squares_layout
 from scalarviz.stage.network_layout import layout_of
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
 
 
 def textured() -> sv.Session:
@@ -28,7 +30,17 @@ def textured() -> sv.Session:
 @pytest.mark.parametrize("shape", [0.8, 1.4, 2.5])
 def test_no_two_squares_meet_and_blocks_follow_each_other(shape: float) -> None:
     layout = layout_of(textured(), shape)
-    assert not layout.plates and len(layout.written) == 2
+    assert not layout.plates
+    assert [each.words for each in layout.written] == [
+        "64 neurons",
+        "40 paints",
+        "a square: what one neuron says, for every place",
+        "a place comes in",
+        "12 waves of it",
+        "orange plus, blue minus, grey 0",
+        "3 cubes of 3,555: the ones that add most to this red;",
+        "W shows every weight as a cube",
+    ]
     assert [len(line.points) for line in layout.neurons] == [2, 12, 64, 40, 3]
     assert [line.square for line in layout.neurons] == [True] * 4 + [False]
     points = np.concatenate([line.points for line in layout.neurons])
@@ -56,3 +68,26 @@ def test_a_block_has_no_more_than_16_rows() -> None:
     program = sv.Network([2, 17, 100, 24, 1], seed=0).program
     for line in squares_layout(program, {}, 1.5, [each.name for each in program.buffers]).neurons:
         assert len(set(np.round(line.points[:, 1], 6).tolist())) <= 16
+
+
+def test_the_cubes_are_those_that_add_most_to_red() -> None:
+    session = textured()
+    session.advance(2)
+    stage = Stage(Show.of(session))
+    stage.resize(1280, 800)
+    stage.frame_data()
+    data = stage.frame_data()
+    layout, known = data.layout, data.buffers.values
+    assert [step[0] for step in layout.thread] == [2, 1, 0] and layout.thread[0][1] == 0
+    unit = 0
+    for number, behind, column in layout.thread:
+        fan = layout.fans[number]
+        values = known[layout.neurons[fan.before].values]
+        terms = data.weights[list(fan.rows_of(unit))] * values
+        assert behind == unit and column == int(terms.argmax())
+        unit = column
+    assert [plate.first for plate in layout.plates] == [
+        layout.fans[number].row_of(behind, column) for number, behind, column in layout.thread
+    ]
+    for plate in layout.plates:  # a cube that is turned is a cube
+        assert np.allclose(plate.axes @ plate.axes.T, np.eye(3))

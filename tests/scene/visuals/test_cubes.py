@@ -1,12 +1,12 @@
-"""Cubes: each shows its own number, as a color and as a size, with float textures or without."""
+"""Cubes: each shows its own number, as a color and as a size."""
 
 from itertools import permutations, product
-from typing import Any
 
 import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.errors import DisplayError
 from scalarviz.scene.canvas.palette import THEMES, contrast, faded, rgb
 from scalarviz.scene.layout.camera import CAMERAS, Camera
 from scalarviz.scene.layout.plates import (
@@ -83,12 +83,11 @@ def test_each_parameter_has_a_cube_in_the_color_of_its_value(
 def test_beyond_the_scale_is_the_color_of_the_end_and_no_number_is_magenta(studio: Studio) -> None:
     values = np.array([np.nan, np.inf, -np.inf, 1e30, -3.0, 1.0, -1.0, 1e-40, -0.0])
     flat = plate(1, len(values))
-    for floats in (True, False):
-        see = framed([flat], fov=0.0)
-        pixels = studio.look(studio.cubes([flat], values, floats=floats), see)
-        seen = [at(pixels, face(see, flat, 0, i)) for i in range(len(values))]
-        np.testing.assert_allclose(seen, shade("dark", np.clip(values, -1.0, 1.0)), atol=2)
-        assert seen[0][1] == 0 and min(seen[0][0], seen[0][2]) > 250
+    see = framed([flat], fov=0.0)
+    pixels = studio.look(studio.cubes([flat], values), see)
+    seen = [at(pixels, face(see, flat, 0, i)) for i in range(len(values))]
+    np.testing.assert_allclose(seen, shade("dark", np.clip(values, -1.0, 1.0)), atol=2)
+    assert seen[0][1] == 0 and min(seen[0][0], seen[0][2]) > 250
 
 
 @pytest.mark.parametrize("top", [1e38, 1e300])
@@ -159,12 +158,11 @@ def widths(pixels: np.ndarray, see, each: Plate, theme: str = "dark") -> list[in
     return found
 
 
-@pytest.mark.parametrize("floats", [True, False])
-def test_the_side_of_a_cube_follows_the_cube_root_of_its_size(studio: Studio, floats: bool) -> None:
+def test_the_side_of_a_cube_follows_the_cube_root_of_its_size(studio: Studio) -> None:
     sizes = np.array([0.0, 0.01, -0.04, 0.512, 1.0, 1e-9, -50.0, 3e-38, np.inf, np.nan])
     line = plate(1, len(sizes))
     see = framed([line], 1200, 120, fov=0.0)
-    cubes = studio.cubes([line], np.full(len(sizes), 0.6), sizes, floats=floats)
+    cubes = studio.cubes([line], np.full(len(sizes), 0.6), sizes)
     parts = np.array([0.0, 0.2, 0.3, 0.8, 1.0, 0.0, MOST, 0.0, MOST, 1.0])
     unit = see(line.point(0, 0)).unit[0]
     expected = 2.0 * HALF * unit * np.maximum(parts, LEAST_ON_WALL)
@@ -349,140 +347,37 @@ def test_an_eye_among_the_cubes_sees_them_in_a_mirror_too(studio: Studio) -> Non
     assert (np.abs(direct - mirrored[:, ::-1]).max(axis=2) > 2).mean() < 0.01
 
 
-STRANGE = [0.0, -0.0, np.nan, np.inf, -np.inf, 3.4e38, -1e30, 1e-45, -1e-38, 1.2e-38, 1.0, -2.0]
-STRANGE += [np.nextafter(np.float32(1.0), np.float32(0.0)), 0.1, 1 / 3, 2.0**-126, 2.0**127]
-
-
-def difference(studio: Studio, plates: Any, see: Any, *numbers: Any, **scales: Any) -> np.ndarray:
-    """How far the two ways to send numbers are apart, pixel by pixel."""
-    first, second = (
-        studio.look(studio.cubes(plates, *numbers, **scales, floats=floats), see)
-        for floats in (True, False)
-    )
-    assert len(np.unique(first.reshape(-1, 3), axis=0)) > 4
-    return np.abs(first - second).max(axis=2)
-
-
-@pytest.mark.parametrize("fov", [0.0, 40.0])
-def test_bytes_give_the_same_picture_as_floats(studio: Studio, fov: float) -> None:
-    rng = np.random.default_rng(0)
-    plates = [plate(9, 14), plate(7, 3, 126, 5, origin=(2, 1, -4))]
-    values, sizes = rng.normal(size=170), 10.0 ** rng.uniform(-7.0, 1.0, 170)
-    see = framed(plates, azimuth=-30.0, elevation=20.0, fov=fov)
-    apart = difference(studio, plates, see, values, sizes, scale=[1.3, 0.7], top=[2.0, 0.5])
-    assert (apart > 1).mean() < 1e-3
-
-
-def test_bytes_hold_every_float(studio: Studio) -> None:
-    values = np.array(STRANGE * 2, np.float32)
-    line = plate(2, len(STRANGE))
-    see = framed([line], 340, 60, fov=0.0)
-    for sizes in (np.ones(len(values)), values):
-        assert (difference(studio, [line], see, values, sizes) > 1).mean() < 2e-3
-
-
-@pytest.mark.slow
-def test_bytes_give_the_same_means(studio: Studio) -> None:
-    each = plate(300, 200)
-    see = framed([each], elevation=50.0)
-    values = np.random.default_rng(0).normal(size=each.size)
-    assert (difference(studio, [each], see, values, np.abs(values)) > 1).mean() < 1e-3
-
-
-def test_bytes_count_cubes_as_well_as_floats(studio: Studio) -> None:
+def test_cubes_far_into_a_bank_are_counted_exactly(studio: Studio) -> None:
     plates = [
         plate(60, 40, 4_194_304 + 17, 4097),
         plate(60, 40, 8_388_608 + 4095, 5000, origin=(50, 0, 0)),
     ]
-    numbers = np.ones(9_000_000, np.float32)
-    visuals = [studio.cubes(plates, numbers, floats=floats) for floats in (True, False)]
+    visual = studio.cubes(plates, np.ones(9_000_000, np.float32))
     for each in plates:
         for row, column in ((0, 0), (59, 39), (31, 17)):
             middle = tuple(each.point(column + 0.5, row + 0.5).tolist())
             see = project(Camera(middle, height=7.0, fov=0.0), plates, 80, 60)
-            first, second = (studio.ids(visual, see) for visual in visuals)
-            np.testing.assert_array_equal(first, second)
-            assert first[30, 40] == each.index_of(row, column)
+            assert studio.ids(visual, see)[30, 40] == each.index_of(row, column)
 
 
-# Which way is taken.
-
-
-def test_floats_arrive_here(studio: Studio) -> None:
-    studio.canvas.set_current()
-    assert opengl.has_float_textures() and opengl.arrive(opengl.SENT)
-    each = plate(1, 1)
-    cubes = studio.cubes([each], np.ones(1))
-    studio.look(cubes, framed([each]))
-    assert cubes.floats
-
-
-@pytest.mark.parametrize("kind", ["half as precise", "clamped to one", "not there", "an error"])
-def test_a_driver_that_harms_floats_is_found_out(
-    studio: Studio, kind: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("version", "extensions", "enough"),
+    [
+        ("4.5 (Compatibility Profile) Mesa 25.0.7", "", True),
+        ("3.0 Mesa 25.0.7", "", True),
+        ("2.1 Mesa 25.0.7", "GL_ARB_texture_float GL_ARB_texture_rg", True),
+        ("2.1 Mesa 25.0.7", "GL_ARB_texture_rg", False),
+    ],
+)
+def test_a_driver_without_float_textures_is_refused(
+    studio: Studio, version: str, extensions: str, enough: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = opengl.texture_of
-
-    def texture_of(data: Any) -> Any:
-        if kind == "an error":
-            raise RuntimeError("GL got errors (glTexImage2D): GL_INVALID_VALUE")
-        if kind == "not there":
-            return honest(0.0 * data)
-        if kind == "clamped to one":
-            return honest(np.clip(data, 0.0, 1.0))
-        with np.errstate(over="ignore"):
-            return honest(data.astype(np.float16).astype(np.float32))
-
-    studio.canvas.set_current()
-    monkeypatch.setattr(opengl, "texture_of", texture_of)
-    assert not opengl.arrive(opengl.SENT)
-
-
-def test_a_context_is_asked_once(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-    monkeypatch.setattr(opengl, "arrive", lambda sent: asked.append(sent) or False)
-    opengl.KNOWN.pop(studio.canvas.context, None)
-    try:
-        made = [studio.cubes([plate(1, 1)], np.ones(1)) for _ in range(2)]
-        for each in made:
-            studio.look(each, framed([plate(1, 1)]))
-    finally:
-        opengl.KNOWN.pop(studio.canvas.context, None)
-    assert len(asked) == 1 and [each.floats for each in made] == [False, False]
-
-
-def test_asking_leaves_the_picture_as_it_was(studio: Studio) -> None:
-    from vispy import gloo
-
-    opengl.KNOWN.pop(studio.canvas.context, None)
-
-    def draw() -> None:
-        gloo.clear(color=(0.0, 0.0, 1.0, 1.0))
-        gloo.set_viewport(8, 4, 40, 30)
-        assert opengl.has_float_textures()
-        program = gloo.Program(
-            "attribute vec2 a_at; void main() { gl_Position = vec4(a_at, 0.0, 1.0); }",
-            "void main() { gl_FragColor = vec4(1.0, 0.0, 0.0, 1.0); }",
-        )
-        program["a_at"] = np.array([(-1, -1), (1, -1), (-1, 1), (1, 1)], np.float32)
-        program.draw("triangle_strip")
-
-    y, x = np.nonzero(studio.shoot(draw, 64, 48)[..., 0] > 127)
-    assert (x.min(), x.max(), y.min(), y.max()) == (8, 47, 14, 43)
-
-
-def test_floats_arrive_where_a_picture_is_clipped_and_it_stays_clipped(studio: Studio) -> None:
-    from vispy import gloo
-
-    opengl.KNOWN.pop(studio.canvas.context, None)
-
-    def draw() -> None:
-        gloo.clear(color=(0.0, 0.0, 1.0, 1.0))
-        gloo.set_state(scissor_test=True)
-        gloo.set_scissor(8, 4, 40, 30)
-        assert opengl.has_float_textures()
-        gloo.clear(color=(1.0, 0.0, 0.0, 1.0))
-        gloo.set_state(scissor_test=False)
-
-    y, x = np.nonzero(studio.shoot(draw, 64, 48)[..., 0] > 127)
-    assert (x.min(), x.max(), y.min(), y.max()) == (8, 47, 14, 43)
+    known = {opengl.gl.GL_VERSION: version, opengl.gl.GL_EXTENSIONS: extensions}
+    ask = opengl.gl.glGetParameter
+    monkeypatch.setattr(opengl.gl, "glGetParameter", lambda which: known.get(which) or ask(which))
+    cubes = studio.cubes([plate(1, 1)], np.ones(1))
+    if enough:
+        assert studio.look(cubes, framed([plate(1, 1)])).any()
+    else:
+        with pytest.raises(DisplayError, match=r"2\.1 .* float textures"):
+            studio.look(cubes, framed([plate(1, 1)]))

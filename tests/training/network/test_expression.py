@@ -45,26 +45,12 @@ from scalarviz.errors import (
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.training.network.expression import compile
 from tests.files.test_hostile_files import spoiled
-from tests.sessions import examples
+from tests.sessions import OPERATORS, examples
 from tests.wording import refused
 
 ENGINES = ["python", "cpu"]
 every_engine = pytest.mark.parametrize("engine", ENGINES)
 
-OPERATORS: dict[str, Callable[..., Any]] = {
-    "add": lambda x, y: x + y,
-    "subtract": lambda x, y: x - y,
-    "multiply": lambda x, y: x * y,
-    "divide": lambda x, y: x / y,
-    "power": lambda x, y: x**y,
-    "negate": lambda x: -x,
-    "less": lambda x, y: x < y,
-    "less_equal": lambda x, y: x <= y,
-    "greater": lambda x, y: x > y,
-    "greater_equal": lambda x, y: x >= y,
-    "equal": lambda x, y: x == y,
-    "not_equal": lambda x, y: x != y,
-}
 BATCH = np.random.default_rng(0).uniform(0.2, 1.5, (300, 3))  # more than two tiles
 
 
@@ -270,21 +256,6 @@ def test_two_forwards_before_a_backward(engine: str) -> None:
     assert nested == pytest.approx(w.grad, rel=1e-12)
     f(BATCH)  # leaves nothing behind
     refused(OrderError).by(f.backward)
-
-
-def xor(engine: str) -> tuple[list[float], np.ndarray]:
-    """The losses of a small network that learns XOR, and its parameters."""
-    draw = random.Random(3)
-    w = [Value(draw.uniform(-1, 1)) for _ in range(17)]
-
-    def network(x: Any, y: Any) -> Any:
-        hidden = [(w[i] * x + w[i + 4] * y + w[i + 8]).tanh() for i in range(4)]
-        return sum((w[i + 12] * h for i, h in enumerate(hidden)), w[16]).sigmoid()
-
-    f = compile(network, 2, engine=engine)
-    table = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-    losses = [f.train_step(table, [[0], [1], [1], [0]], "mse", sv.Adam(0.1)) for _ in range(150)]
-    return losses, f.bank.value
 
 
 @every_engine
@@ -665,20 +636,6 @@ def made(engine: str = "python") -> tuple[sv.Value, sv.Value, Any]:
     a, b = sv.Value(2.0, label="a"), sv.Value(-1.5, label="b")
     f = sv.compile(lambda x: (a * b + a**2).relu() * x + b * x.tanh(), 1, engine=engine)
     return a, b, sv.Session(f, (X, Y), optimizer=sv.SGD(0.1), engine=engine)
-
-
-@pytest.mark.parametrize("engine", ["python", "cpu"])
-def test_walking_leads_to_the_bits_of_whole_steps(engine: str) -> None:
-    _, _, walked = made(engine)
-    _, _, whole = made(engine)
-    for _ in range(3):
-        walked.advance(len(walked.operations), "operation")
-        whole.advance(1)
-        assert walked.network.bank.value.tobytes() == whole.network.bank.value.tobytes()
-        assert walked.loss == whole.loss
-    walked.back(5, "operation")
-    walked.advance(5, "operation")
-    assert walked.network.bank.value.tobytes() == whole.network.bank.value.tobytes()
 
 
 def test_each_node_has_the_number_and_the_gradient_that_values_have() -> None:

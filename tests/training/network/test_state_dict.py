@@ -12,7 +12,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 from tests.machine import ROOT
-from tests.sessions import advanced, both_engines
+from tests.sessions import both_engines
 from tests.wording import refused
 
 PYTORCH = ROOT / "tests" / "reference" / "pytorch.json"
@@ -180,19 +180,6 @@ def test_ours_goes_back_by_the_names_of_pytorch(name: str) -> None:
     back = net.state_dict(like=theirs)
     assert [*back] == [key for key in theirs if not key.endswith("num_batches_tracked")]
     assert all((back[key] == theirs[key]).all() for key in back)
-
-
-@both_engines
-def test_loading_is_an_edit_that_is_done_again_in_a_replay(engine: str) -> None:
-    x = np.random.default_rng(0).random((6, 3))
-    s = advanced(sv.Session(dense(), (x, x[:, :2]), "mse", sv.Adam(0.1), engine=engine), 2)
-    s.network.load_state_dict(dense(seed=9).state_dict())
-    s.advance(3)
-    assert [(action.step, action.kind) for action in s.current_branch.journal] == [(2, "edit")]
-    after = s.network.bank.value.copy()
-    s.seek(0)
-    s.advance(5)
-    assert (s.network.bank.value == after).all()
 
 
 def test_what_both_have_is_loaded_if_that_is_wanted() -> None:

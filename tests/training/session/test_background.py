@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -24,97 +24,9 @@ from scalarviz.data import Xor
 from scalarviz.errors import GradientError, InputError, OrderError
 from scalarviz.training.session.callbacks import StepView
 from scalarviz.training.session.shared_clock import SharedClock, place_of
-from scalarviz.training.session.threads import Background
 from tests.machine import ROOT, until
-from tests.sessions import advanced, at_work, bits, both_engines, colours, session_on
-from tests.training.session.test_threads import ours
+from tests.sessions import advanced, at_work, bits, colours, every_engine, session_on
 from tests.wording import refused
-
-
-def counting(seen: list[str], name: str, rest: float = 0.0, upto: int = 10**9) -> Iterator[float]:
-    for _ in range(upto):
-        seen.append(name)
-        time.sleep(0.0005)
-        yield rest
-
-
-def failing() -> Iterator[float]:
-    yield 0.0
-    raise RuntimeError("this job fails")
-
-
-@pytest.fixture
-def background() -> Iterator[Background]:
-    thread = Background()
-    yield thread
-    thread.stop()
-    thread.wait()
-    assert ours() == []
-
-
-def test_what_is_started_replaces_what_was_under_way(background: Background) -> None:
-    seen: list[str] = []
-    background.start(counting(seen, "a"))
-    until(lambda: "a" in seen)
-    background.start(counting(seen, "b"))
-    until(lambda: "b" in seen)
-    at = len(seen)
-    until(lambda: len(seen) > at + 5)
-    assert set(seen[at:]) == {"b"} and len(ours()) == 1
-
-
-def test_what_is_stopped_has_stopped_once_it_was_waited_for(background: Background) -> None:
-    seen: list[str] = []
-    for _ in range(20):
-        background.start(counting(seen, "a", rest=60.0))
-        background.stop()
-        assert not background.busy
-        background.wait()
-        at = len(seen)
-        assert ours() == []
-    time.sleep(0.01)
-    assert len(seen) == at
-
-
-def test_finish_waits_no_longer_than_it_is_asked_to(background: Background) -> None:
-    background.start(counting([], "slow", rest=0.2, upto=10))
-    assert not background.finish(0.05)
-    assert background.finish()
-
-
-def test_a_job_that_ends_leaves_no_thread(background: Background) -> None:
-    seen: list[str] = []
-    background.start(counting(seen, "a", upto=3))
-    background.finish()
-    assert seen == ["a"] * 3 and not background.busy
-    until(lambda: ours() == [])
-    background.start(counting(seen, "b", upto=3))
-    background.finish()
-    assert seen == ["a"] * 3 + ["b"] * 3
-
-
-def test_an_error_is_kept_for_the_first_who_asks(background: Background) -> None:
-    assert background.take_error() is None
-    background.start(failing())
-    background.finish()
-    assert str(background.take_error()) == "this job fails"
-    assert background.take_error() is None
-
-
-def test_a_job_may_stop_itself_and_wait(background: Background) -> None:
-    done = []
-
-    def itself() -> Iterator[float]:
-        background.stop()
-        background.wait()
-        background.finish()
-        done.append(True)
-        yield 0.0
-
-    background.start(itself())
-    until(lambda: ours() == [])
-    assert done == [True]
-
 
 # The end of the program.
 
@@ -249,21 +161,22 @@ def test_without_threads_the_loop_of_asyncio_plays_a_session() -> None:
 
 
 @pytest.mark.usefixtures("no_threads")
-def test_without_threads_an_error_of_a_job_is_raised_later(background: Background) -> None:
+def test_without_threads_an_error_is_raised_later_and_without_a_loop_at_once() -> None:
+    s = sv.Session(sv.Network([1, 1]), ([[1.0]], [[0.0]]), "mse", sv.SGD(1e6), engine="python")
+
     async def watch() -> None:
-        background.start(failing())
-        assert background.finish()
+        s.play()
+        while s.playing:
+            await asyncio.sleep(0)
+        with pytest.raises(GradientError):
+            s.pause()
+        s.pin(0)  # nobody else does it where one waits for it
+        assert len(s.history(0, wait=True)[0]) == s.step_index + 1
 
     asyncio.run(watch())
-    with pytest.raises(RuntimeError, match="this job fails"):
-        background.raise_error()
-
-
-@pytest.mark.usefixtures("no_threads")
-def test_without_threads_and_without_a_loop_nothing_starts(background: Background) -> None:
     with pytest.raises(RuntimeError, match="can't start new thread"):
-        background.start(failing())
-    assert not background.busy
+        s.play()
+    assert not s.playing
 
 
 @pytest.fixture
@@ -323,22 +236,30 @@ def held_out_session(engine: str = "python", **options: Any) -> sv.Session:
     )
 
 
-@both_engines
+@every_engine
 def test_a_callback_is_called_on_arrival_at_every_some_steps(engine: str) -> None:
-    s, seen = held_out_session(engine), []
-    s.on_step(lambda view: seen.append((view.step, view.loss, view.values[3])), every=4)
+    s, seen = held_out_session(engine, metrics=["mae"], every=2), list[Any]()
+
+    def look(view: StepView) -> None:
+        mae = view.metrics["held_out_mae"][1][-1]
+        seen.append((view.step, view.loss, view.values[3], view.gradients[1], mae))
+
+    s.on_step(look, every=4)
     s.advance(10)
     other = held_out_session(engine)
+    inputs, targets = other.data.held_out or ((), ())
     expected = []
     for step in (4, 8):
         other.seek(step)
-        expected.append((step, other.losses[step - 1], other.network.bank.value[3]))
+        bank, mae = other.network.bank, np.abs(other.network(inputs) - targets).mean()
+        numbers = other.losses[step - 1], bank.value[3], bank.grad[1]
+        expected.append((step, *numbers, pytest.approx(mae)))
     assert seen == expected
     other.seek(10)
     assert bits(s) == bits(other)  # only looking changes nothing
 
 
-@both_engines
+@every_engine
 def test_what_it_changes_is_done_again_without_it(engine: str) -> None:
     s, calls = held_out_session(engine), []
 
@@ -372,7 +293,7 @@ def test_what_it_changes_is_done_again_without_it(engine: str) -> None:
     assert len(s.branches) == 1
 
 
-@both_engines
+@every_engine
 def test_stop_ends_an_advance_there(engine: str) -> None:
     s = held_out_session(engine)
     s.on_step(lambda view: view.stop("enough") if view.step == 7 else None)
@@ -387,7 +308,7 @@ def test_stop_ends_an_advance_there(engine: str) -> None:
     assert s.step_index == 20
 
 
-@both_engines
+@every_engine
 def test_an_error_stops_the_training_and_names_the_function(engine: str) -> None:
     s = held_out_session(engine)
 
@@ -426,7 +347,7 @@ def test_it_cannot_call_what_moves_or_changes_the_session(call: Any) -> None:
     assert s.branches[0].journal == []
 
 
-@both_engines
+@every_engine
 def test_what_it_writes_into_weights_is_journalled(engine: str) -> None:
     s = held_out_session(engine)
 
@@ -476,7 +397,7 @@ def test_unsuitable_callbacks_are_refused() -> None:
     refused(InputError, "0").by(s.on_step, print, every=0)
 
 
-@both_engines
+@every_engine
 def test_callbacks_change_no_bit_and_looking_back_calls_none(engine: str) -> None:
     s, other, calls = held_out_session(engine), held_out_session(engine), []
     s.on_step(lambda view: calls.append(view.step), every=3)
@@ -506,7 +427,7 @@ def test_all_go_on_and_back_by_the_same_steps(sessions: list[sv.Session]) -> Non
     clock = advanced(SharedClock(sessions), 40)
     assert {session.step_index for session in sessions} == {40} and clock.step_index == 40
     clock.back(15)
-    assert {session.step_index for session in sessions} == {25} and clock.end == 40
+    assert {session.step_index for session in sessions} == {25}
     clock.seek(7)
     assert {session.clock.place for session in sessions} == {(7, 0)}
     clock.seek(50)

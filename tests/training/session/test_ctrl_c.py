@@ -234,7 +234,7 @@ def test_an_undo_or_redo_that_ctrl_c_ends_is_done_or_can_be_done(name: str) -> N
 
     before, after = shown(undone()), shown(again())
     for act in (lambda: changed().undo, lambda: undone().redo):
-        for _ in at_each_moment(act, folder="session/undo"):
+        for _ in at_each_moment(act, folder="training/session/user_changes"):
             s, log = made[-1], made[-1].timeline.undo_log
             check_whole(s)
             assert len(log.done) + len(log.undone) == 2
@@ -271,7 +271,7 @@ def test_what_ctrl_c_ends_halfway_can_be_undone(name: str) -> None:
 
     act()
     before, clock = shown(made[-1]), made[-1].clock
-    for _ in at_each_moment(act, every, folder="session"):
+    for _ in at_each_moment(act, every, folder="training/session"):
         s, log = made[-1], made[-1].timeline.undo_log
         check_whole(s)
         if len(log.done) > 3:
@@ -293,7 +293,7 @@ def test_play_and_pause_that_ctrl_c_ends_leave_one_thread_or_none(s: sv.Session)
         return s.pause
 
     for act in (lambda: play, pause):
-        for _ in at_each_moment(act, folder="session/worker"):
+        for _ in at_each_moment(act, folder="training/session/threads"):
             play()
             s.pause(10.0)
             assert not any(each.name == "scalarviz" for each in threading.enumerate())

@@ -334,23 +334,6 @@ def test_a_penalty_changes_the_next_step_by_itself_alone() -> None:
     np.testing.assert_allclose(pulled.network.bank.value, expected, rtol=1e-12, atol=1e-15)
 
 
-@pytest.mark.parametrize("engine", ["python", "cpu"])
-def test_it_is_replayed_saved_and_undone(engine: str, tmp_path: Path) -> None:
-    s = session_with(sv.Adam(0.05), engine)
-    s.optimizer = sv.Adam(0.05, l1=0.01)
-    s.advance(4)
-    s.optimizer = sv.Momentum(0.05)
-    s.advance(4)
-    end = s.network.bank.value.tobytes()
-    for again in (s, reloaded(s, tmp_path)):
-        again.seek(2)
-        again.seek(13)
-        assert again.network.bank.value.tobytes() == end
-    s.undo()
-    s.undo()
-    assert (s.step_index, s.optimizer.l1) == (5, 0.0)
-
-
 def test_what_waits_for_the_next_step_counts_as_done() -> None:
     s = advanced(session_with(sv.Adam(0.05)), 3, "operation")
     s.optimizer = sv.RMSProp(0.05)

@@ -278,7 +278,7 @@ def test_compiled_functions_have_a_landscape() -> None:
 
 
 def state_of(planes: LossPlanes) -> tuple[bool, float, bool]:
-    return planes.now is not None, planes.done, planes.busy
+    return planes.now is not None, planes.done, planes.background.busy
 
 
 @both_engines
@@ -287,14 +287,14 @@ def test_in_the_background_it_is_the_same(engine: str) -> None:
     planes = LossPlanes(s)
     assert state_of(planes) == (False, 0.0, False)
     planes.start(points=9)
-    planes.wait()
+    planes.background.complete()
     found, expected = planes.now, s.landscape(size=9)
     assert state_of(planes) == (True, 1.0, False)
     assert found is not None
     assert np.array_equal(found.losses, expected.losses)
     assert np.array_equal(found.path, expected.path)
     planes.start((2, 9), points=3)
-    planes.wait()
+    planes.background.complete()
     assert planes.now is not None and planes.now.names == s.landscape((2, 9), size=2).names
 
 
@@ -309,11 +309,11 @@ def test_it_can_be_stopped_and_the_session_goes_on_meanwhile() -> None:
     now = planes.now
     assert now is not None and 0 < np.isfinite(now.losses).sum() < 201**2
     assert now.steps[-1] == 3 and s.step_index == 5
-    planes.stop()
-    planes.wait()
-    assert 0.0 < planes.done < 1.0 and not planes.busy
+    planes.background.stop()
+    planes.background.complete()
+    assert 0.0 < planes.done < 1.0 and not planes.background.busy
     planes.start(points=3)
-    planes.wait()
+    planes.background.complete()
     assert planes.now is not None and planes.now.steps[-1] == 5 and planes.done == 1.0
 
 
@@ -324,8 +324,8 @@ def test_an_error_in_the_background_is_raised_by_wait() -> None:
     made = data.Generated(fails, inputs=2, outputs=1)
     planes = LossPlanes(sv.Session(sv.Network([2, 1]), made, batch=2, engine="python"))
     planes.start()
-    refused(InputError, "no samples today").by(planes.wait)
-    assert planes.now is None and not planes.busy
+    refused(InputError, "no samples today").by(planes.background.complete)
+    assert planes.now is None and not planes.background.busy
 
 
 def test_unsuitable_arguments_are_refused() -> None:

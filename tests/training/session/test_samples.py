@@ -13,14 +13,24 @@ from scalarviz.core.bank import Bank
 from scalarviz.data import DATA_SETS, remake
 from scalarviz.errors import InputError, NotFiniteError, OrderError, ShapeError, UnknownNameError
 from scalarviz.training.network.grown_networks import is_as_made
-from tests.sessions import RUNNABLE, advanced, bits, both_engines, session_on, training_of
+from tests.sessions import (
+    RUNNABLE,
+    advanced,
+    bits,
+    both_engines,
+    every_engine,
+    session_on,
+    training_of,
+)
 from tests.training.session.test_stops import session
 from tests.wording import refused
 
 
 def colours(engine: str = "cpu", batch: int | None = 8) -> sv.Session:
-    net = sv.Network([3, 6, 3], "tanh", output="sigmoid", seed=0)
-    return sv.Session(net, data.Rgb(levels=3), "mse", sv.Adam(0.02), batch=batch, engine=engine)
+    return session_on(
+        data.Rgb(levels=3), [3, 6, 3], "tanh", "sigmoid", optimizer=sv.Adam(0.02), batch=batch,
+        engine=engine,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("engine", ["python", "cpu"])
@@ -110,9 +120,6 @@ def test_tables_that_grow_share_their_memory() -> None:
         s.advance(1)
     table = training_of(s)[0]
     assert len(table) == 521 and table.base is first
-
-
-PAIR = [[1.0], [2.0]], [[1.0], [2.0]]
 
 
 def by_explaining(s: sv.Session, row: int, first: int, rate: float) -> dict[int, list[float]]:
@@ -218,7 +225,6 @@ RANDOM = np.random.default_rng(0)
 X = RANDOM.normal([3.0, -50.0, 1e4], [0.1, 7.0, 900.0], (60, 3))
 LABELS = (X[:, 1] > -50.0).astype(int) + (X[:, 2] > 1e4)
 PICTURES = RANDOM.normal(np.reshape([5.0, 400.0], (2, 1, 1)), 3.0, (30, 2, 4, 4))
-Table = Callable[[], sv.data.DataSet]
 
 
 def table(**more: Any) -> sv.data.Arrays:
@@ -320,7 +326,7 @@ def test_pictures_are_scaled_channel_by_channel() -> None:
 # ---- the session --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("engine", RUNNABLE)
+@every_engine
 def test_the_network_is_the_one_that_would_have_been_written(engine: str) -> None:
     data, layers = table(), [sv.Dense(3, 8, "tanh", init="he_normal"), sv.Dense(8, 3)]
     net = sv.Network(layers, seed=5, init="xavier_normal")
@@ -346,20 +352,6 @@ def test_it_learns_what_it_would_not_learn_without() -> None:
         standardized_session(net, data, RUNNABLE[-1]).advance(300)
         found.append(sv.metrics.accuracy(net(data.training[0]), data.training[1]))
     assert found[0] > 0.95 and found[1] < 0.7
-
-
-def test_going_back_gives_the_same_bits() -> None:
-    s = standardized_session(sv.Network([3, 8, 3], "tanh"), table())
-    s.advance(20)
-    value, frozen = s.network.bank.value.copy(), s.network.bank.frozen.copy()
-    s.reset()
-    assert s.network.layers[0].frozen
-    s.seek(20)
-    assert np.array_equal(s.network.bank.value, value)
-    assert np.array_equal(s.network.bank.frozen, frozen) and frozen.sum() == 6
-    s.back(3)
-    s.advance(3)
-    assert np.array_equal(s.network.bank.value, value)
 
 
 def test_a_network_that_begins_with_an_affine_keeps_it() -> None:

@@ -7,7 +7,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 from weakref import WeakMethod
 
@@ -21,10 +20,8 @@ from scalarviz.errors import InputError, OrderError, OwnershipError, ShapeError
 from scalarviz.training.session import threads
 from scalarviz.training.session.branches import Clock
 from tests.machine import until
-from tests.sessions import RUNNABLE, advanced, bits
+from tests.sessions import advanced, bits, every_engine
 from tests.wording import refused
-
-every_engine = pytest.mark.parametrize("engine", RUNNABLE)
 
 RANDOM = np.random.default_rng(0)
 COLOURS = RANDOM.random((20, 3))
@@ -130,33 +127,6 @@ def test_a_direct_write_is_journalled_even_if_only_the_sign_of_a_zero_changes() 
     assert np.signbit(journal[1].details["values"]).all()
 
 
-def test_a_direct_write_is_journalled_like_an_edit() -> None:
-    s = advanced(session(), 5)
-    s.network.parameters()[4].value = 0.125
-    s.network.parameters()[5].freeze()
-    s.advance(5)
-    after = bits(s)
-    assert [action.kind for action in s.current_branch.journal] == ["edit", "freeze"]
-    s.seek(2)
-    s.seek(10)
-    assert bits(s) == after
-
-
-def test_what_changes_a_step_waits_for_the_next_one() -> None:
-    s = advanced(session("python"), 3, "operation")
-    s.engine = "cpu"
-    s.set_activation(0, "relu")
-    s.learning_rate = 0.5
-    assert s.learning_rate == 0.01 and s.engine == "python" and s.operations[2] == "tanh 0"
-    s.advance(1)
-    assert s.engine == "python"
-    s.advance(1, "operation")
-    assert s.engine == "cpu" and s.operations[2] == "relu 0"
-    s.seek(0)
-    assert s.engine == "python" and s.network.layers[0].activation == "tanh"
-    assert len(s.branches) == 1
-
-
 def test_the_optimizer_of_a_session_is_set_there() -> None:
     s = session(optimizer=sv.Momentum(0.1))
     shown = s.optimizer
@@ -199,20 +169,6 @@ def test_doing_something_after_going_back_starts_a_branch() -> None:
 @pytest.fixture
 def s() -> sv.Session:
     return session()
-
-
-def test_reset_begins_again_and_keeps_what_was(s: sv.Session) -> None:
-    start = s.network.bank.value.copy()
-    s.reset()
-    assert len(s.branches) == 1
-    s.advance(4)
-    s.learning_rate = 0.9
-    s.advance(4)
-    s.reset()
-    assert (s.network.bank.value == start).all() and s.learning_rate == 0.01
-    assert len(s.branches) == 2 and len(s.branches[0].losses) == 8 and not len(s.losses)
-    s.advance(4)
-    assert (s.losses == s.branches[0].losses[:4]).all()
 
 
 def test_an_unknown_branch_is_refused() -> None:
@@ -268,23 +224,6 @@ def test_what_does_not_fit_is_refused_at_the_start() -> None:
     refused(InputError, "int 7").by(sv.Session, net, 7)
     refused(InputError, "100").by(sv.Session, net, PAIR, batch=100)
     assert net.engine == "python" and (net.bank.value == value).all()
-
-
-def test_a_file_that_a_function_saves_has_what_it_has_written(
-    tmp_path: Path, s: sv.Session
-) -> None:
-
-    def write_and_save(view: Any) -> None:
-        if view.step == 2:
-            s.network.bank.value[0] = 0.25
-            s.save(tmp_path / "run.safetensors", progress=False)
-
-    s.on_step(write_and_save)
-    s.advance(3)
-    kept = sv.Session.load(tmp_path / "run.safetensors")
-    kept.seek(0)
-    kept.seek(3)
-    assert (kept.network.bank.value == s.network.bank.value).all()
 
 
 BATCH_NORM = [sv.Dense(3, 8), sv.BatchNorm(8), sv.Dense(8, 3)]
@@ -661,23 +600,6 @@ def test_what_an_expression_cannot_do_is_refused() -> None:
 # What a strict reader found.
 
 
-def test_what_waits_for_the_next_step_survives_a_branch_there() -> None:
-    s = advanced(session(), 2)
-    s.advance(3, "operation")
-    s.set_activation(0, "relu")
-    s.branch()
-    s.advance(1, "operation")
-    s.edit(3, 0.5)
-    s.advance(1)
-    s.advance(1, "operation")
-    assert s.network.layers[0].activation == "relu"
-    s.seek(2)
-    s.advance(2, "operation")  # before it was asked for
-    s.edit(3, 0.25)
-    s.advance(2)
-    assert s.network.layers[0].activation == "tanh"
-
-
 @pytest.mark.slow  # some 10 seconds
 def test_a_thousand_branches_of_branches(s: sv.Session) -> None:
     for i in range(1100):
@@ -686,20 +608,6 @@ def test_a_thousand_branches_of_branches(s: sv.Session) -> None:
         s.learning_rate = 0.01 + 1e-6 * i
     assert len(s.branches) == 1101 and s.step_index == 1100
     assert len(s.losses) == 1100
-
-
-def test_the_verbs_of_the_network_beside_a_session_are_journalled_too() -> None:
-    s = advanced(session(), 5)
-    s.network.train_step(*PAIR, "mse", sv.Adam(0.01))
-    s.advance(3)
-    s.advance(11, "operation")
-    s.network.bank.grad[:] = 0.5
-    s.advance(2)
-    after = bits(s)
-    s.seek(0)
-    s.seek(10)
-    assert bits(s) == after
-    assert [action.kind for action in s.current_branch.journal] == ["numbers", "numbers"]
 
 
 def test_what_is_set_past_the_session_is_set_back_with_a_word() -> None:
@@ -751,14 +659,6 @@ def test_who_is_interrupted_while_waiting_holds_nobody_up(playing: sv.Session) -
 def test_a_loss_that_a_new_activation_would_spoil_is_refused() -> None:
     s = sv.Session(sv.Network([3, 4, 3], "tanh"), PAIR, "sigmoid_cross_entropy", engine="cpu")
     refused(InputError, "'sigmoid'").by(s.set_activation, -1, "sigmoid")
-
-
-def test_switching_back_keeps_what_was_done_at_the_end() -> None:
-    s = advanced(session(), 10)
-    s.learning_rate = 0.5
-    s.branch()
-    s.switch(0)
-    assert s.learning_rate == 0.5 and s.clock == Clock(10, 0, 1)
 
 
 @pytest.mark.parametrize(

@@ -119,12 +119,12 @@ class Gate:
 def test_several_threads_may_play_and_pause(engine: str) -> None:
     s = advanced(session(engine), 1)
 
-    def pairs() -> None:
+    def pairs(speed: float | None) -> None:
         for _ in range(100):
-            s.play()
+            s.play(speed)
             s.pause()
 
-    assert together(pairs, pairs, pairs) == []
+    assert together(*[partial(pairs, speed) for speed in (None, None, 0.01)]) == []
     s.pause()
     assert not s.playing and ours() == []
     before = bits(s)
@@ -184,8 +184,11 @@ def test_a_pause_need_not_wait_for_a_step_that_takes_long() -> None:
         waiting.start()
         waiting.join(0.1)
         assert waiting.is_alive(), "pause comes back when nothing goes on any more"
+        gate.session.play(10.0)  # somebody else; it waits for the portion before
     waiting.join(10.0)
-    assert not waiting.is_alive() and ours() == []
+    assert not waiting.is_alive() and gate.session.playing
+    gate.session.pause()
+    assert ours() == []
 
 
 @pytest.mark.usefixtures("nothing_is_left_running")

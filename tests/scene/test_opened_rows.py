@@ -1,0 +1,124 @@
+"""Opened rows of digits: what adds most is shown, agrees with its sum, and meets nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scalarviz.scene.lights import lights
+from scalarviz.scene.lines import carried, known_fans
+from scalarviz.scene.opened_rows import Opened, draw_opened_rows, opened_rows, panel_of
+from scalarviz.scene.picture import beside_network
+from scalarviz.stage.chart_view import OverlayPointer
+from scalarviz.stage.stage import Stage
+from tests.scene.measures import DARK, Words, projection, stage_of, trained
+
+SIZES = [(1280, 800), (800, 500), (640, 420)]
+
+
+def shown(stage: Stage) -> tuple[Any, list[Opened]]:
+    data = stage.frame_data()
+    return data, opened_rows(data, lambda fan: carried(fan, data))
+
+
+def seen_fans(stage: Stage, data: Any) -> list[Any]:
+    fans = known_fans(projection(stage), data.layout, 1.0)
+    return [None if known is None else known.seen for known in fans]
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return stage_of(trained("digits"), (1280, 800))
+
+
+def test_the_opened_row_of_the_last_layer_is_the_answer_and_has_its_score(stage: Stage) -> None:
+    data, rows = shown(stage)
+    scores = data.buffers.values[data.layout.neurons[-1].values]
+    assert rows[-1].unit == int(scores.argmax())
+    assert rows[-1].total == pytest.approx(float(scores.max()), rel=1e-5)
+
+
+def test_each_opened_row_is_the_one_that_adds_most_to_the_next(stage: Stage) -> None:
+    data, rows = shown(stage)
+    assert [data.layout.fans[each.number].form for each in rows] == ["", "open", "open"]
+    for row, following in pairwise(rows):
+        terms = carried(data.layout.fans[following.number], data).terms[following.unit]
+        assert row.unit == following.column == int(np.argmax(terms[:-1]))
+        assert following.added == max(terms[:-1])
+    last = data.layout.fans[rows[-1].number]
+    images = data.buffers.values[data.layout.neurons[last.before].values].reshape(16, 4)
+    weights = data.weights[list(last.rows_of(rows[-1].unit))].reshape(16, 4)
+    assert rows[-1].column == int((images * weights).sum(axis=1).argmax())
+
+
+def test_a_row_under_the_mouse_is_opened_instead(stage: Stage) -> None:
+    _, rows = shown(stage)
+    other = (rows[-1].unit + 3) % 10
+    data = stage.frame_data()
+    stage.hover_neuron = data.layout.neurons[-1].values, other
+    _, now = shown(stage)
+    assert now[-1].unit == other
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_panels_meet_no_row_and_no_other_panel(size: tuple[int, int]) -> None:
+    stage = stage_of(trained("digits"), size)
+    data, rows = shown(stage)
+    fans = seen_fans(stage, data)
+    panels = []
+    for row in rows[1:]:
+        seen = fans[row.number]
+        assert seen is not None
+        panels.append(panel_of(data, fans, row.number, seen))
+        first = min(y for _, y, _ in seen.ends) - 0.5 * (seen.ends[1][1] - seen.ends[0][1])
+        assert projection(stage).box.y - 16.0 <= panels[-1].y and panels[-1].bottom < first
+    assert panels[0].right <= panels[1].x
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_words_of_opened_rows_stay_in_their_panels(size: tuple[int, int]) -> None:
+    stage = stage_of(trained("digits"), size)
+    data, rows = shown(stage)
+    fans = seen_fans(stage, data)
+    canvas = Words(*size)
+    theme = DARK
+    draw_opened_rows(canvas, theme, data, fans, lambda fan: carried(fan, data))
+    panels = [panel_of(data, fans, row.number, fans[row.number]) for row in rows[1:]]
+    found = [each for each in canvas.found if each[1].x > panels[0].x]
+    for words, box in found:
+        own = [panel for panel in panels if panel.has(box.x + 1.0, box.y + 1.0)]
+        assert own and box.right <= own[0].right and box.bottom <= own[0].bottom, words
+
+
+def test_why_has_what_the_network_says_without_each_pixel(stage: Stage) -> None:
+    data = stage.frame_data()
+    why, inputs = data.exhibit.why, data.buffers.values[data.layout.neurons[0].values]
+    network = stage.show.session.network
+    scores = network(inputs[np.newaxis])[0]
+    assert why.said == scores.argmax()
+    assert why.lead == pytest.approx(scores[why.said] - scores[why.other], abs=1e-4)
+    for pixel in (0, 27, why.strongest):
+        erased = inputs.copy()
+        erased[pixel] = 0.0
+        out = network(erased[np.newaxis])[0]
+        lead = why.lead - why.falls[pixel]
+        assert lead == pytest.approx(out[why.said] - out[why.other], abs=1e-4)
+
+
+def test_a_click_on_what_is_below_the_answer_shows_all_images(stage: Stage) -> None:
+    data, picture = stage.frame_data(), stage.picture()
+    see = picture.see(data, stage.eyes.camera, 1280, 800)
+    lit = lights(data.layout, picture.program, None)
+    _, on_top = picture._flat(data, see, lit, 1.0)
+    division = data.division(1280, 800)
+    places = data.exhibit.places(division.exhibit, 1.0)
+    pointer, view = OverlayPointer(), stage.common.curve_view
+    x, y = places.goal.x, places.goal.bottom + 60.0
+    assert pointer.click(on_top, x, y, view) and pointer.opened
+    assert not pointer.click(on_top, places.goal.x, places.goal.y + 5.0, view) or not pointer.opened
+    assert beside_network(replace(data, opened=True), division)[0].whole
+    assert not beside_network(data, division)[0].whole
