@@ -656,8 +656,9 @@ def on_face(
 
 def write_on_faces(canvas: Canvas2D, numbers: Sequence[Number], theme: Theme) -> None:
     """Write numbers on faces, without a halo, in the ink that has more contrast there."""
+    inks = [theme.on_face(each.share or 0.0) for each in numbers]
     for color in theme.on_faces:
-        own = [each for each in numbers if theme.on_face(each.share or 0.0) == color]
+        own = [each for each, ink in zip(numbers, inks, strict=True) if ink == color]
         for letters, _ in FACE_LETTERS:
             size = letters * canvas.scale
             some = [each for each in own if each.size == size]

@@ -226,7 +226,7 @@ class Theme:
     loss: str
     controls: ControlColors
 
-    @property
+    @cached_property
     def ground(self) -> str:
         return self.map.background
 
