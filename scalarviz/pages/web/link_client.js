@@ -96,9 +96,10 @@ export class LinkClient extends TrainingClient {
 
   /** Ask for the exact numbers of the weights that a state was read for, unless it has them. */
   async know({ exact, step, operation }, redraw) {
+    if (this.asksRows || !this.isOpen) return; // what is wanted meanwhile waits for the answer
     const rows = Uint32Array.from([...exact.read].slice(0, MOST_EXACT));
     exact.read.clear();
-    if (this.asksRows || !this.isOpen || rows.every((row) => exact.known.has(row))) return;
+    if (rows.every((row) => exact.known.has(row))) return;
     this.asksRows = true;
     const found = await this.askOnce("exact", { rows });
     this.asksRows = false;
