@@ -213,6 +213,7 @@ PAST_NUMBER = 3.4  # from the middle of a ball to its name, in letters: right of
 SPOKEN = 0.7  # brightness from which on a neuron has words
 EDGE = 9.0  # pixels by which names may leave the box of the network
 SMALL_SQUARE = 15.0  # half a side in pixels, below which numbers have one digit
+LEAST_SQUARE = 8.0  # pixels of half a square from which on its number stands below it
 
 
 def name_lines(name: str) -> str:
@@ -254,7 +255,8 @@ def write_names(
     first, last = balls[0], balls[spaces]
     apart = math.hypot(last.x - first.x, last.y - first.y) / spaces if spaces else math.inf
     is_named, is_told = len(given) > 0, line.square and len(numbers) == len(balls)
-    is_told = is_told and apart > 2.0 * least + 1.45 * size  # there is room below squares
+    has_room = apart > 2.0 * least + 1.45 * size  # below squares
+    is_told = is_told and has_room and least >= LEAST_SQUARE * canvas.scale
     if apart < size or not (is_named or is_told):
         return
     edge, digits = EDGE * canvas.scale, 2 if least >= SMALL_SQUARE * canvas.scale else 1
@@ -270,7 +272,7 @@ def write_names(
     if not names:
         return
     wide = canvas.widest(names, size=size, bold=True)
-    has_room = apart > 2.0 * least + 1.45 * size and wide < 5.0 * least
+    has_room = has_room and wide < 5.0 * least
     has_numbers = not line.square and len(balls) <= MOST and least >= SMALLEST_BALL * canvas.scale
     below, left = (
         not spaces or (line.square and has_room),

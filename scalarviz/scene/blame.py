@@ -182,6 +182,7 @@ def tag_place(
         for x in (joint[0] - BESIDE - wide, joint[0] + BESIDE):
             box = Box(x, y, wide, high)
             inside = x >= view.x and box.right <= view.right and y >= view.y - high
+            inside = inside and box.bottom <= view.bottom
             if inside and not any(box.meets(each) for each in others):
                 return box
     return None

@@ -285,6 +285,7 @@ def wrapped(
 
 TIP_ROW, TIP_PAD = 18.0, 12.0  # height of a line, and margins in pixels
 TIP_STEP = 12.0  # pixels between two places that are tried
+UNDER = 18.0  # pixels below a square for its number
 # What it costs to cover a pixel of each, and to be a pixel further away.
 HOVERED, RESULT, ENDS, FAN, SPHERE, OTHER = 1e6, 1e4, 100.0, 2.0, 10.0, 0.3
 FAR_TIP = 8.0
@@ -339,6 +340,7 @@ def tooltip_box(
         (RESULT, [division.headline, *outputs_of(see, frame_data, scale)]),
         (ENDS, messages),
         (ENDS, [each.box for each in numbers_on_cubes(canvas, see, frame_data).values()]),
+        (ENDS, numbers_below(see, frame_data, scale)),
         (ENDS, [box and box.inside(-1.0) for box in ends]),
         (FAN, cubes),
         (SPHERE, spheres_of(see, frame_data, scale)),
@@ -427,6 +429,15 @@ def outputs_of(see: Projection, frame_data: FrameData, scale: float) -> list[Box
             wide = max(box.width, SCORED * ball.unit * line.scores)
             found.append(Box(box.x, box.y, wide, box.height))
     return found
+
+
+def numbers_below(see: Projection, frame_data: FrameData, scale: float) -> list[Box]:
+    """Return the boxes of what stands below the squares of neurons."""
+    lines = [line for line in frame_data.layout.neurons if line.square]
+    balls = [ball for line in lines for ball in balls_of(see, line.points, line.radius)]
+    low = UNDER * scale
+    boxes = [Box(x.x - x.radius, x.y + x.radius, 2.0 * x.radius, low) for x in balls]
+    return boxes if len(boxes) <= MOST_CUBES else []
 
 
 def spheres_of(see: Projection, frame_data: FrameData, scale: float) -> list[Box]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 HIGH = 2.75  # cells of the height of a panel
 LETTERS, LARGE, LINE = 12.0, 14.0, 18.0  # pixels of letters, of a score, and from line to line
 PER_LINE, LARGEST, LEAST = 8, 32.0, 5.0  # images side by side; pixels of one, most and least
-PAD, HEAD, GAP, APART = 10.0, 24.0, 17.0, 3.5  # around what is in a panel, its head, from images to
+PAD, HEAD, GAP, APART = 10.0, 31.0, 17.0, 3.5  # around what is in a panel, its head, from images to
 # kernels, and between two images
 STRONG, FRAME, RIM, CORNER = (
     3.0,
@@ -48,6 +48,7 @@ FACE, HALF, UNDER = (
 )  # pixels of a field with its number; half an image by its ring;
 # pixels from an image at the start to the panel of a filter
 ZERO, LEFT = 16.0, 8.0  # pixels above bars, and left of the panel of a filter
+LEVEL = 5.0  # from the way above images, and below words, to an image
 
 
 @dataclass
@@ -116,7 +117,7 @@ def draw_opened_rows(
         if starts and ends:
             x, y = starts[0]
             into, top = ends[0]
-            lane, level = 0.5 * (x + PAD * canvas.scale + panel.x), top - 6.0 * canvas.scale
+            lane, level = 0.5 * (x + PAD * canvas.scale + panel.x), top - LEVEL * canvas.scale
             path = [(x, y), (lane, y), (lane, level), (into, level), (into, top)]
             own, width = rounded(path, ROUND * canvas.scale), STRONG * canvas.scale
             way = Stroke("sum", own, -1, -1, opened.added, width, 0.5 * width, 1.0)
@@ -174,7 +175,7 @@ def draw_opened(
     scale, size = canvas.scale, LETTERS * canvas.scale
     fan, pad, count = layout.fans[opened.number], PAD * scale, seen.count
     after, pitch = layout.neurons[fan.after], pitch_of(seen)
-    left, right, base = panel.x + pad, panel.right - pad, panel.y + 0.5 * HEAD * scale + 0.4 * size
+    left, right, base = panel.x + pad, panel.right - pad, panel.y + 0.38 * HEAD * scale + 0.4 * size
     row = Box(panel.x, seen.ends[opened.unit][1] - 0.5 * pitch, panel.width, pitch)
     draw_panel(canvas, theme, row, None, 0.5 * CORNER)
     ends = [(panel.right, panel.bottom - CORNER * scale), (panel.right, row.y + CORNER * scale)]
@@ -197,15 +198,15 @@ def draw_opened(
         room = right - x - canvas.measure(said, size=bold, bold=True)
     write_first(canvas, theme, shapes, (x, base), room, lit=True)
     foot = 0.0 if is_score else min(2.4 * size, 0.25 * panel.height)
-    per_line = min(count, PER_LINE)
-    lines = (count + per_line - 1) // per_line
-    step, high = (right - left) / per_line, (panel.height - HEAD * scale - foot) / lines
-    gap = GAP * scale if lines == 1 and high > 4.0 * GAP * scale else APART * scale
-    side = min(
-        LARGEST * scale,
-        step - min(APART * scale, 0.14 * step),
-        0.5 * (high - gap - 2.0 * APART * scale),
-    )
+    per_line, step, high, gap, side = count, 0.0, 0.0, 0.0, 0.0
+    for across in (min(count, PER_LINE), count):  # in one line where there is no height for more
+        lines, per_line = (count + across - 1) // across, across
+        step, high = (right - left) / across, (panel.height - HEAD * scale - foot) / lines
+        gap = GAP * scale if lines == 1 and high > 4.0 * GAP * scale else APART * scale
+        wide, tall = step - min(APART * scale, 0.14 * step), high - gap - 2.0 * APART * scale
+        side = min(LARGEST * scale, wide, 0.5 * tall)
+        if side >= LEAST * scale:
+            break
     if side < LEAST * scale:
         return []
     begin = panel.y + HEAD * scale + 0.4 * max(0.0, high - 2.0 * side - gap - 8.0 * scale)

@@ -90,7 +90,7 @@ def side_of(caption: Caption, things: str, *, blamed: bool, told: bool) -> Side 
 
 
 def side_room(outputs: int) -> float:
-    """Return the height that the panels of a network with so many outputs have, at most."""
+    """Return the most height that the panels have, by the number of outputs."""
     return SIDE + EACH * min(outputs - 1, MOST)
 
 
@@ -336,8 +336,7 @@ def draw_curve(
     canvas.line([at(0.0, low), at(0.0, high)], quiet, width=thin)
     for y in sorted({low, 0.0, high}):
         canvas.line([at(-reach, y), at(reach, y)], quiet, width=thin)
-        said = f"{round(y)}" if abs(y - round(y)) < 0.1 else typeset(short(y))
-        words = typeset(said)
+        words = typeset(f"{round(y)}" if abs(y - round(y)) < 0.1 else short(y))
         x = left - 6.0 * scale
         canvas.text(x, at(0.0, y)[1] + 0.36 * size, words, size=size, color=quiet, anchor="right")
     canvas.line([at(x, y) for x, y in bent.points], theme.ink, width=2.0 * scale)
@@ -347,8 +346,9 @@ def draw_curve(
     if bent.slope is not None:
         steep = bent.slope * up / across
         run = 0.45 * (foot - top) / math.hypot(1.0, steep)
-        rise = steep * run
-        canvas.line([(x - run, y + rise), (x + run, y - rise)], theme.push, width=wide)
+        back, on = min(run, x - left), min(run, right - x)  # not over what stands beside it
+        ends = [(x - back, y + steep * back), (x + on, y - steep * on)]
+        canvas.line(ends, theme.push, width=wide)
         canvas.box(x - dot, y - dot, 2.0 * dot, 2.0 * dot, theme.push, radius=dot, outline=halo)
         return
     came = clamped((part - STARTED) / (ARRIVES - STARTED))

@@ -37,10 +37,10 @@ def clamped(part: float) -> float:
 
 
 def kept_clear(x: float, y: float, radius: float, scale: float) -> Box:
-    """Return the box of a neuron with its name and number, of which cards keep clear."""
+    """Return the box of a neuron with its name, above or below, of which cards keep clear."""
     name = NAMED * scale
     wide: float = max(2.0 * radius, (1.0 - LEFT) * radius + WIDEST * scale)
-    return Box(x - radius, y - radius - name, wide, 2.0 * radius + name)
+    return Box(x - radius, y - radius - name, wide, 2.0 * (radius + name))
 
 
 # A sum, explained at its row: what arrives over each cube, below the tray the products, end to end.

@@ -139,7 +139,7 @@ class Controller:
         self.guide.attend()
         self.guessing.attend()
         words = self.options.words(settings_now(self.session))
-        if words["title"] != self.show.title:  # what is learned has changed, perhaps in the past
+        if words["title"] != self.show.title:  # other data, perhaps those of the past
             self.show = self.stage.show = replace(self.show, **words)
         time = self.time
         if time.unit != (unit := unit_for(self.session, time.unit)):  # another batch, or layers

@@ -4,7 +4,7 @@ import { made, setShown, setWords } from "./dom.js";
 import { short } from "./story/decimals.js";
 import { text } from "./texts.js";
 
-const FEW_RIGHT = 8; // samples up to which a headline has how many there are, too
+const FEW_RIGHT = 8; // samples up to which a headline has their number beside
 const DOORS = 16; // logical pixels from one line that enters OUT to the next, at most
 
 /** The parts of an exhibit: `faces` show OUT and its goal, `first` what came out at step 0. */

@@ -657,7 +657,7 @@ class Canvas2D:
         extra: Four = (0.0, 0.0, 0.0, 0.0),
     ) -> Floats:
         try:
-            colors = packed_pair(fill, outline)  # type: ignore[arg-type]  # see below
+            colors = packed_pair(fill, outline)  # type: ignore[arg-type]  # or an error
         except TypeError:  # an array or a list is no key
             colors = packed(fill) + packed(outline)
         row = (*place, *axis, depth, depth, *extra, *style, *self._clip, *colors)

@@ -113,7 +113,7 @@ class Sorting(Exhibit):
         side = min(side * size, box.height - HEAD * size, 0.31 * box.width)
         out = Box(box.x, box.y + HEAD * size, max(1.0, side), max(1.0, side))
         goal = replace(out, x=out.right + BESIDE * size)
-        high = SAID * size if self.says else 0.0
+        high = SAID * size if self.says and box.bottom - out.bottom >= SAID * size else 0.0
         return Places(out, goal, Box(box.x, out.bottom, box.width, high))
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
@@ -123,7 +123,7 @@ class Sorting(Exhibit):
         shown = (self.said[0], self.labels[0]) if self.focus is None else self.focus
         for place, kind in zip(places[:2], shown, strict=True):
             self._paint_plate(canvas, place, "" if kind is None else self.class_names[kind], theme)
-        if self.says:
+        if places.foot.height:
             self._paint_verdict(canvas, places.foot, theme)
         if self.answers and shown[1] is not None:
             lines = sure_words(self.answers, shown[1])

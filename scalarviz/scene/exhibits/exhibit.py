@@ -253,7 +253,9 @@ class Exhibit(ABC):
     def paint_heads(self, canvas: Canvas2D, places: Places, theme: Theme) -> None:
         """Write OUT and goal above what they are."""
         size = letter_size(canvas)
-        room = places.out.width * (HEADS_ROOM if places.goal != places.out else 1.0)
+        room = places.out.width
+        if places.goal != places.out:
+            room = min(HEADS_ROOM * room, places.goal.x - places.out.x - 0.3 * size)
         own = canvas.first_fit(self.heads, room, size=size, bold=True)
         heads = [(places.out, own)]
         if places.goal != places.out:

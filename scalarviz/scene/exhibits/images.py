@@ -102,7 +102,7 @@ class Pictures(Exhibit):
         top = foot.y + (VERDICT + START + ABOVE) * size
         if self.first is None or top + high > foot.bottom + 0.5:
             return
-        small = Box(out.x + 0.3 * size, top, self.small * out.width, high)
+        small = Box(out.x + 0.5 * size, top, self.small * out.width, high)
         canvas.text(
             out.x,
             top - 0.8 * size,

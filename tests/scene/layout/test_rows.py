@@ -19,8 +19,8 @@ from scalarviz.scene.layout.camera import Box, Camera
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.layout.plates import (
     DOWN,
+    FIELD,
     HALF,
-    LEAST_ON_WALL,
     MOST,
     NEAR,
     RIGHT,
@@ -765,7 +765,7 @@ def test_means_leave_out_what_is_empty() -> None:
     assert levels_of(plate) > 2
     fill(table, plate, values, sizes, (0.25, 1.0), palette, 2)
     spread = 0.25 * np.sqrt((values[plate.indices].astype(np.float64) ** 2).mean())
-    cover = (2.0 * HALF * LEAST_ON_WALL) ** 2
+    cover = (2.0 * HALF * FIELD) ** 2  # kernels are flat fields of one size
     for i, j in np.ndindex(plate.rows // 4, plate.columns // 4):
         cells = [plate.index_of(4 * i + y, 4 * j + x) for y, x in np.ndindex(4, 4)]
         own = values[[row for row in cells if row != NONE]]
