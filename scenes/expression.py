@@ -17,7 +17,7 @@ def scene(
     engine="auto",
     seed=0,
 ):
-    """Fit a damped oscillation, height * exp(-damping x) * sin(speed x + phase), to measurements.
+    """Fit a damped oscillation, height * exp(growth x) * sin(speed x + phase), to measurements.
 
     noise    noise of the measurements
     samples  number of measurements
@@ -28,13 +28,13 @@ def scene(
     samples = whole_number(samples, "samples")
     seed = whole_number(seed, "seed", 0, 2**64 - 1)
     noise = number(noise, "noise", 0.0)
-    height, damping = sv.Value(0.5, label="height"), sv.Value(0.0, label="damping")
+    height, growth = sv.Value(0.5, label="height"), sv.Value(0.0, label="growth")
     speed, phase = sv.Value(5.0, label="speed"), sv.Value(0.0, label="phase")
     swing = sv.compile(
-        lambda x: height * (-damping * x).exp() * (speed * x + phase).sin(),
+        lambda x: height * (growth * x).exp() * (speed * x + phase).sin(),
         inputs=1,
     )
-    x = np.linspace(0.0, 3.0, samples)
+    x = 3.0 * np.arange(samples) / samples  # of 100, all have two digits, as they are printed
     scatter = noise * np.random.default_rng(seed).normal(size=samples)
     y = 1.5 * np.exp(-0.7 * x) * np.sin(6.0 * x + 0.4) + scatter
     session = sv.Session(
@@ -45,6 +45,7 @@ def scene(
         engine=engine,
         seed=seed,
     )
+    session.focus = samples // 8  # at 0, parts of the formula are 0
     return Show(
         session,
         about="Each cube is one number of the formula.",

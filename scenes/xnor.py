@@ -22,12 +22,13 @@ def scene(hidden=8, lr=0.01, engine="auto", seed=168):
     )
     session = sv.Session(
         network,
-        data.Xnor(),
+        data.Xnor(order="in_order"),
         loss=sv.Loss("mse", factor=0.5),
         optimizer=sv.SGD(lr),
         engine=engine,
         seed=seed,
     )
+    session.focus = 3  # where x and y are 1, so that all weights do something
     return Show(
         session,
         title="A network learns XNOR",

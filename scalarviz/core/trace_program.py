@@ -426,7 +426,16 @@ def slopes_of_operation(
 SIGNS = {"subtract": "−", "negate": "−", "multiply": "×", "power": "^"}
 MOST = 100  # pieces
 
-Piece = str | int
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Where the part of a formula that is a value begins, or where it ends."""
+
+    place: int
+    begins: bool
+
+
+Piece = str | int | Bound
 
 
 def formula_of(trace: Trace) -> list[Piece]:
@@ -434,8 +443,9 @@ def formula_of(trace: Trace) -> list[Piece]:
 
     Words that begin with a space may begin a line.
     """
-    found = [*islice(pieces_of(trace, trace.outputs[0]), MOST + 1)]
-    return found if len(found) <= MOST and len(trace.outputs) == 1 else []
+    found = [*islice(pieces_of(trace, trace.outputs[0]), 4 * MOST)]
+    count = sum(not isinstance(piece, Bound) for piece in found)
+    return found if count <= MOST and len(trace.outputs) == 1 else []
 
 
 def pieces_of(trace: Trace, place: int, *, labelled: bool = False) -> Iterator[Piece]:
@@ -451,7 +461,8 @@ def pieces_of(trace: Trace, place: int, *, labelled: bool = False) -> Iterator[P
         elif labelled and piece[0] != place and trace.label(piece[0] - trace.first_made):
             yield trace.label(piece[0] - trace.first_made)
         else:
-            waiting += reversed(formula_step(trace, *piece))
+            step = formula_step(trace, *piece)
+            waiting += reversed([Bound(piece[0], True), *step, Bound(piece[0], False)])
 
 
 def formula_step(trace: Trace, place: int, binds: int) -> Sequence[Piece | tuple[int, int]]:
@@ -472,6 +483,8 @@ def formula_words(trace: Trace, place: int, most: int) -> str:
     """
     words = ""
     for piece in pieces_of(trace, place, labelled=True):
+        if isinstance(piece, Bound):
+            continue
         words += piece if isinstance(piece, str) else trace.name(trace.first_parameter + piece)
         if len(words) > most:
             break

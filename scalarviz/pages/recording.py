@@ -380,7 +380,7 @@ def plain_piece(array: FloatArray) -> bytes:
 # A short recording in a page that trains, which browsers show that cannot train it.
 
 STEPS = 600  # at most
-PLACES = 6, 18  # fewest and most steps of these that are kept
+PLACES = 6, 12  # fewest and most steps of these that are kept
 NUMBERS = 210_000  # that are kept of them: fewer steps of a larger network
 WORK = 2e9  # products of weights and samples that its steps may take
 BY_PYTHON = 500  # weights of networks that Python trains, in full precision: others take kernels

@@ -288,9 +288,7 @@ def shorter(value: Any) -> Any:
 
 def words_data(words: WrittenWords) -> dict[str, Any]:
     """Return words in space."""
-    hangs = None if words.hangs is None else words.hangs.tolist()
-    ends = np.ravel(words.ends).tolist()
-    return {"words": words.words, "least": words.least, "ends": ends, "hangs": hangs}
+    return {"words": words.words, "least": words.least, "ends": np.ravel(words.ends).tolist()}
 
 
 def points(array: FloatArray | None) -> dict[str, Any] | None:
@@ -311,7 +309,7 @@ def plate_data(plate: Plate) -> dict[str, Any]:
 
 def neurons_data(line: Neurons) -> dict[str, Any]:
     return {
-        **parts(line, "sums values layer side radius square scores along"),
+        **parts(line, "sums values layer side radius square told scores along curve"),
         "bends": [*line.bends],
         "names": [*line.names],
         "shape": [*line.shape],

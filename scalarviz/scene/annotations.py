@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scalarviz.base.texts import text
-from scalarviz.base.texts.decimals import changed, old_and_new, rounded, short
+from scalarviz.base.texts.decimals import changed, old_and_new, rounded, short, typeset
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.layout.plates import SCORED
 from scalarviz.scene.layout.ways import Point, bars_from
@@ -120,8 +120,18 @@ def draw_question(
 DASH, SPACE = 4.2, 2.8
 
 
-def draw_before(canvas: Canvas2D, theme: Theme, points: Sequence[Sequence[float]]) -> None:
-    """Draw the dashed outline of points; nothing if one of them is not seen."""
+def draw_before(
+    canvas: Canvas2D,
+    theme: Theme,
+    points: Sequence[Sequence[float]],
+    color: Color | None = None,
+    clear: Box | None = None,
+) -> None:
+    """Draw the dashed outline of points; nothing if one of them is not seen.
+
+    color  by default that of what was before
+    clear  where no dash is, such as on a number
+    """
     if not math.isfinite(sum([x + y for x, y in points])):
         return
     ends, scale = outline_of(points), canvas.scale
@@ -135,10 +145,22 @@ def draw_before(canvas: Canvas2D, theme: Theme, points: Sequence[Sequence[float]
         long, at = math.hypot(right - x, low - y), 0.0
         while at < long:
             a, b = at / long, min(1.0, (at + DASH * scale) / long)
-            starts.append((x + a * (right - x), y + a * (low - y)))
-            stops.append((x + b * (right - x), y + b * (low - y)))
+            start, stop = (
+                (x + a * (right - x), y + a * (low - y)),
+                (x + b * (right - x), y + b * (low - y)),
+            )
+            dash = Box(
+                min(start[0], stop[0]),
+                min(start[1], stop[1]),
+                abs(stop[0] - start[0]),
+                abs(stop[1] - start[1]),
+            )
+            if clear is None or not dash.meets(clear):
+                starts.append(start)
+                stops.append(stop)
             at += (DASH + SPACE) * scale
-    canvas.segments(starts, stops, theme.light, width=1.7 * scale)
+    if len(starts) > 0:
+        canvas.segments(starts, stops, color or theme.light, width=1.7 * scale)
 
 
 def outline_of(points: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
@@ -212,7 +234,7 @@ FEW = 3.0  # least room for two lines, in sizes of letters
 PAST_NUMBER = 3.4  # from the middle of a ball to its name, in letters: right of a long number
 SPOKEN = 0.7  # brightness from which on a neuron has words
 EDGE = 9.0  # pixels by which names may leave the box of the network
-SMALL_SQUARE = 15.0  # half a side in pixels, below which numbers have one digit
+BESIDE_BALL = 5.5  # radii that words below a neuron are wide at most
 LEAST_SQUARE = 8.0  # pixels of half a square from which on its number stands below it
 
 
@@ -254,28 +276,33 @@ def write_names(
     least: float = min([ball.radius for ball in balls])
     first, last = balls[0], balls[spaces]
     apart = math.hypot(last.x - first.x, last.y - first.y) / spaces if spaces else math.inf
-    is_named, is_told = len(given) > 0, line.square and len(numbers) == len(balls)
+    is_named, is_told = len(given) > 0, line.told and len(numbers) == len(balls)
     has_room = apart > 2.0 * least + 1.45 * size  # below squares
-    is_told = is_told and has_room and least >= LEAST_SQUARE * canvas.scale
+    is_large = not line.square or least >= LEAST_SQUARE * canvas.scale
+    is_told = is_told and has_room and is_large
     if apart < size or not (is_named or is_told):
         return
-    edge, digits = EDGE * canvas.scale, 2 if least >= SMALL_SQUARE * canvas.scale else 1
+    edge = EDGE * canvas.scale
     names = given if apart < FEW * size else [name_lines(name) for name in given]
     start: float = min([ball.x - ball.radius for ball in balls])
     said: list[str] = []
     if is_told and is_named:
-        said = [f"{names[i]} = {rounded(numbers[i])}" for i in range(len(numbers))]
+        shapes = [(rounded(each), short(each)) for each in numbers]
+        words = [one if len(one) < len(other) else other for one, other in shapes]
+        said = [f"{names[i]} = {words[i]}" for i in range(len(numbers))]
     elif is_told:
-        said = [short(each, digits) for each in numbers]
-    if said and canvas.widest(said, size=size, bold=True) < 5.0 * least:
+        said = [short(each) for each in numbers]
+        if not line.square or canvas.widest(said, size=size, bold=True) >= BESIDE_BALL * least:
+            said = [short(each, 1) for each in numbers]
+    if said and canvas.widest(said, size=size, bold=True) < BESIDE_BALL * least:
         names = said
     if not names:
         return
     wide = canvas.widest(names, size=size, bold=True)
-    has_room = has_room and wide < 5.0 * least
+    has_room = has_room and wide < BESIDE_BALL * least
     has_numbers = not line.square and len(balls) <= MOST and least >= SMALLEST_BALL * canvas.scale
     below, left = (
-        not spaces or (line.square and has_room),
+        not spaces or (line.told and has_room),
         is_first and start - margin - wide >= box.x - edge,
     )
     written: list[tuple[Point, str, Color, str, float]] = []
@@ -427,7 +454,7 @@ def numbers_in(
     words = [short(value) for value in values]
     widest = canvas.widest(words, size=10.0, bold=True) / 10.0
     room = BALL_WIDE * radius / (widest * canvas.scale)
-    size = canvas.scale * (BIG if room >= BIG else LITTLE)
+    size = canvas.scale * (BIG if BIG * widest * canvas.scale <= 2.0 * radius else LITTLE)
     wide = [canvas.measure(each, size=size, bold=True) for each in words]
     aside = [max(0.0, 0.5 * each - LEFT * radius) for each in wide]
     return (words, size, aside) if room >= LITTLE else ([], 0.0, [])
@@ -502,25 +529,34 @@ def draw_scores(
 ) -> None:
     """Draw the numbers of outputs as bars from a line of zero, minus to the left.
 
+    Where all are below 0, bars begin at the lowest one: the winner has the longest.
+
     signs  the colors of minus and plus
     """
     scale, size, count = canvas.scale, LITTLE * canvas.scale, len(balls)
     first, last = balls[0], balls[count - 1]
     half, zero = 0.5 * (last.y - first.y) / (count - 1), first.x + ZERO * first.unit
-    ends = [(zero, first.y - half), (zero, last.y + half)]
-    canvas.line(ends, theme.quiet, width=1.4 * scale)
-    top, color = ends[0][1] - 0.4 * size, theme.quiet
-    canvas.text(zero, top, "0", size=size, color=color, bold=True, anchor="center")
-    if len(numbers) > 0:
-        end, low = first.x + SCORED * first.unit, ends[1][1] + 1.2 * size
-        shapes = [text("scores.how"), text("scores.how.short")]
+    known = [number if math.isfinite(number) else 0.0 for number in numbers]
+    longest, high = LONGEST * first.unit, min(BAR * scale, 1.2 * half)
+    right, start, begun = zero - longest - 5.0 * scale, 0.0, "0"
+    if len(known) > 1:
+        end, low = first.x + SCORED * first.unit, last.y + half + 1.2 * size
+        ranked = sorted(known)
+        lead = typeset(short(ranked[count - 1] - ranked[count - 2]))
+        shapes = [text("scores.how", lead=lead), text("scores.how.short")]
         fits = [each for each in shapes if canvas.measure(each, size=size) < SAID * (end - first.x)]
         if fits:
             canvas.text(end, low, fits[0], size=size, color=theme.lit, anchor="right")
-    known = [number if math.isfinite(number) else 0.0 for number in numbers]
-    longest, high = LONGEST * first.unit, min(BAR * scale, 1.2 * half)
-    bars_from(canvas, zero, [ball.y for ball in balls], known, (longest, high), signs)
-    words, right = [short(number) for number in known], zero - longest - 5.0 * scale
+        if ranked[count - 1] < 0.0:
+            zero, longest, start = zero - longest, 1.5 * longest, ranked[0]
+            begun, signs = typeset(short(start)), (theme.soft, theme.soft)
+    ends = [(zero, first.y - half), (zero, last.y + half)]
+    canvas.line(ends, theme.quiet, width=1.4 * scale)
+    top, color = ends[0][1] - 0.4 * size, theme.quiet
+    canvas.text(zero, top, begun, size=size, color=color, bold=True, anchor="center")
+    levels = [ball.y for ball in balls]
+    bars_from(canvas, zero, levels, [each - start for each in known], (longest, high), signs)
+    words = [short(number) for number in known]
     if len(words) > 0 and right - canvas.widest(words, size=size) > first.x - first.radius:
         for ball, said in zip(balls, words, strict=False):
             canvas.text(
@@ -545,6 +581,7 @@ class Number:
     """The number on a cube, around a point of the picture, and half its width and height.
 
     share  on the face of a cube: what it is of the strongest color; None: it has a halo
+    plain  above a cube, where many numbers stand: in thin letters
     """
 
     words: str
@@ -555,6 +592,7 @@ class Number:
     wide: float
     high: float
     share: float | None = None
+    plain: bool = False
 
     @property
     def ends(self) -> tuple[float, float, float, float]:
@@ -628,6 +666,9 @@ def fitted(
 # beside the number; and the minus, which is short, so that it fits.
 FACE_LETTERS = (12.0, 20.0), (14.0, 44.0), (16.0, 60.0), (24.0, 90.0)
 BESIDE_NUMBER, SHORT_MINUS = 1.5, "–"
+# Above a cube: pixels of the cells that have it, and between rows; and heights of a face from its
+# middle to the top.
+CELL, BETWEEN, ABOVE = 24.5, 16.0, 0.7
 
 
 def on_face(
@@ -653,6 +694,29 @@ def on_face(
         wide = canvas.measure(words, size=size)
         if wide <= own - BESIDE_NUMBER * scale:
             return Number(words, x, y, size, depth, 0.5 * wide, 0.5 * LINE * size, share)
+    return None
+
+
+def above_face(
+    canvas: Canvas2D,
+    value: float,
+    front: tuple[float, float],
+    face: float,
+    room: float,
+) -> Number | None:
+    """Return the number of a cube that is too small for it, above the cube; None without room.
+
+    front  middle of its face, and `face`, the height of that
+    room   width that the number may have
+    """
+    size = FACE_LETTERS[0][0] * canvas.scale
+    high = LINE * size
+    for said in [short(value), f"{value:.1f}"] if abs(value) >= 1.0 else [short(value)]:
+        words = said.replace("-", SHORT_MINUS)
+        wide = canvas.measure(words, size=size)
+        if room >= CELL * canvas.scale and wide <= room + 0.6 * canvas.scale:
+            y = front[1] - ABOVE * face - 0.5 * high
+            return Number(words, front[0], y, size, -1.0, 0.5 * wide, 0.5 * high, plain=True)
     return None
 
 
@@ -702,7 +766,7 @@ def write_number(canvas: Canvas2D, number: Number, color: Color, halo: Color) ->
             low,
             words,
             size=size,
-            bold=True,
+            bold=not number.plain,
             color=color,
             anchor="center",
             depth=number.depth,
@@ -712,8 +776,9 @@ def write_number(canvas: Canvas2D, number: Number, color: Color, halo: Color) ->
 
 # Between two answers, and the line to a point on their map.
 
-TO_SHOWN, CASING = 2.6, 1.0  # pixels of a line to the point shown, and of its dark sides
-INSET = 0.17  # of a map, from its upper and lower edge to the line of a point there
+TO_SHOWN, ON_MAP, CASING = 2.6, 1.4, 1.0  # pixels of a line to the point shown, of its part on the
+# map, and of its dark sides
+OUTSIDE_MAP = 0.04  # of a map, from its upper and lower edge to the line of a point on it
 
 
 @dataclass
@@ -732,15 +797,18 @@ class Border:
 def way_on_map(box: Box, across: float, up: float) -> list[Point]:
     """Return the line from the left edge of a map to a point, 0 to 1 to the right and up.
 
-    Along an edge, where other points may be, it runs inside.
+    To a point on the upper or lower edge, as others may be, it runs outside.
     """
     x = box.x + min(1.0, max(0.0, across)) * box.width
     y = box.bottom - min(1.0, max(0.0, up)) * box.height
-    level = min(max(y, box.y + INSET * box.height), box.bottom - INSET * box.height)
+    outside = OUTSIDE_MAP if up <= 0.0 else -OUTSIDE_MAP if up >= 1.0 else 0.0
+    level = y + outside * box.height
     return [(box.x, level), (x, level), (x, y)]
 
 
-def draw_to_shown(canvas: Canvas2D, path: Sequence[Point], casing: Color, color: Color) -> None:
+def draw_to_shown(
+    canvas: Canvas2D, path: Sequence[Point], casing: Color, color: Color, wide: float = TO_SHOWN
+) -> None:
     """Draw a part of the line from an answer to its point on the map."""
-    for paint, width in ((casing, TO_SHOWN + 2.0 * CASING), (color, TO_SHOWN)):
+    for paint, width in ((casing, wide + 2.0 * CASING), (color, wide)):
         canvas.line(path, paint, width=width * canvas.scale)

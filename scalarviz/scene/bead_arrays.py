@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.scene.canvas.canvas2d import color
 from scalarviz.scene.canvas.palette import Theme, faded, rgb
+from scalarviz.scene.formula_marks import blame_of_parts, bracket_width
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.plates import DOWN, NEAR, Layout, Neurons, Wires
@@ -47,8 +48,15 @@ def beads_of(
         for i, line in enumerate(layout.neurons)
         if not line.shape and not line.square and not line.scores
     ]
-    wires = joined([wires_of(each, frame_data, theme, scale) for each in layout.wires], OF_WIRES)
-    wires[2][:, 3] *= lit.level
+    blame = blame_in_formula(frame_data)
+
+    def strung(layout: Layout) -> list[FloatArray]:
+        parts = [wires_of(each, frame_data, theme, scale, blame) for each in layout.wires]
+        return joined(parts, OF_WIRES)
+
+    key = "wires", theme.name, scale  # unchanged without an operation
+    wires = [*(strung(layout) if frame_data.moment else layout.once(key, strung))]
+    wires[2] = wires[2] * [1.0, 1.0, 1.0, lit.level]
     if camera is not None and layout.fans and layout.wires:
         wires[:2] = [behind(camera, points) for points in wires[:2]]
     return joined(spheres, OF_SPHERES), wires
@@ -114,13 +122,25 @@ def spheres_of(
 
 
 def wires_of(
-    bundle: Wires, frame_data: FrameData, theme: Theme, scale: float
+    bundle: Wires, frame_data: FrameData, theme: Theme, scale: float, blame: Mapping[int, float]
 ) -> tuple[FloatArray, ...]:
-    """Return the wires of a bundle, lit while an operation goes along them."""
+    """Return the wires of a bundle, lit while an operation goes along them.
+
+    blame  of parts of a formula, by line of neurons
+    """
     moment, paint, wide = frame_data.moment, theme.wire, THIN
+    if frame_data.layout.written:  # brackets of a formula, violet where blame has come
+        own = blame.get(bundle.neurons, 0.0)
+        paint, wide = theme.push if own else theme.wire, bracket_width(own)
     if moment is not None and (moment.kind in OF_CUBES and moment.operation == bundle.operation):
-        paint, wide = theme.accent if moment.kind in BACK else theme.light, 2.0 * THIN
+        paint, wide = theme.accent if moment.kind in BACK else theme.light, max(wide, 2.0 * THIN)
     return strokes(bundle.start, bundle.end, paint, wide * scale)
+
+
+def blame_in_formula(frame_data: FrameData) -> dict[int, float]:
+    """Return the blame that has come to parts of a formula, see `blame_of_parts`."""
+    kind = "" if frame_data.moment is None else frame_data.moment.kind
+    return blame_of_parts(frame_data.layout, kind, frame_data.buffers.flows)
 
 
 def strokes(start: FloatArray, end: FloatArray, paint: str, width: float) -> tuple[FloatArray, ...]:

@@ -28,8 +28,10 @@ THIN, WIDE, LEAST, MOST = 1.6, 100.0, 2.4, 0.9
 TO_CUBES, ALONG, TO_WEIGHT = (0.0, 0.4), (0.3, 0.7), (0.65, 0.95)
 LONG = 60.0  # pixels of a way from which on it has an arrow head
 LETTERS, TALL, AROUND = 12.0, 22.0, 9.0  # pixels of a tag: its words, its height, beside the words
-BESIDE, TRIES, TAGS = 10.0, 9, 4  # from a column to its tag, places tried, most tags
-HEAD, LINE, LEFT, OVER = 14.0, 20.0, 24.0, 14.0  # letters of the head, lines, its place in the view
+# From a column to its tag, places tried, of them those near the column, and most tags.
+BESIDE, TRIES, NEAR, TAGS = 10.0, 9, 6, 4
+# Most tags of long rows, pixels of such a row, and behind it up to the bars of scores.
+ROW_TAGS, ROW, BARE = 3, 10.0, 62.0
 Lit = tuple[list[Point], float]  # a path and its width
 
 
@@ -69,13 +71,15 @@ def lit_by_blame(
     halves  half the side of each cube, in cells
     part    of the operation that is done
     """
-    amounts = {each.row: each.amount for each in blame.parts}
+    amounts, part = {each.row: each.amount for each in blame.parts}, 1.0 if blame.stays else part
     own = [row for row in [*amounts, *blame.earlier] if fan.unit_of(row) is not None]
     unit_of_weight, widen = fan.unit_of(blame.row), unit_width(seen, blame)
     found: list[Lit] = []
     if len(own) > 0:
         column = fan.unit_before(own[0])
-        sent = [amounts.get(fan.row_of(i, column), 0.0) for i in range(fan.units)]
+        rows = [fan.row_of(i, column) for i in range(fan.units)]
+        thin = THIN / widen
+        sent = [amounts.get(row, thin if row in blame.earlier else 0.0) for row in rows]
         sides = [row[column] for row in halves]
         for path, width, span in column_ways(seen, column, sides, sent):
             found.append((so_far(path, part, span), seen.scale * (THIN + widen * width)))
@@ -129,10 +133,10 @@ def column_ways(
 
 
 def boxes_of(fan: SeenFan, halves: list[list[float]]) -> list[Box]:
-    """Return the boxes of the cubes and the gates of a layer, as they are seen."""
+    """Return the boxes of the cubes and gates of a layer, and of the letter above its biases."""
     reach, scale = fan.half_gate, fan.scale
     found = [Box(x - reach, y - reach, 2.0 * reach, 2.0 * reach) for x, y in fan.gates]
-    if len(fan.feet[0]) > fan.count:  # the letter above the biases
+    if len(fan.feet[0]) > fan.count:
         x = fan.feet[0][fan.count][0]
         found.append(Box(x - 8.0 * scale, fan.top - 26.0 * scale, 16.0 * scale, 22.0 * scale))
     for unit, feet in enumerate(fan.feet):
@@ -173,19 +177,33 @@ def joint_of(fan: SeenFan, unit: int, column: int, half: float) -> tuple[Point, 
 
 
 def tag_place(
-    wide: float, high: float, joint: Point, top: float, view: Box, others: Sequence[Box]
+    wide: float,
+    high: float,
+    joint: Point,
+    top: float,
+    view: Box,
+    others: Sequence[Box],
+    wires: Sequence[Box],
 ) -> Box | None:
-    """Return where a tag stands beside a column, near its joint; None where it would cover much."""
-    step = 0.5 * high
+    """Return where a tag stands beside a column, near its joint; None where it would cover much.
+
+    It covers none of the others, and as few of the wires as it can.
+    """
+    step, found, least = 0.5 * high, None, len(wires) + 1
     for number in range(TRIES):
+        if number == NEAR and found is not None:
+            break
         y = top - high - number * step
         for x in (joint[0] - BESIDE - wide, joint[0] + BESIDE):
             box = Box(x, y, wide, high)
             inside = x >= view.x and box.right <= view.right and y >= view.y - high
             inside = inside and box.bottom <= view.bottom
-            if inside and not any(box.meets(each) for each in others):
-                return box
-    return None
+            if not inside or any(box.meets(each) for each in others):
+                continue
+            met = len([each for each in wires if box.meets(each)])
+            if met < least:
+                found, least = box, met
+    return found
 
 
 def draw_tag(canvas: Canvas2D, theme: Theme, box: Box, to: Box, words: str) -> None:
@@ -202,24 +220,27 @@ def draw_tag(canvas: Canvas2D, theme: Theme, box: Box, to: Box, words: str) -> N
     canvas.text(x, low, rest, size=size, color=theme.ink, bold=True)
 
 
-def draw_head(canvas: Canvas2D, theme: Theme, lines: Sequence[str], x: float, y: float) -> None:
-    """Write what a weight should become, and a line below it."""
-    scale = canvas.scale
-    for place, words in enumerate(lines):
-        low = y + (14.0 + LINE * place) * scale
-        ink, size = (theme.ink, HEAD * scale) if place == 0 else (theme.soft, LETTERS * scale)
-        halo = theme.ground
-        canvas.text(x, low, words, size=size, color=ink, bold=place == 0, outline=halo)
-
-
-def head_boxes(canvas: Canvas2D, lines: Sequence[str], x: float, y: float) -> list[Box]:
-    """Return the boxes of the lines of a head."""
-    scale = canvas.scale
+def draw_row_tags(
+    canvas: Canvas2D, theme: Theme, blame: Blame, layers: Sequence[SeenLayer]
+) -> list[Box]:
+    """Write what some long rows ask for, between the rows; return the boxes of the words."""
     found: list[Box] = []
-    for place, words in enumerate(lines):
-        size = (HEAD if place == 0 else LETTERS) * scale
-        wide = canvas.measure(words, size=size, bold=place == 0)
-        found.append(Box(x, y + LINE * place * scale, wide, LINE * scale))
+    for each in sorted(blame.parts, key=lambda each: -abs(each.amount))[:ROW_TAGS]:
+        for layer in layers:
+            unit, seen = layer.fan.unit_of(each.row), layer.seen
+            if unit is None or len(seen.ends) < 2:
+                continue
+            words, left = each.words, seen.feet[unit][0][0] - BESIDE * canvas.scale
+            wide, high = tag_size(canvas, words)
+            if left + wide > seen.ends[unit][0] + BARE * canvas.scale:
+                first, _, rest = words.partition(": ")
+                words = f"{first.split(', ')[0]}: {rest}"
+                wide, high = tag_size(canvas, words)
+            pitch = seen.ends[1][1] - seen.ends[0][1]
+            box = Box(left, seen.ends[unit][1] - 0.5 * (pitch + high), wide, high)
+            if high < pitch - ROW * canvas.scale:
+                draw_tag(canvas, theme, box, box, words)
+                found.append(box)
     return found
 
 
@@ -227,34 +248,27 @@ def draw_blame(
     canvas: Canvas2D,
     theme: Theme,
     blame: Blame,
-    head_words: str,
     layers: Sequence[SeenLayer],
     ball: Ball,
     view: Box,
     others: Sequence[Box],
     part: float,
-) -> tuple[list[Box], Box | None]:
-    """Write what blame asks of a weight, and why: a head, and tags at the joints of its ways.
+) -> list[Box]:
+    """Write why blame asks for a weight: tags at the joints of its ways; return their boxes.
 
-    head_words  what the weight should become
     ball    the neuron of the weight
     others  boxes that are kept clear
     part    of the operation that is done
-
-    Return the boxes of the words, and that of the head; None if it has no room.
     """
     scale = canvas.scale
+    part = 1.0 if blame.stays else part
     taken: list[Box] = [*others]
+    found: list[Box] = []
+    wires: list[Box] = []
     for layer in layers:
         taken += layer.boxes
-    lines = [head_words, blame.comes]
-    found = head_boxes(canvas, lines, max(view.x, LEFT * scale), view.y - OVER * scale)
-    head: Box | None = found[0]
-    lines_met = [each for each in taken if each.meets(found[0]) or each.meets(found[1])]
-    if len(lines_met) > 0:  # no room
-        found, head = [], None
-    if head is not None:
-        draw_head(canvas, theme, lines, head.x, head.y)
+        for column in range(layer.seen.count):
+            wires += boxes_along(layer.seen, column)
     parts = sorted(blame.parts, key=lambda each: -abs(each.amount))[:TAGS]
     for layer in layers:
         column = layer.fan.unit_before(parts[0].row)
@@ -265,7 +279,7 @@ def draw_blame(
             unit = each.neuron[1]
             joint, top = joint_of(layer.seen, unit, column, layer.halves[unit][column])
             wide, high = tag_size(canvas, each.words)
-            box = tag_place(wide, high, joint, top, view, [*taken, *found])
+            box = tag_place(wide, high, joint, top, view, [*taken, *found], wires)
             if box is not None:
                 draw_tag(canvas, theme, box, Box(joint[0], joint[1], 0.0, 0.0), each.words)
                 found.append(box)
@@ -275,9 +289,9 @@ def draw_blame(
         around = Box(ball.x - reach, ball.y - reach, 2.0 * reach, 2.0 * reach)
         below = (ball.x, around.bottom), around.bottom + 2.0 * high
         for joint, top in (below, ((ball.x, around.y), around.y)):
-            box = tag_place(wide, high, joint, top, view, others)
+            box = tag_place(wide, high, joint, top, view, others, wires)
             if box is not None:
                 draw_tag(canvas, theme, box, around, blame.words)
                 found.append(box)
                 break
-    return found, head
+    return found

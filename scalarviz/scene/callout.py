@@ -29,14 +29,15 @@ from scalarviz.scene.telling import (
     draw_wish,
     error_box,
     kept_clear,
-    moved_words,
     panel_of,
     wish_of,
     wish_words,
     wished,
 )
-from scalarviz.story.caption import Caption, head_of
+from scalarviz.story.caption import Caption
 from scalarviz.story.facts import NONE, Neuron
+
+LIDS, STRANDS = 8.0, 14.0  # pixels above the fronts of a row, and below its feet, that it needs
 
 
 def draw_told(
@@ -57,7 +58,7 @@ def draw_told(
         return []
     if blame_in(frame_data) is not None:
         return draw_blamed(canvas, see, frame_data, taken, theme)
-    if frame_data.moment is not None and frame_data.moment.kind in ("weight gradient", "step"):
+    if frame_data.moment is not None and frame_data.moment.kind == "weight gradient":
         boxes = draw_weight(canvas, see, frame_data, caption, taken, theme)
     elif len(caption.misses) > 0:
         boxes = draw_error(canvas, see, frame_data, caption, theme)
@@ -75,7 +76,8 @@ def draw_added(
     is_sum = caption.bars is not None and moment is not None and moment.kind == "forward"
     into = frame_data.layout.fan_into(subject) if is_sum and subject is not None else None
     row = None if into is None else told_row(see, frame_data, into, canvas.scale)
-    panel = None if row is None else panel_of(row, see.box, canvas.scale)
+    rows = [] if into is None else spans_of(see, frame_data, into[0], canvas.scale)
+    panel = None if row is None else panel_of(row, rows, see.box, canvas.scale)
     if row is None or panel is None:
         return []
     signs: Any = theme.map.negative, theme.map.positive
@@ -101,11 +103,7 @@ def draw_blamed(
         return []
     layers = layers_of(see, frame_data, canvas.scale)
     others = spheres_of(taken, canvas.scale)
-    words, part = head_of(caption), frame_data.part
-    boxes, taken.panel = draw_blame(
-        canvas, theme, blame, words, layers, ball, see.box, others, part
-    )
-    return boxes
+    return draw_blame(canvas, theme, blame, layers, ball, see.box, others, frame_data.part)
 
 
 def draw_weight(
@@ -116,28 +114,17 @@ def draw_weight(
     taken: Obstacles,
     theme: Theme,
 ) -> list[Box]:
-    """Draw what a weight is to become and why, or how it has moved; return the panel's box."""
+    """Draw what a weight is to become, and why; return the panel's box."""
     row, cubes = caption.rows[0] if caption.rows else NONE, frame_data.cubes
     box, pushes = weight_place(canvas, see, frame_data, row, taken), cubes.pushes
-    if box is None:
+    if box is None or pushes is None or not np.isfinite(pushes[row]):
         return []
-    top = scale_at(frame_data, row)
-    if caption.outcome is None and pushes is not None and np.isfinite(pushes[row]):
-        share = float(frame_data.weights[row]) / top
-        push = float(pushes[row]) / (float(np.nanmax(np.abs(pushes))) or 1.0)
-        words, cube = wish_words(caption, share, push), (share, wished(share, push))
-    elif caption.outcome is not None and cubes.before is not None and caption.wish:
-        words = moved_words(caption, len(cubes.moved[0]), cubes.moved[1])
-        cube = float(cubes.sizes[row]) / top, float(cubes.before[row]) / top
-    else:
-        return []
+    top = float(cubes.size_scales[frame_data.layout.plate_number(row)]) or 1.0
+    share = float(frame_data.weights[row]) / top
+    push = float(pushes[row]) / (float(np.nanmax(np.abs(pushes))) or 1.0)
+    words, cube = wish_words(caption, share, push), (share, wished(share, push))
     draw_wish(canvas, theme, box, cube, words, partial(draw_cubes, canvas, theme=theme))
     return [box]
-
-
-def scale_at(frame_data: FrameData, row: int) -> float:
-    """Return the number of the largest cube of a plate."""
-    return float(frame_data.cubes.size_scales[frame_data.layout.plate_number(row)]) or 1.0
 
 
 def weight_place(
@@ -195,7 +182,8 @@ def told_row(
     if known is None or fan.is_direct or fan.is_tiled or len(known.seen.feet[unit]) > ROWED:
         return None
     feet, numbers, rows = known.seen.feet[unit], carried(fan, frame_data), known.rows[unit]
-    if feet[-1][0] - feet[0][0] < LEAST_ROW * scale and known.seen.form != "upright":
+    along = [x for x, _ in feet]
+    if max(along) - min(along) < LEAST_ROW * scale and known.seen.form != "upright":
         return None
     result = sum(numbers.terms[unit])
     return ToldRow(
@@ -207,6 +195,20 @@ def told_row(
         [float(frame_data.weights[row]) for row in rows],
         result,
     )
+
+
+def spans_of(
+    see: Projection, frame_data: FrameData, fan: Fan, scale: float
+) -> list[tuple[float, float]]:
+    """Return the top and the foot of each row of a layer as it is seen."""
+    known = known_fans(see, frame_data.layout, scale)[frame_data.layout.fans.index(fan)]
+    if known is None:
+        return []
+    halves, feet = carried(fan, frame_data).halves, known.seen.feet
+    return [
+        (min(tops_of(known, unit, halves[unit])) - LIDS * scale, row[0][1] + STRANDS * scale)
+        for unit, row in enumerate(feet)
+    ]
 
 
 def ball_of(see: Projection, layout: Layout, neuron: Neuron) -> Ball | None:

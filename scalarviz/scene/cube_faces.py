@@ -14,7 +14,14 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import Places
-from scalarviz.scene.annotations import LEAST_LETTERS, ON_CUBES, Number, around_ball
+from scalarviz.scene.annotations import (
+    BETWEEN,
+    CELL,
+    LEAST_LETTERS,
+    ON_CUBES,
+    Number,
+    around_ball,
+)
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.layout.plates import HALF, MOST, Layout, Plate
@@ -36,6 +43,7 @@ class SeenCube(NamedTuple):
             own width, 0 if the cube stands in no row
     value   its number, and `share`, what that is of the strongest color; `before`, that before the
             step, while that is shown
+    above   width that its number may have above it, 0 without room
     alone   whether nothing nearer is around it
     """
 
@@ -49,6 +57,7 @@ class SeenCube(NamedTuple):
     value: float
     share: float
     before: float | None
+    above: float
     alone: bool
 
 
@@ -65,21 +74,24 @@ def faces_seen(
     """
     cubes = frame_data.cubes
     parts: list[tuple[FloatArray | Places, ...]] = [
-        (np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros((0, 3, 3)), *np.zeros((4, 0)))
+        (np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros((0, 3, 3)), *np.zeros((5, 0)))
     ]
     asked = 0.0 if least == np.inf else least / (2.0 * HALF * MOST)
     largest = largest_cells(see, frame_data.layout)
     for number, plate in enumerate(frame_data.layout.plates):
-        if not first and (largest[number] < asked or not (plate.in_row or asked == 0.0)):
+        is_own = plate.is_numbered if see.camera.is_front else plate.in_row
+        if not first and (largest[number] < asked or not (is_own or asked == 0.0)):
             continue
         row, column, indices = cells_of(see, plate, first, scale, largest[number])
         half = plate.halves(cubes.sizes[indices], float(cubes.size_scales[number]))
         axes, unit = np.tile(plate.axes, (len(row), 1, 1)), np.full(len(row), plate.unit)
         middles = plate.middle(row, column, half)
         share = cubes.colors[indices] / float(cubes.color_scales[number])
-        in_row = np.full(len(row), plate.in_row)
-        parts.append((indices, middles, axes, half, unit, share, in_row))
-    rows, middles, axes, half, units, shares, in_row = map(np.concatenate, zip(*parts, strict=True))
+        places = np.full((len(row), 2), (is_own, plate.gap))
+        parts.append((indices, middles, axes, half, unit, share, *places.T))
+    rows, middles, axes, half, units, shares, own, gaps = map(
+        np.concatenate, zip(*parts, strict=True)
+    )
     eye = np.array(see.camera.target) + see.camera.distance * see.toward
     sign = np.where(np.einsum("nk,nmk->nm", eye - middles, axes) < 0.0, -1.0, 1.0)
     ways = sign[..., np.newaxis] * axes
@@ -99,9 +111,13 @@ def faces_seen(
     wide, high = areas / reach[..., 1], areas / reach[..., 0]
     more = (0.5 * units / half)[there, np.newaxis]
     order = np.argsort(-np.abs(axes[there] @ see.toward), axis=1)
-    own = wide * in_row[there, np.newaxis]
-    rooms = np.stack([high, ON_CUBES["share"] * more * wide, more * high, own], axis=2)
-    return rows[there], xy[:, :3], edges, xy[:, 6], order, depth[:, 6:], rooms, shares[there]
+    whole = more * wide
+    faces = wide * own[there, np.newaxis]
+    rooms = np.stack([high, ON_CUBES["share"] * whole, more * high, faces], axis=2)
+    above = np.take_along_axis(whole, order[:, :1], 1)[:, 0]
+    above = above * (above * gaps[there] >= BETWEEN * scale)
+    numbers = shares[there], above
+    return rows[there], xy[:, :3], edges, xy[:, 6], order, depth[:, 6:], rooms, *numbers
 
 
 def cells_of(
@@ -149,8 +165,8 @@ def cross(a: FloatArray, b: FloatArray) -> FloatArray:
 class CubeFaces:
     """Cubes that may have a number, and what is before them or beside them.
 
-    cubes  the `first` ones by their rank, then the nearest whose largest face is wide enough:
-           `least` pixels, or 0 for all
+    cubes  the `first` ones by their rank, then the nearest whose largest face is wide enough,
+           `least` pixels, or 0 for all, or, seen from the front, that have room above them
     """
 
     def __init__(
@@ -163,7 +179,7 @@ class CubeFaces:
     ) -> None:
         self.cubes: list[SeenCube] = []
         self.taken: list[tuple[float, ...]] = []
-        rows, self.fronts, edges, self.middles, order, depths, rooms, shares = faces_seen(
+        rows, self.fronts, edges, self.middles, order, depths, rooms, shares, above = faces_seen(
             see, frame_data, first, scale, least
         )
         if not len(rows):
@@ -171,7 +187,9 @@ class CubeFaces:
         self.far, shown = depths[:, 0], frame_data.cubes
         ranks = np.array([first.get(row, 2) for row in rows.tolist()])
         places = np.arange(len(rows))
-        has_room = rooms[places, order[:, 0], 3] >= least
+        if least == np.inf or not see.camera.is_front:
+            above = 0.0 * above
+        has_room = (rooms[places, order[:, 0], 3] >= least) | (above >= CELL * scale)
         best = np.lexsort((self.far, ranks))
         best = best[(has_room | (ranks < 2))[best]][: int(ON_CUBES["most"])]
         before = shown.before if frame_data.part >= MOVED else None
@@ -181,7 +199,7 @@ class CubeFaces:
         self.areas = np.abs(cross(*self.sides))
         self.reach = np.abs(edges).sum(axis=1)  # from the middle of a cube to its sides
         self.spheres, self.depths = spheres_seen(see, frame_data.layout)
-        values = shown.colors[rows], shares, known
+        values = shown.colors[rows], shares, known, above
         columns = [each[best].tolist() for each in (rows, *seen, *values)]
         self.cubes = [SeenCube(*each) for each in zip(*columns, self.alone(best), strict=True)]
         self.scale = scale

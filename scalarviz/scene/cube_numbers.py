@@ -1,10 +1,10 @@
 """Numbers on cubes: each stands on the face of its cube that is largest on the screen.
 
-A cube in a row has its number if its face is wide enough. What is hovered, pinned or spoken of has
-its numbers, covered by nothing, on cubes of any size. If all cubes are to have theirs, a number is
-left out that would be wider than its cell, meet another number or a neuron, or be covered by
-something nearer. While weights move, cubes have the numbers before and after the step. Out of focus
-there are no numbers.
+A cube in a row has its number on a face that is wide enough, or above it. What is hovered, pinned
+or spoken of has its numbers, covered by nothing, on cubes of any size. If all cubes are to have
+theirs, a number is left out that would be wider than its cell, meet another number or a neuron, or
+be covered by something nearer. While weights move, cubes have the numbers before and after the
+step. Out of focus there are no numbers.
 
 Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
 """
@@ -18,6 +18,7 @@ from scalarviz.scene.annotations import (
     FACE_LETTERS,
     ON_CUBES,
     Number,
+    above_face,
     choices,
     fitted,
     on_face,
@@ -25,7 +26,7 @@ from scalarviz.scene.annotations import (
     write_on_faces,
 )
 from scalarviz.scene.cube_faces import CubeFaces
-from scalarviz.scene.focus import chosen_rows, rows_explained, rows_in_focus
+from scalarviz.scene.focus import chosen_rows, rows_explained, rows_in_focus, rows_of_sum
 from scalarviz.story.facts import NONE
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ def draw_numbers(
     bright = [found[row] for row in found if not lit.is_dim(row, layout.plate_number(row))]
     write_on_faces(canvas, [each for each in bright if each.share is not None], theme)
     for number in [each for each in bright if each.share is None]:
-        write_number(canvas, number, theme.number, theme.halo)
+        inks = (theme.ink, theme.ground) if number.plain else (theme.number, theme.halo)
+        write_number(canvas, number, inks[0], inks[1])
 
 
 def numbers_on_cubes(
@@ -64,11 +66,28 @@ def numbers_on_cubes(
         return found
     least = 0.0 if asks else FACE_LETTERS[0][1] * canvas.scale if at_rest else math.inf
     faces = CubeFaces(see, frame_data, first, canvas.scale, least)
+    pushes = frame_data.cubes.pushes  # with arrows above cubes
+    upright = [
+        row
+        for fan in frame_data.layout.fans
+        if fan.form == "upright"
+        for row in rows_of_sum(fan, 0)
+    ]
     for cube in faces.cubes if at_rest else []:
         face = cube.order[0]
         seen = cube.fronts[face], cube.near, cube.rooms[face], cube.share
-        plain = None if cube.row in first else on_face(canvas, cube.value, *seen)
-        if plain is not None and not faces.hides(cube, face, plain.wide):
+        is_beside = cube.row in first or cube.row in upright
+        plain = None if is_beside else on_face(canvas, cube.value, *seen)
+        if plain is not None and faces.hides(cube, face, plain.wide):
+            plain = None
+        is_free = told is None or (len(frame_data.layout.written) > 0 and pushes is None)
+        if plain is None and not is_beside and is_free and see.camera.is_front:
+            plain = above_face(
+                canvas, cube.value, cube.fronts[face], cube.rooms[face][0], cube.above
+            )
+            if plain is not None and faces.is_taken(plain, 0):
+                plain = None
+        if plain is not None:
             found[cube.row] = plain
             faces.take(plain)
     for cube in faces.cubes:
@@ -101,5 +120,6 @@ def first_rows(frame_data: FrameData) -> dict[int, int]:
     beside = [*own, *[row for row in chain if row != NONE]]
     if not is_added and not chain and not cubes.moved[0]:  # these have arrows or outlines
         beside += rows_in_focus(frame_data)[: int(ON_CUBES["most"])]
-    chosen = [*chosen_rows(frame_data), *frame_data.beside]
+    marked = told.rows if told is not None and kind in ("weight gradient", "step") else ()
+    chosen = [*chosen_rows(frame_data), *frame_data.beside, *marked]
     return {**dict.fromkeys(beside, 1), **dict.fromkeys(chosen, 0)}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scalarviz.story.caption import Blame, Caption
 
 # By kind of operation whose sentence is about a sum: whether all of that is in focus.
-SPOKEN = {"forward": True, "weight gradient": True, "input gradient": False}
+SPOKEN = {"forward": True, "weight gradient": True, "input gradient": False, "delta": False}
 FEW_ROWS = 64  # rows of a plate that are looked up one by one
 
 
@@ -106,10 +106,13 @@ def rows_in_focus(frame_data: FrameData) -> list[int]:
         leaving = None if neuron is None else layout.fan_from(neuron)
         if leaving is not None:
             return rows_of_column(*leaving)
-    if moment is not None and moment.kind == "step":
-        return list(cubes.moved[0])
     caption = frame_data.words.caption
+    if moment is not None and moment.kind == "step":
+        named = [] if caption is None else [row for row in caption.rows if row != NONE]
+        return list(dict.fromkeys([*cubes.moved[0], *named]))
     if caption is None or moment is None or moment.kind not in SPOKEN:
+        return []
+    if moment.kind == "delta" and blame_in(frame_data) is None:
         return []
     told = rows_explained(frame_data)
     whole = layout.fan_of(told[0]) if told and SPOKEN[moment.kind] else None
@@ -167,7 +170,9 @@ def pointed_rows(frame_data: FrameData) -> set[int]:
 
 def told_rows(frame_data: FrameData) -> set[int]:
     """Return the bank indices of the cubes that the caption of gradients is about."""
-    moment = frame_data.moment
+    moment, blame = frame_data.moment, blame_in(frame_data)
+    if moment is not None and moment.kind == "delta" and blame is not None:
+        return {each.row for each in blame.parts}
     return set(rows_explained(frame_data) if moment is not None and moment.kind in LED else [])
 
 

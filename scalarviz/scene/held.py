@@ -51,5 +51,8 @@ def draw_call_outs(
     first, seen = known[0] if known else None, [each.seen for each in known if each is not None]
     if first is None or not is_called(first.seen, scale, see.camera, asked=frame_data.marks):
         return []
-    tops = tops_of(first, 0, carried(rows[0], frame_data).halves[0])
-    return draw_first_row(canvas, theme, seen, tops, view)
+    numbers = [carried(each, frame_data) for each in rows]
+    curves = [layout.neurons[each.after].curve for each in (rows[0], rows[-1])]
+    terms, heads = [numbers[0].terms, numbers[-1].terms], [each.values for each in numbers]
+    look = tops_of(first, 0, numbers[0].halves[0]), curves, terms, heads
+    return draw_first_row(canvas, theme, seen, *look, see.box.y, view)

@@ -16,12 +16,14 @@ from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.frame_data import FrameData, History
 from scalarviz.scene.labels import tied_box
 from scalarviz.scene.layout.division import Box, Division, Projection
-from scalarviz.scene.layout.plates import SCORED
+from scalarviz.scene.layout.plates import SCORED, Layout
+from scalarviz.scene.lines import seen_fans
 from scalarviz.scene.marks import (
+    box_around,
     box_of,
     box_of_neuron,
-    box_of_sphere,
     cube_boxes,
+    numbers_below,
 )
 from scalarviz.scene.silhouettes import balls_of, spheres_seen
 from scalarviz.story.caption import Card, CardLine, CardTable
@@ -285,7 +287,6 @@ def wrapped(
 
 TIP_ROW, TIP_PAD = 18.0, 12.0  # height of a line, and margins in pixels
 TIP_STEP = 12.0  # pixels between two places that are tried
-UNDER = 18.0  # pixels below a square for its number
 # What it costs to cover a pixel of each, and to be a pixel further away.
 HOVERED, RESULT, ENDS, FAN, SPHERE, OTHER = 1e6, 1e4, 100.0, 2.0, 10.0, 0.3
 FAR_TIP = 8.0
@@ -335,12 +336,14 @@ def tooltip_box(
     wide = max(title, width_of_names(canvas, card, scale) + max(values, default=0.0))
     size = wide + 2.0 * TIP_PAD * scale, (30.0 + TIP_ROW * len(card.facts)) * scale
     ends, cubes = boxes_of_sum(see, frame_data, card.row)
+    numbers = numbers_on_cubes(canvas, see, frame_data, at_rest=True).values()
     groups: list[tuple[float, Iterable[Box | None]]] = [
         (RESULT, [division.card, division.exhibit, *inputs_of(see, frame_data, scale)]),
         (RESULT, [division.headline, *outputs_of(see, frame_data, scale)]),
         (ENDS, messages),
-        (ENDS, [each.box for each in numbers_on_cubes(canvas, see, frame_data).values()]),
-        (ENDS, numbers_below(see, frame_data, scale)),
+        (ENDS, [each.box for each in numbers]),
+        (ENDS, arithmetic_of(see, frame_data.layout, scale)),
+        (ENDS, numbers_below(see, frame_data.layout, scale)),
         (ENDS, [box and box.inside(-1.0) for box in ends]),
         (FAN, cubes),
         (SPHERE, spheres_of(see, frame_data, scale)),
@@ -400,7 +403,7 @@ def boxes_of_sum(
         return [], []
     fan, unit = found
     rows = fan.rows_of(unit) if len(fan.columns) <= MOST_CUBES else ()
-    ends = [box_of_sphere(see, each, fan.radius) for each in fan.ends_of(row, unit)]
+    ends = [box_around(balls_of(see, [each], fan.radius)) for each in fan.ends_of(row, unit)]
     return ends, cube_boxes(see, frame_data, rows, 0.4)
 
 
@@ -409,6 +412,13 @@ def inputs_of(see: Projection, frame_data: FrameData, scale: float) -> list[Box 
     tied, line = tied_box(see, frame_data.layout, scale), frame_data.layout.neurons[:1]
     first = [(each.values, i) for each in line for i in range(min(len(each.points), MOST_INPUTS))]
     own = [box_of_neuron(see, frame_data.layout, each) for each in first]
+    for each in line:
+        if each.shape:  # of images all of the first one
+            own = [
+                box_around(
+                    balls_of(see, each.points[: each.shape[1] * each.shape[2]], 0.5 * each.side)
+                )
+            ]
     return own if tied is None else [tied, *own]
 
 
@@ -431,13 +441,16 @@ def outputs_of(see: Projection, frame_data: FrameData, scale: float) -> list[Box
     return found
 
 
-def numbers_below(see: Projection, frame_data: FrameData, scale: float) -> list[Box]:
-    """Return the boxes of what stands below the squares of neurons."""
-    lines = [line for line in frame_data.layout.neurons if line.square]
-    balls = [ball for line in lines for ball in balls_of(see, line.points, line.radius)]
-    low = UNDER * scale
-    boxes = [Box(x.x - x.radius, x.y + x.radius, 2.0 * x.radius, low) for x in balls]
-    return boxes if len(boxes) <= MOST_CUBES else []
+def arithmetic_of(see: Projection, layout: Layout, scale: float) -> list[Box]:
+    """Return the boxes of the numbers and bars of rows that stand upright."""
+    found = []
+    for fan in seen_fans(see, layout, scale):
+        if fan is not None and fan.form == "upright":
+            right, _, longest = fan.bars
+            for x, y in fan.feet[0]:
+                wide = right + longest - x
+                found.append(Box(x, y - 0.6 * fan.slot, wide, 0.6 * fan.slot))
+    return found
 
 
 def spheres_of(see: Projection, frame_data: FrameData, scale: float) -> list[Box]:

@@ -22,8 +22,8 @@ from scalarviz.scene.annotations import (
 )
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.layout.plates import SCORED, SIDE
-from scalarviz.scene.layout.ways import BEHIND, ROUND, Point, Stroke, curve, rounded
-from scalarviz.scene.lines import draw_signed, draw_tubes
+from scalarviz.scene.layout.ways import ROUND, Point, curve, rounded
+from scalarviz.scene.lines import draw_tubes
 from scalarviz.scene.silhouettes import (
     balls_of,
     is_on,
@@ -49,6 +49,7 @@ class Obstacles:
     polygons  (n, corners, 2), convex, of which plates and images consist
     words     words in space, whose boxes are the last of the first `placed` ones
     panel     the box of what tells an operation with its sentence; None without
+    sheets    boxes of rows with their numbers
     """
 
     boxes: list[Box]
@@ -57,6 +58,7 @@ class Obstacles:
     words: list[SpaceWords] = field(default_factory=list)
     placed: int = 0
     panel: Box | None = None
+    sheets: list[Box] = field(default_factory=list)
 
     def covered(self, box: Box) -> float:
         """Return the share of a box with something of the network or its labels under it."""
@@ -140,7 +142,7 @@ def draw_labels(
 # Words in space: the formula between cubes, and the names below them; signs of a graph.
 
 MEASURED_LETTERS = 20.0  # size of letters at which words are measured
-TYPE = 12.0, 14.0, 16.0  # sizes of names
+TYPE, RIM = (12.0, 14.0, 16.0), 8.0  # sizes of names, and pixels by which they may leave the box
 
 
 def place_written(
@@ -159,16 +161,13 @@ def place_written(
                 [each.least, *[step for step in TYPE if step * canvas.scale <= size]]
             )
         x, y = 0.5 * (start.x + end.x), 0.5 * (start.y + end.y)
-        half = 0.5 * canvas.measure(each.words, size=size)
-        apart = x - half >= edge + 0.5 * size or abs(y - line) >= size
-        rim = 16.0 * canvas.scale
-        if each.least and (x - half < see.box.x - rim or x + half > see.box.right + rim):
+        half = 0.5 * canvas.measure(each.words, size=size, bold=each.least > 0.0)
+        rim = see.box.inside(-RIM * canvas.scale)
+        if each.least and 2.0 * half > rim.width:
             continue
+        x = min(max(x, rim.x + half), rim.right - half) if each.least else x
+        apart = x - half >= edge + 0.5 * size or abs(y - line) >= size
         if not each.least or apart:
-            if each.hangs is not None:
-                top = balls_of(see, [each.hangs], 0.0)[0]
-                ends = [(x, top.y), (x, y - 0.7 * size)]
-                canvas.line(ends, theme.quiet, width=COLOR_WIRE * canvas.scale)
             taken.place(canvas, (x, y + 0.36 * size, each.words, size, theme.ink, each.least > 0.0))
             edge, line = x + half, y
 
@@ -208,7 +207,7 @@ def gradient_of(
 # The color that goes in, beside the neurons that stand for it; and the lines on to the result.
 
 COLOR_SIDE, COLOR_LETTERS = 64.0, 12.0  # pixels of the color's side, and of its word
-COLOR_WIRE = 1.4  # pixels of a line to a result without colors
+COLOR_WIRE, WINS = 1.4, 3.0  # pixels of a line to a result without colors, and of the winner's
 BEFORE_MAP = 8.0  # pixels before a map, where a line turns that comes to it from above
 UP_FROM = 4.0  # pixels above an answer, from which on the line to its map leaves it upright
 
@@ -302,6 +301,7 @@ def draw_doors(
         wide = canvas.widest([*line.names, ""], size=size, bold=True)
         reach = SCORED * ends[0].unit + wide + 0.5 * size
     starts = [(each.x + reach, each.y) for each in ends]
+    color, wide = theme.quiet, COLOR_WIRE
     count, known = len(starts), values.get(line.values, ())
     if border is not None and count == 1 and starts[0][0] <= doors[0][0]:
         draw_answer(canvas, theme, ends[0], doors[0], border, answers)
@@ -311,11 +311,7 @@ def draw_doors(
         best = sizes.index(max(sizes))
         starts = [starts[best]]
         if line.scores and len(known) == count:  # the way that adds most ends there
-            score, path = float(known[best]), curve(starts[0], doors[0])
-            way = Stroke("sum", path, -1, -1, score, 3.0 * canvas.scale, canvas.scale, 1.0)
-            if math.isfinite(path[0][1]) and starts[0][0] <= doors[0][0]:
-                draw_signed(canvas, theme, [(way, BEHIND)])
-            return
+            color, wide = theme.lit, WINS
     elif len(doors) < count:
         starts = [(sum([x for x, _ in starts]) / count, sum([y for _, y in starts]) / count)]
     if not math.isfinite(sum([x + y for x, y in starts])) or starts[0][0] > doors[0][0]:
@@ -324,7 +320,7 @@ def draw_doors(
         draw_tubes(canvas, theme, starts, doors, [float(x) for x in values.get(line.values, ())])
     else:
         for start, door in zip(starts, doors, strict=False):
-            canvas.line(curve(start, door), theme.quiet, width=COLOR_WIRE * canvas.scale)
+            canvas.line(curve(start, door), color, width=wide * canvas.scale)
 
 
 def draw_answer(
@@ -337,7 +333,8 @@ def draw_answer(
 ) -> None:
     """Draw the line from an answer to its map, and write below it which of the two it is."""
     scale, size, y = canvas.scale, COLOR_LETTERS * canvas.scale, door[1]
-    turn, start = door[0] - BEFORE_MAP * scale, (ball.x + ball.radius, ball.y)
+    turn = min(door[0], canvas.width) - BEFORE_MAP * scale  # pages have the map on its own canvas
+    start = ball.x + ball.radius, ball.y
     path = rounded([start, (turn, ball.y), (turn, y), door], ROUND * scale)
     if y < ball.y - ball.radius - UP_FROM * scale:
         path = rounded([(ball.x, ball.y - ball.radius), (ball.x, y), door], ROUND * scale)
@@ -353,7 +350,7 @@ def draw_answer(
     for i, said in enumerate(lines):
         low = ball.y + ball.radius + (1.3 + 1.35 * i) * size
         wide = canvas.measure(said, size=size, bold=True)
-        left = min(ball.x - min(ball.radius, 0.5 * wide), door[0] - BEFORE_MAP * scale - wide)
+        left = min(ball.x - min(ball.radius, 0.5 * wide), turn - wide)
         color, bold = (theme.quiet, False) if i == 0 else (hue, True)
         canvas.text(
             left,

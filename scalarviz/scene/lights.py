@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from scalarviz.scene.frame_data import Mask
 
 DIM_SMALL, SMALL = 0.7, 2000  # for more than SMALL cubes: small cubes would look too dark
+DIM_TINY = 0.5  # of rows of tiny kernels at rest
 
 
 @dataclass
@@ -79,8 +80,11 @@ def lights(
 def of_moment(layout: Layout, program: Program | None, moment: Moment | None) -> Lights:
     """Return the lights of an operation without a focus."""
     shown = Lights(np.ones(len(layout.plates)), np.ones(len(layout.neurons)))
-    if moment is None or program is None or moment.kind not in LIT:
-        return shown
+    if moment is None:
+        tiny = [layout.plate_number(fan.weights) for fan in layout.fans if fan.form == "open"]
+        shown.plates[tiny] = DIM_TINY  # one row of them is large elsewhere
+    if moment is None or program is None or moment.kind not in LIT or layout.written:
+        return shown  # in a formula, its bracket is lit
     lit = lit_buffers(program, moment)
     shown.neurons[:] = [DIM if lit.isdisjoint(line.buffers) else 1.0 for line in layout.neurons]
     if moment.kind != "step":  # it moves all cubes

@@ -209,7 +209,6 @@ def draw_lines(
         if not fan.is_direct:
             is_new = number == 0 and frame_data.names_row
             named = not (is_new and is_called(seen, scale, see.camera, asked=frame_data.marks))
-            named = named and not (number == 0 and blame_in(frame_data) is not None)
             draw_bias(canvas, theme, seen, named=named)
         if fan.is_direct:
             draw_joined(canvas, theme, seen)
@@ -241,10 +240,17 @@ def draw_lines(
         for _, unit, column in [step for step in thread if step[0] == number]:
             two = numbers.values[column], numbers.terms[unit][column]
             level = known.depths[unit][column][1] - NEARER
+            over: list[Added] = []
+            under: list[Added] = []
             for stroke in thread_strokes(seen, unit, column, *two):
-                hue = 1 if stroke.value > 0.0 else 2
-                into = above if seen.square or stroke.kind == "in" else paint
-                into.add([(stroke, hue, (level, level), False)])
+                hue = 0 if stroke.kind == "rest" else 1 if stroke.value > 0.0 else 2
+                line: Added = (stroke, hue, (level, level), False)
+                if seen.square or stroke.kind == "in":
+                    over += [line]
+                else:
+                    under += [line]
+            above.add(over)
+            paint.add(under)
         explain(paint, (fan, known, numbers), told, frame_data, written)
     paint.draw()
     for fan, known in zip(frame_data.layout.fans, fans, strict=True):
@@ -280,7 +286,7 @@ def explain(
             continue
         column = whole.unit_before(row)
         cube = unit, column, numbers.halves[unit][column]
-        is_back = moment.kind in WAYS_BACK or row not in told
+        is_back = moment.kind in WAYS_BACK or moment.kind == "delta" or row not in told
         part = frame_data.part if row in told else 1.0
         lit = lit_parts(known.seen, *cube, is_back, part, len(told))
         lit = lit if blame is None else lit[:1]  # its own way is among those of blame

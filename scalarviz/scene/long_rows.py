@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from scalarviz.scene.layout.threads import thread_of
 from scalarviz.scene.layout.ways import (
     OpenRow,
     SeenFan,
-    digits_of,
     draw_heads,
     draw_open,
     draw_sheet,
@@ -24,22 +23,30 @@ from scalarviz.scene.layout.ways import (
     sheet_of,
 )
 from scalarviz.scene.lines import carried, known_fans, seen_fans
+from scalarviz.scene.marks import numbers_below
 from scalarviz.scene.opened_rows import draw_opened_rows
 from scalarviz.scene.overlay import draw_cubes
 
 
-def draw_long_rows(
-    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme
-) -> list[Box]:
-    """Draw what stands beside all long rows; return the boxes of rows that are opened."""
+def draw_long_rows(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
+    """Draw what stands beside all long rows."""
     for number, known in enumerate(known_fans(see, frame_data.layout, canvas.scale)):
         if known is not None and frame_data.layout.fans[number].form in ("long", "upright"):
             is_front = see.camera.is_front
             draw_beside(canvas, theme, number, known.seen, frame_data, opens=is_front)
+
+
+def draw_kernel_rows(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme
+) -> list[Box]:
+    """Draw the rows of kernels that are opened, over the images; return their boxes."""
     if not see.camera.is_front:
         return []
     seen = seen_fans(see, frame_data.layout, canvas.scale)
-    return draw_opened_rows(canvas, theme, frame_data, seen, lambda fan: carried(fan, frame_data))
+    known = frame_data.buffers.values
+    return draw_opened_rows(
+        canvas, theme, frame_data, seen, lambda fan: carried(fan, frame_data), known
+    )
 
 
 def draw_beside(
@@ -58,7 +65,8 @@ def draw_beside(
     fan = layout.fans[number]
     numbers = carried(fan, frame_data)
     if fan.form == "upright":
-        draw_upright(canvas, theme, seen, numbers.terms[0] if numbers.summed else [], signs)
+        row = open_row(number, 0, frame_data) if numbers.summed else None
+        draw_upright(canvas, theme, seen, row, signs, written=opens)
         return
     draw_heads(canvas, theme, seen)
     unit = open_unit(number, frame_data) if numbers.summed and opens else None
@@ -77,12 +85,9 @@ def open_row(number: int, unit: int, frame_data: FrameData) -> OpenRow:
     comes = [*numbers.values[: fan.inputs_count], *[1.0] * (len(weights) - fan.inputs_count)]
     shares = np.clip(np.nan_to_num(weights / top), -1.0, 1.0).tolist()
     bends = len(layout.neurons[fan.after].bends) > 2
-    own, result = weights.tolist(), sum(numbers.terms[unit])
-    digits = known_digits(tuple(comes), tuple(own), result)
-    return OpenRow(unit, fan.inputs_count, comes, own, shares, result, bends, digits)
-
-
-known_digits = lru_cache(maxsize=16)(digits_of)  # while only the camera moves
+    terms = numbers.terms[unit]
+    own = weights.tolist(), shares, terms, sum(terms)
+    return OpenRow(unit, fan.inputs_count, comes, *own, bends)
 
 
 def draw_row_sheet(
@@ -90,9 +95,10 @@ def draw_row_sheet(
 ) -> list[Box]:
     """Draw the row that is looked at with its numbers if its cubes are small; return its box."""
     layout, scale = frame_data.layout, canvas.scale
+    fans = known_fans(see, layout, scale)
     if frame_data.moment is not None or frame_data.held is not None or frame_data.guess is not None:
         return []
-    for number, known in enumerate(known_fans(see, layout, scale)):
+    for number, known in enumerate(fans):
         fan = layout.fans[number]
         unit = None if known is None or fan.is_direct else chosen_unit(number, frame_data)
         if known is None or unit is None or not has_sheet(known.seen, scale):
@@ -104,6 +110,9 @@ def draw_row_sheet(
                 open_row(number, unit, frame_data),
                 (theme.map.negative, theme.map.positive),
             )
+            for each in numbers_below(see, layout, scale):  # none is cut
+                if each.meets(box):
+                    canvas.box(*each.place, theme.ground)
             draw_sheet(canvas, theme, box, row, signs, partial(draw_cubes, canvas, theme=theme))
             return [box]
     return []

@@ -29,6 +29,7 @@ from scalarviz.scene.curve_points import (
     value_at,
 )
 from scalarviz.scene.layout.camera import Box
+from scalarviz.story.panel_words import percent
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 class Measured:
     """A metric: its last value, and all up to now.
 
-    name   as it is written, such as "held-out accuracy"
+    name   as it is written, such as "new ones right"
     share  whether it is drawn on a scale from 0 to 1; else on that of the losses
     """
 
@@ -496,7 +497,8 @@ def about_curve(curve: Curve, theme: Theme) -> Sequence[tuple[str, str]]:
         return [(said_loss(each.reads) or "-", color) for color, each in reversed(curve.several)]
     step: float = curve.at if curve.pointed is None else curve.pointed
     first, last = curve.span
-    found = [(words_of(each, step), color_of(each, theme)) for each in curve.metrics]
+    metrics = [each for share in (True, False) for each in curve.metrics if each.share == share]
+    found = [(words_of(each, step), color_of(each, theme)) for each in metrics]
     if (first, last) != (-curve.before, curve.whole):
         words = text("chart.zoomed", first=first, last=last, whole=curve.whole)
         found = [(words, theme.accent), *found]
@@ -520,11 +522,11 @@ def words_beside(curve: Curve) -> tuple[str, str, str]:
     if curve.pointed is not None:
         loss, step = curve.reads, float(curve.pointed)
     elif told is not None and len(told) == 1:
-        was = text("chart.before", loss=typeset(told[0]))
-        return was, better, text("chart.step", step=step)
+        was = f"{text('chart.title')} {typeset(told[0])}"
+        return was, text("chart.before"), text("chart.step", step=step)
     elif told is not None:
         losses = text("chart.step.loss", old=typeset(told[0]), new=typeset(told[1]))
-        return losses, better, text("chart.steps", old=step - 1.0, new=step)
+        return losses, text("chart.by"), text("chart.steps", old=step - 1.0, new=step)
     said, at = said_loss(loss), text("chart.step", step=step)
     if not said or curve.pointed is not None:
         return f"{text('chart.title')} {said}".rstrip(), better, at
@@ -645,14 +647,12 @@ def words_of_branch(curve: Curve) -> str:
 
 
 def words_of(metric: Measured, step: float) -> str:
-    """Return the name of a metric and its last value up to a step, with the step if earlier."""
+    """Return the name of a metric and its last value up to a step."""
     known: int = count_up_to(metric.steps, step)
     value = float(metric.values[known - 1]) if known else math.nan
     if math.isnan(value):
         return metric.name
-    words = f"{metric.name} {100.0 * value:.3g}%" if metric.share else f"{metric.name} {value:#.3g}"
-    measured = float(metric.steps[known - 1])
-    return words if measured == step else text("chart.measured", said=words, step=measured)
+    return f"{metric.name} {percent(value) if metric.share else said_loss(value)}"
 
 
 def color_of(metric: Measured, theme: Theme) -> str:

@@ -20,7 +20,7 @@ from scalarviz.scene.focus import (
 )
 from scalarviz.scene.hands import MOST_MARKED, draw_change, draw_ring
 from scalarviz.scene.layout.camera import Box
-from scalarviz.scene.layout.plates import HALF
+from scalarviz.scene.layout.plates import HALF, SCORED
 from scalarviz.scene.layout.points import row3
 from scalarviz.scene.silhouettes import balls_of, cubes_seen
 from scalarviz.story.facts import NONE, Neuron
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from scalarviz.scene.frame_data import CubeValues, FrameData, Guess, Held
     from scalarviz.scene.layout.division import Projection
     from scalarviz.scene.layout.plates import Layout, Neurons, Plate
+    from scalarviz.story.caption import Caption
 
 LEAST_FROZEN = 8.0  # least pixels of a frozen cube at which it is marked
 SPOKEN = 3  # neurons and cubes of a caption that are marked
@@ -50,6 +51,8 @@ def draw_chosen(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
         rows, neurons = [*rows, pointed.row], [*neurons, pointed.neuron]
     named = [each for each in dict.fromkeys(neurons) if each is not None]
     boxes = [box_of_neuron(see, frame_data.layout, each) for each in named]
+    if frame_data.told is not None:
+        boxes.append(box_read(see, frame_data, frame_data.told))
     chosen = [row for row in dict.fromkeys(rows) if row != NONE]
     written = numbers_on_cubes(canvas, see, frame_data) if chosen else {}
     for row in chosen:
@@ -58,6 +61,16 @@ def draw_chosen(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
     for box in boxes:
         if box is not None:
             bracket(canvas, box, theme.lit)
+
+
+def box_read(see: Projection, frame_data: FrameData, caption: Caption) -> Box | None:
+    """Return the box around the pixels of IN that a filter reads for one of its pixels."""
+    line = frame_data.layout.neurons[0]
+    named = [each.neuron for each in caption.pieces if each.neuron is not None]
+    places = [place for name, place in named if name in line.buffers]
+    if not line.shape or frame_data.moment is None or frame_data.moment.kind != "forward":
+        return None
+    return box_around(balls_of(see, [row3(line.points, i) for i in places], 0.5 * line.side))
 
 
 def box_around(balls: Sequence[Ball]) -> Box | None:
@@ -70,22 +83,17 @@ def box_around(balls: Sequence[Ball]) -> Box | None:
 
 
 def box_of_neuron(see: Projection, layout: Layout, neuron: Neuron) -> Box | None:
-    """Return the box around a sphere, or around the image of a pixel."""
+    """Return the box around a sphere, a pixel, or a score with its bar."""
     found = layout.line_of(neuron)
     if found is None:
         return None
     line, place = found
-    if not line.shape:
-        return box_of_sphere(see, row3(line.points, place), line.radius)
-    _, height, width = line.shape
-    first = place - place % (height * width)
-    last = first + height * width - 1
-    ends = [row3(line.points, i) for i in [first, first + width - 1, last - width + 1, last]]
-    return box_around(balls_of(see, ends, 0.5 * line.side))
-
-
-def box_of_sphere(see: Projection, point: Sequence[float], radius: float) -> Box | None:
-    return box_around(balls_of(see, [point], radius))
+    radius = 0.5 * line.side if line.shape else line.radius
+    balls = balls_of(see, [row3(line.points, place)], radius)
+    box = box_around(balls)
+    if box is None or not line.scores:
+        return box
+    return Box(box.x, box.y, 0.5 * box.width + SCORED * balls[0].unit, box.height)
 
 
 def hold(canvas: Canvas2D, see: Projection, frame_data: FrameData, row: int, theme: Theme) -> None:
@@ -123,6 +131,26 @@ def box_of(
         return box_of_neuron(see, frame_data.layout, neuron)
     boxes = cube_boxes(see, frame_data, [row], half)
     return boxes[0] if boxes else None
+
+
+# Below squares and beads, their numbers: pixels of letters, of a line and of half the least width,
+# neurons of a line that have them, and letters from one neuron to the next, as in `write_names`.
+LETTERS, UNDER, HALF_NUMBER, MOST_TOLD, ROOM_BELOW = 12.0, 18.0, 15.0, 32, 1.45
+
+
+def numbers_below(see: Projection, layout: Layout, scale: float) -> list[Box]:
+    """Return the boxes of what stands below neurons."""
+    found: list[Box] = []
+    for line in layout.neurons:
+        balls = balls_of(see, line.points, line.radius) if line.told else []
+        if len(balls) < 2 or len(balls) > MOST_TOLD:
+            continue
+        first, size = balls[0], LETTERS * scale
+        half = max(first.radius, HALF_NUMBER * scale)
+        if balls[1].y - first.y > 2.0 * first.radius + ROOM_BELOW * size:
+            low = UNDER * scale
+            found += [Box(each.x - half, each.y + each.radius, 2.0 * half, low) for each in balls]
+    return found
 
 
 # What a hand drags.
@@ -174,7 +202,7 @@ def draw_rings(
 
 # What moves cubes: what each gradient asks of one, and the old size beside the new one at the step.
 
-MOST_PUSHED = 64  # cubes of a row that have their mark
+MOST_PUSHED, LEAST_PUSHED = 64, 20.0  # cubes of a row that have their mark, and pixels of one
 NO_GRADIENT = 1e-5  # of the scale of the cubes: a gradient up to this has no mark
 FULL_GRADIENT = 10.0  # times that: the least gradient whose mark has the full length
 LEAST_GHOST = 2.0  # least pixels by which a cube has grown or shrunk in a step for an outline
@@ -185,13 +213,15 @@ def draw_pushes(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
     """Mark what the cubes of the row spoken of shall become; return whether there are any."""
     cubes: CubeValues = frame_data.cubes
     layout: Layout = frame_data.layout
-    top, found = cubes.longest_push, False
-    if top is None or cubes.pushes is None:
+    caption, top, found = frame_data.words.caption, cubes.longest_push, False
+    if top is None or cubes.pushes is None or caption is None:
         return False
     for row in pushed_rows(frame_data):
         scale = float(cubes.size_scales[layout.plate_number(row)])
         share = share_of(float(cubes.pushes[row]), top, scale)
         for box in cube_boxes(see, frame_data, [row], None) if share else []:
+            if box.width < LEAST_PUSHED * canvas.scale and row not in caption.rows:
+                continue
             draw_push(canvas, theme, box, -share)
             found = True
     return found
@@ -229,7 +259,11 @@ def draw_ghosts(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
     layout: Layout = frame_data.layout
     before = frame_data.begun if cubes.before is None else cubes.before
     rows = frame_data.begun_rows if cubes.before is None else cubes.moved[0]
-    least = 0.0 if cubes.before is None else LEAST_GHOST
+    caption = frame_data.words.caption
+    is_all = cubes.before is None or caption is None or layout.written
+    always = rows if is_all or caption is None else caption.rows
+    has_numbers = cubes.before is not None and len(rows) > 0
+    written = numbers_on_cubes(canvas, see, frame_data, at_rest=True) if has_numbers else {}
     for row in rows[:MOST_GHOSTS]:
         found = layout.plate_of(row)
         if found is None or before is None:
@@ -239,8 +273,9 @@ def draw_ghosts(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
         old = float(plate.halves(before[row], top))
         new = float(plate.halves(cubes.sizes[row], top))
         seen = balls_of(see, list(plate.corners_of(found[1], found[2], old)), 0.0)
-        if 2.0 * abs(new - old) * seen[0].unit >= least:
-            draw_before(canvas, theme, [(each.x, each.y) for each in seen])
+        if row in always or 2.0 * abs(new - old) * seen[0].unit >= LEAST_GHOST:
+            number = written[row].box if row in written else None
+            draw_before(canvas, theme, [(each.x, each.y) for each in seen], clear=number)
 
 
 # What is guessed, see `draw_question`.

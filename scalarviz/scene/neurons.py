@@ -67,7 +67,8 @@ def draw_neurons(
     if line.scores:
         draw_scores(canvas, theme, balls, known, signs)
     is_first = line is frame_data.layout.neurons[0]
-    below = known if has_map and see.camera.is_front else []  # as numbers of rows that are open
+    is_told = has_map or not line.square
+    below = known if is_told and see.camera.is_front else []  # as numbers of rows that are open
     write_names(
         *(canvas, theme, line, places, balls, lit, see.box, below),
         signs,

@@ -9,26 +9,30 @@ Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scalarviz.base.texts import text
-from scalarviz.base.texts.decimals import short
-from scalarviz.scene.annotations import on_face, write_on_faces
+from scalarviz.base.texts.decimals import short, typeset
+from scalarviz.scene.annotations import draw_push, on_face, write_on_faces
+from scalarviz.scene.blame import SeenLayer, draw_row_tags
 from scalarviz.scene.focus import chosen_neurons, chosen_rows
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.layout.plates import SCORED
 from scalarviz.scene.layout.ways import BEHIND, ROUND, Point, SeenFan, Stroke, rounded
 from scalarviz.scene.lines import draw_signed
 from scalarviz.scene.neuron_images import draw_fields, draw_inputs
+from scalarviz.scene.telling import printed
 
 if TYPE_CHECKING:
+    from scalarviz.base.checks import FloatArray
     from scalarviz.scene.canvas.canvas2d import Canvas2D
     from scalarviz.scene.canvas.palette import Theme
     from scalarviz.scene.frame_data import CubeValues, FrameData
-    from scalarviz.scene.layout.plates import Fan, Layout
+    from scalarviz.scene.layout.plates import Fan, Layout, Neurons
     from scalarviz.scene.lines import Carried
+    from scalarviz.story.facts import Neuron
 
 HIGH = 2.75  # cells of the height of a panel
 LETTERS, LARGE, LINE = 12.0, 14.0, 18.0  # pixels of letters, of a score, and from line to line
@@ -48,6 +52,12 @@ FACE, HALF, UNDER = (
 )  # pixels of a field with its number; half an image by its ring;
 # pixels from an image at the start to the panel of a filter
 ZERO, LEFT = 16.0, 8.0  # pixels above bars, and left of the panel of a filter
+ADDED, UNDER_BAR = 4.0, 10.0  # pixels of the bar of what is added, and of all its room
+HALF_CELL, OVER_B = 0.45, 9.0  # from the foot of b to its middle in cells, to its name in pixels
+PUSHED = 5.0  # pixels from a field to where its arrow would stand above a cube
+LEAST_FACE, NUMBER_UP = 20.0, 0.28  # least field beside pixels; middle of its number over an arrow
+MOST_BARS, FEW = 3, 2  # bars of a score that are written out, and digits
+SAME, GREYS = 1e-4, "0123456789abcdef"  # of equal numbers; digits of grey
 LEVEL = 5.0  # from the way above images, and below words, to an image
 
 
@@ -55,39 +65,53 @@ LEVEL = 5.0  # from the way above images, and below words, to an image
 class Opened:
     """A row that adds most: of the fan with this number, and the column that adds most to it.
 
-    total  its sum; `added`, what that column adds
+    total  its sum; `terms`, what each column adds
     """
 
     number: int
     unit: int
     column: int
     total: float
-    added: float
+    terms: list[float]
 
 
 def opened_rows(frame_data: FrameData, carried: Callable[[Fan], Carried]) -> list[Opened]:
     """Return the rows that add most, the first layer first, as far back as sums are known.
 
-    The mouse, or what is pinned, opens others.
+    The mouse, or what is pinned, opens others, and a step those that it explains.
     """
     layout: Layout = frame_data.layout
     found: list[Opened] = []
+    told: list[Neuron] = [] if frame_data.told is None else [*frame_data.told.thread]
     column = -1
     for number in range(len(layout.fans) - 1, -1, -1):
         fan = layout.fans[number]
-        numbers = carried(fan) if fan.form == "open" or (column >= 0 and fan.is_tiled) else None
+        is_told = len(units_told(layout.neurons[fan.after], told)) > 0
+        is_filter = fan.is_tiled and (column >= 0 or is_told)
+        numbers = carried(fan) if fan.form == "open" or is_filter else None
         if numbers is None or not numbers.summed or column >= fan.units:
             continue
         totals = [sum(terms) for terms in numbers.terms]
         units = [fan.unit_of(row) for row in chosen_rows(frame_data)]
         into = [layout.fan_into(neuron) for neuron in chosen_neurons(frame_data)]
         units += [each[1] for each in into if each is not None and each[0] is fan]
+        units += units_told(layout.neurons[fan.after], told)
         chosen = [unit for unit in units if unit is not None]
         unit = chosen[0] if chosen else column if column >= 0 else totals.index(max(totals))
         terms = numbers.terms[unit][: fan.inputs_count]
         column = terms.index(max(terms))
-        found = [Opened(number, unit, column, totals[unit], terms[column]), *found]
+        lines = [layout.neurons[fan.before]]
+        if number > 0 and layout.fans[number - 1].units == fan.inputs_count:  # of images, smaller
+            lines.append(layout.neurons[layout.fans[number - 1].after])
+        column = [*[unit for line in lines for unit in units_told(line, told)], column][0]
+        found = [Opened(number, unit, column, totals[unit], terms), *found]
     return found
+
+
+def units_told(line: Neurons, told: Sequence[Neuron]) -> list[int]:
+    """Return the units of a line that are among some neurons."""
+    pixels = line.shape[1] * line.shape[2] if line.shape else 1
+    return [place // pixels for name, place in told if name in line.buffers]
 
 
 def draw_opened_rows(
@@ -96,10 +120,12 @@ def draw_opened_rows(
     frame_data: FrameData,
     fans: Sequence[SeenFan | None],
     carried: Callable[[Fan], Carried],
+    known: Mapping[str, FloatArray],
 ) -> list[Box]:
     """Draw all rows that are opened, and the way from one to the next; return their panels.
 
-    fans  the layers as they are seen
+    fans   the layers as they are seen
+    known  activations by name of the buffer
     """
     starts: list[Point] = []
     panels: list[Box] = []
@@ -108,22 +134,29 @@ def draw_opened_rows(
         if seen is None:
             continue
         if frame_data.layout.fans[opened.number].form != "open":
-            panels += draw_filter(canvas, theme, frame_data, seen, opened)
+            panels += draw_filter(canvas, theme, frame_data, seen, opened, known)
             continue
         panel = panel_of(frame_data, fans, opened.number, seen)
         if panel.width <= 0.0:
             continue
-        ends = draw_opened(canvas, theme, frame_data, seen, opened, panel)
+        ends = draw_opened(canvas, theme, frame_data, seen, opened, panel, known)
         if starts and ends:
             x, y = starts[0]
             into, top = ends[0]
             lane, level = 0.5 * (x + PAD * canvas.scale + panel.x), top - LEVEL * canvas.scale
             path = [(x, y), (lane, y), (lane, level), (into, level), (into, top)]
             own, width = rounded(path, ROUND * canvas.scale), STRONG * canvas.scale
-            way = Stroke("sum", own, -1, -1, opened.added, width, 0.5 * width, 1.0)
+            way = Stroke("sum", own, -1, -1, opened.terms[opened.column], width, 0.5 * width, 1.0)
             draw_signed(canvas, theme, [(way, BEHIND)])
         starts, panels = ends[1:], [*panels, panel]
-    return panels
+    blame = None if frame_data.told is None else frame_data.told.blame
+    if blame is None or frame_data.walked is not None:
+        return panels
+    pairs = zip(frame_data.layout.fans, fans, strict=True)
+    layers = [
+        SeenLayer(fan, seen, []) for fan, seen in pairs if seen is not None and fan.form == "open"
+    ]
+    return [*panels, *draw_row_tags(canvas, theme, blame, layers)]
 
 
 def panel_of(
@@ -158,6 +191,14 @@ def draw_panel(canvas: Canvas2D, theme: Theme, box: Box, fill: str | None, corne
     )
 
 
+def draw_frame(canvas: Canvas2D, theme: Theme, box: Box) -> None:
+    """Draw a frame over an image, which is seen on light and on dark pixels."""
+    line = FRAME * canvas.scale
+    for color, part, far in ((theme.ground, 3.2, 3.2), (theme.lit, 1.2, 2.2)):
+        own = box.inside(-far * line)
+        canvas.box(own.x, own.y, own.width, own.height, None, outline=color, line=part * line)
+
+
 def draw_opened(
     canvas: Canvas2D,
     theme: Theme,
@@ -165,6 +206,7 @@ def draw_opened(
     seen: SeenFan,
     opened: Opened,
     panel: Box,
+    known: Mapping[str, FloatArray],
 ) -> list[Point]:
     """Draw a row large under the images that it looks at, and a frame around it where it stands.
 
@@ -186,8 +228,8 @@ def draw_opened(
     room, x = right - left + 0.6 * pad, left
     if is_score:
         shapes = [
-            text("opened.score", count=count, weights=fan.pixels),
-            text("opened.score.short", count=count),
+            text("opened.score", weights=fan.pixels),
+            text("opened.score.short", weights=fan.pixels),
         ]
         name = after.names[opened.unit] if len(after.names) > 0 else ""
         bold = LARGE * scale
@@ -195,16 +237,19 @@ def draw_opened(
         x += canvas.measure(name, size=bold, bold=True) + size
         said = short(opened.total)
         canvas.text(right, base, said, size=bold, color=theme.ink, bold=True, anchor="right")
-        room = right - x - canvas.measure(said, size=bold, bold=True)
+        room = right - x - canvas.measure(said, size=bold, bold=True) - 0.8 * size
     write_first(canvas, theme, shapes, (x, base), room, lit=True)
-    foot = 0.0 if is_score else min(2.4 * size, 0.25 * panel.height)
+    foot = min(2.4 * size, 0.25 * panel.height)
+    if is_score:
+        foot = 1.3 * size if panel.height > 8.0 * size else 0.0
     per_line, step, high, gap, side = count, 0.0, 0.0, 0.0, 0.0
     for across in (min(count, PER_LINE), count):  # in one line where there is no height for more
         lines, per_line = (count + across - 1) // across, across
         step, high = (right - left) / across, (panel.height - HEAD * scale - foot) / lines
         gap = GAP * scale if lines == 1 and high > 4.0 * GAP * scale else APART * scale
         wide, tall = step - min(APART * scale, 0.14 * step), high - gap - 2.0 * APART * scale
-        side = min(LARGEST * scale, wide, 0.5 * tall)
+        under = min(UNDER_BAR * scale, 0.3 * tall) if is_score else 0.0
+        side = min(LARGEST * scale, wide, 0.5 * (tall - under))
         if side >= LEAST * scale:
             break
     if side < LEAST * scale:
@@ -219,22 +264,72 @@ def draw_opened(
     below = [(x, y + side + gap) for x, y in places]
     cell = side / max(tiles[0], tiles[1])
     draw_fields(canvas, theme, shares_of(frame_data, fan, opened.unit), below, cell, tiles[1])
+    most: float = max([1e-12, *[abs(each) for each in opened.terms]])
+    bars: list[tuple[Stroke, tuple[float, float]]] = []
+    for (x, y), term in zip(below, opened.terms, strict=True) if is_score else []:
+        long, low = max(side * abs(term) / most, scale), y + side + 5.0 * scale
+        ends = [(x, low), (x + long, low)]
+        bars.append((Stroke("sum", ends, -1, -1, term, ADDED * scale, 0.0, 1.0), BEHIND))
+    draw_signed(canvas, theme, bars)
     x, y = places[opened.column]
     draw_panel(canvas, theme, Box(x, y, side, side).inside(-FRAME * scale), None, 2.0)
     if is_score:
+        low = panel.bottom - 0.6 * size
+        write_first(canvas, theme, largest_words(opened), (left, low), right - left, lit=False)
         return [(x + 0.5 * side, y), (panel.right, base)]
     if gap > size:
         for at, top in places:
             low = top + side + 0.5 * gap + 0.36 * size
             canvas.text(at + 0.5 * side, low, "×", size=size, color=theme.quiet, anchor="center")
-    corner = right - foot, panel.bottom - foot - 0.5 * pad
-    draw_inputs(canvas, after, [opened.unit], [corner], foot, frame_data, theme)
-    result = Box(corner[0], corner[1], foot, foot)
-    draw_panel(canvas, theme, result.inside(-FRAME * scale), None, 2.0)
-    for i, words in enumerate(text("opened.added").split("\n")):
-        base = result.y + 0.5 * foot + 0.36 * size + (i - 0.5) * 0.84 * LINE * scale
-        write_first(canvas, theme, [words], (left, base), result.x - left - size, lit=False)
-    return [(x + 0.5 * side, y), (result.right, result.y + 0.5 * foot)]
+    steps = [(after, text("opened.added"))]
+    following = [layout.neurons[each.before] for each in layout.fans if each.before >= fan.after]
+    small = following[0] if len(following) > 0 else after
+    if is_largest(known, after, small):
+        parts = after.shape[1] * after.shape[2] // (small.shape[1] * small.shape[2])
+        steps.append((small, text("opened.largest", count=parts)))
+    end, level = left, panel.bottom - foot - 0.5 * pad
+    for line, words in steps:
+        own, wide = words.split("\n"), canvas.widest(words.split("\n"), size=size)
+        for i, said in enumerate(own if wide + foot < 0.5 * (right - left) else []):
+            base = level + 0.5 * foot + 0.36 * size + (i - 0.5) * 0.84 * LINE * scale
+            canvas.text(end, base, said, size=size, color=theme.soft)
+        if line is steps[len(steps) - 1][0]:
+            end = right - foot
+        else:
+            end += min(wide + 0.5 * size, 0.5 * (right - left) - foot)
+        draw_inputs(canvas, line, [opened.unit], [(end, level)], foot, frame_data, theme)
+        draw_panel(canvas, theme, Box(end, level, foot, foot).inside(-FRAME * scale), None, 2.0)
+        end += foot + 0.7 * size
+    return [(x + 0.5 * side, y), (right, level + 0.5 * foot)]
+
+
+def is_largest(known: Mapping[str, FloatArray], line: Neurons, small: Neurons) -> bool:
+    """Return whether each pixel of smaller images is the largest of some of a line."""
+    own, less = known.get(line.values, ()), known.get(small.values, ())
+    if len(small.shape) == 0 or not 0 < len(less) < len(own):
+        return False
+    return max([float(each) for each in own]) == max([float(each) for each in less])
+
+
+def largest_words(opened: Opened) -> list[str]:
+    """Return the largest bars of a score, with all others and b, the longest words first.
+
+    The others are what is missing to the score in print.
+    """
+    sizes, found = sorted(opened.terms, key=lambda each: -abs(each)), [""]
+    for most in range(1, min(MOST_BARS, len(sizes) - 1) + 1):
+        hundreds = [round(100.0 * each) for each in [opened.total, *sizes[:most]]]
+        rest = hundreds[0] - sum(hundreds[1:])
+        numbers = [typeset(f"{each / 100.0:.2f}") for each in [*hundreds[1:], rest]]
+        largest = " + ".join(numbers[:most]).replace("+ −", "− ")
+        words = text("opened.sum", largest=largest, count=len(sizes) - most, others=numbers[most])
+        found = [words, *found]
+    return found
+
+
+def has_two_digits(numbers: Sequence[str]) -> bool:
+    """Return whether numbers that add up do so with two digits."""
+    return len(numbers) > 0 and len(numbers[0].partition(".")[2]) == FEW
 
 
 def write_first(
@@ -256,65 +351,220 @@ def shares_of(frame_data: FrameData, fan: Fan, unit: int) -> list[float]:
     return [float(cubes.colors[row]) / top for row in fan.rows_of(unit)]
 
 
+@dataclass
+class FilterPlace:
+    """A pixel of what a filter finds, and what the filter reads there.
+
+    pixel   its number; `corner` is the row and column of the first pixel that the filter reads
+    pixels  what it reads, 0 beyond the edges; `weights` are those of the filter
+    terms   all products added, and b; `found` is what comes of them
+    bends   whether minus becomes 0
+    """
+
+    pixel: int
+    corner: tuple[int, int]
+    pixels: list[float]
+    weights: list[float]
+    terms: list[float]
+    found: float
+    bends: bool
+
+
+def filter_place(
+    frame_data: FrameData,
+    fan: Fan,
+    opened: Opened,
+    tiles: tuple[int, int],
+    known: Mapping[str, FloatArray],
+) -> FilterPlace | None:
+    """Return the explained pixel of what a filter finds, else the largest.
+
+    It is None where its number is another than what comes of the pixels and weights.
+    """
+    layout: Layout = frame_data.layout
+    before, after = layout.neurons[fan.before], layout.neurons[fan.after]
+    results = known.get(after.values, known.get(after.sums, ()))
+    inputs = known.get(before.values, ())
+    if len(results) == 0 or len(inputs) == 0 or len(before.shape) == 0 or len(after.shape) == 0:
+        return None
+    high, wide = before.shape[1], before.shape[2]
+    rows, columns = after.shape[1], after.shape[2]
+    above, left = rows - high + tiles[0] - 1, columns - wide + tiles[1] - 1  # at both edges
+    count = rows * columns
+    own = [float(results[opened.unit * count + i]) for i in range(count)]
+    told: list[Neuron] = [] if frame_data.told is None else [*frame_data.told.thread]
+    read = [place % count for name, place in told if name in after.buffers]
+    inner = [i for i in range(count) if 0 <= i // columns - above // 2 <= high - tiles[0]]
+    inner = [i for i in inner if 0 <= i % columns - left // 2 <= wide - tiles[1]]
+    inner = sorted(inner, key=lambda i: -own[i])
+    bias = opened.total - sum(opened.terms)
+    clear = [i for i in inner if has_two_digits(printed([own[i] - bias, bias], own[i]))]
+    pixel = [*read, *clear, *inner][0]
+    top, first = pixel // columns - above // 2, pixel % columns - left // 2
+    pixels: list[float] = []
+    for i in range(tiles[0] * tiles[1]):
+        y, x = top + i // tiles[1], first + i % tiles[1]
+        inside = 0 <= y < high and 0 <= x < wide
+        pixels.append(float(inputs[y * wide + x]) if inside else 0.0)
+    weights = [float(frame_data.cubes.colors[row]) for row in fan.rows_of(opened.unit)]
+    products: float = sum([x * w for x, w in zip(pixels, weights, strict=True)])
+    terms, bends = [products, bias], min(own) >= 0.0
+    whole = max(0.0, sum(terms)) if bends else sum(terms)
+    if abs(whole - own[pixel]) > SAME * (1.0 + abs(whole)):
+        return None
+    if own[pixel] != 0.0:  # rounded as it is where pixels are chosen
+        terms[0] = own[pixel] - bias
+    return FilterPlace(pixel, (top, first), pixels, weights, terms, own[pixel], bends)
+
+
 def draw_filter(
-    canvas: Canvas2D, theme: Theme, frame_data: FrameData, seen: SeenFan, opened: Opened
+    canvas: Canvas2D,
+    theme: Theme,
+    frame_data: FrameData,
+    seen: SeenFan,
+    opened: Opened,
+    known: Mapping[str, FloatArray],
 ) -> list[Box]:
-    """Draw a filter of the only image at the start with its numbers, below that image.
+    """Draw a filter of the only image at the start at one of its places, below that image.
 
     Return its panel, if there is room.
     """
     layout: Layout = frame_data.layout
+    cubes: CubeValues = frame_data.cubes
     scale, size = canvas.scale, LETTERS * canvas.scale
     fan = layout.fans[opened.number]
     plate = layout.plates[layout.plate_number(fan.weights)]
     rows, columns = plate.grid.size
     if seen.count > 1 or fan.before > 0:
         return []
-    _, y, radius = seen.starts[0]
-    half, pad = 2.0 * HALF * radius, 0.7 * PAD * scale
+    middle, y, radius = seen.starts[0]
+    half, pad, line = 2.0 * HALF * radius, 0.7 * PAD * scale, LINE * scale
     left, right, top = LEFT * scale, seen.column(0) - pad, y + half + UNDER * scale
+    room = max([feet[0][1] for feet in seen.feet]) - top
+    place = filter_place(frame_data, fan, opened, (rows, columns), known)
+    sums = [] if place is None else sums_of(canvas, place, right - left - 1.5 * pad)
     face = min(FACE * scale, (right - left - 2.0 * pad) / columns)
-    lines = text("opened.filter.how", count=rows * columns).split("\n")
-    widest = max([canvas.measure(line, size=size) for line in lines])
-    lines = lines if widest <= right - left - 1.5 * pad else []
-    line = LINE * scale
-    box = Box(left, top, right - left, 2.0 * line + rows * face + line * len(lines))
-    low = max([feet[0][1] for feet in seen.feet])
-    if face < LEAST * scale or box.bottom > low:
+    short_face = min(face, (room - (2.6 + len(sums)) * line) / (2.0 * rows))
+    if place is None or short_face < LEAST_FACE * scale:
+        sums, place, short_face = [], None, face
+    face = short_face
+    high = 1.6 * line + rows * face
+    if place is not None:
+        high = (2.6 + len(sums)) * line + 2.0 * rows * face
+    box = Box(left, top, right - left, high)
+    if face < LEAST * scale or high > room + 1.0:
         return []
     (at, foot), wide = seen.feet[opened.unit][0], seen.cell * plate.cell[0] * columns
-    high = seen.cell * plate.cell[1] * rows
-    chosen = Box(at, foot - high, wide, high)
-    level, rim = chosen.y + 0.5 * high, CORNER * scale
+    tall = seen.cell * plate.cell[1] * rows
+    chosen = Box(at, foot - tall, wide, tall)
+    level, rim = chosen.y + 0.5 * tall, CORNER * scale
     ends = [(right, min(max(level, top + rim), box.bottom - rim)), (at, level)]
     canvas.line(ends, theme.lit + RIM, width=FRAME * scale)
     draw_panel(canvas, theme, chosen.inside(-2.0 * FRAME * scale), None, 2.0)
     draw_panel(canvas, theme, box, theme.panel[:7], CORNER)
-    write_first(
-        canvas,
-        theme,
-        [text("opened.filter"), text("opened.filter.short")],
-        (left + pad, top + 0.8 * line),
-        right - left - 1.5 * pad,
-        lit=True,
-    )
     shares, first = shares_of(frame_data, fan, opened.unit), 0.5 * (left + right - columns * face)
-    draw_fields(canvas, theme, shares, [(first, top + 1.2 * line)], face, columns)
-    cubes: CubeValues = frame_data.cubes
-    numbers = [float(cubes.colors[row]) for row in fan.rows_of(opened.unit)]
+    base, room = top + 0.8 * line, right - left - 1.5 * pad
+    low = top + 1.15 * line
+    heads = [text("opened.filter"), text("opened.filter.short")]
+    if place is not None:
+        write_first(
+            canvas,
+            theme,
+            [text("opened.reads"), text("picture.in")],
+            (left + pad, base),
+            room,
+            lit=True,
+        )
+        draw_greys(canvas, place.pixels, (first, low), face, columns)
+        low += rows * face
+        base, low = low + 0.78 * line, low + 1.05 * line
+        heads = [text("opened.times"), "×"]
+        pixel = 2.0 * half / layout.neurons[fan.before].shape[2]
+        corner = middle - half + place.corner[1] * pixel, y - half + place.corner[0] * pixel
+        around = Box(corner[0], corner[1], columns * pixel, rows * pixel)
+        draw_frame(canvas, theme, around)
+        x, level, radius = seen.ends[opened.unit]
+        across = layout.neurons[fan.after].shape[2]
+        reach, pixel = 2.0 * HALF * radius, 4.0 * HALF * radius / across
+        x, level = (
+            x - reach + place.pixel % across * pixel,
+            level - reach + place.pixel // across * pixel,
+        )
+        draw_frame(canvas, theme, Box(x, level, pixel, pixel))
+        feet, cube = seen.feet[opened.unit], HALF_CELL * seen.cell
+        x, level = feet[len(feet) - 1][0] + cube, feet[len(feet) - 1][1] - cube - OVER_B * scale
+        canvas.text(x, level, "b", size=size, color=theme.lit, bold=True, anchor="center")
+    write_first(canvas, theme, heads, (left + pad, base), room, lit=True)
+    draw_fields(canvas, theme, shares, [(first, low)], face, columns)
+    pushes, most_push, told = cubes.pushes, cubes.longest_push, frame_data.told
+    rows_told = [] if told is None else [fan.unit_of(row) for row in told.rows]
+    asks = pushes is not None and most_push is not None and opened.unit in rows_told
     written = [
         on_face(
             canvas,
-            number,
-            (first + (i % columns + 0.5) * face, top + 1.2 * line + (i // columns + 0.5) * face),
+            float(cubes.colors[row]),
+            (
+                first + (i % columns + 0.5) * face,
+                low + (i // columns + (NUMBER_UP if asks else 0.5)) * face,
+            ),
             -1.0,
             (face, face, face, face),
             shares[i],
         )
-        for i, number in enumerate(numbers)
+        for i, row in enumerate(fan.rows_of(opened.unit))
     ]
     write_on_faces(canvas, [each for each in written if each is not None], theme)
-    for i, said in enumerate(lines):
-        low = top + 1.2 * line + rows * face + (i + 1.0) * line
-        canvas.text(left + pad, low, said, size=size, color=theme.soft if i else theme.ink)
-    return [box]
+    if asks and pushes is not None and most_push is not None:
+        for i, row in enumerate(fan.rows_of(opened.unit)):
+            x, foot = first + i % columns * face, low + (i // columns + 1.0) * face
+            share = float(pushes[row]) / most_push
+            if abs(share) > 1e-5:
+                draw_push(canvas, theme, Box(x, foot + PUSHED * scale, face, face), -0.7 * share)
+    low += rows * face
+    for words, number in sums:
+        low += line
+        canvas.text(left + pad, low, words, size=size, color=theme.soft)
+        canvas.text(right - pad, low, number, size=size, color=theme.ink, bold=True, anchor="right")
+    low = box.bottom + line
+    if cubes.frozen is not None and cubes.frozen[fan.rows_of(opened.unit)[0]]:
+        shapes = text("opened.frozen").split("\n")
+        if max([canvas.measure(each, size=size) for each in shapes]) < right - left - pad:
+            for words in shapes:
+                canvas.text(left + pad, low, words, size=size, color=theme.lit)
+                low += line
+    return [Box(box.x, box.y, box.width, low - line - box.y)]
+
+
+def sums_of(canvas: Canvas2D, place: FilterPlace, room: float) -> list[tuple[str, str]]:
+    """Return what becomes of the products at a place of a filter, and the numbers; all in short
+    where words have no room.
+    """
+    size, numbers = LETTERS * canvas.scale, printed(place.terms, sum(place.terms))
+    if len(numbers) == 0:
+        numbers = [typeset(short(each)) for each in [*place.terms, sum(place.terms)]]
+    names = [
+        text("opened.products", count=len(place.pixels)),
+        text("opened.b"),
+        text("opened.found"),
+    ]
+    sums = [(name, number) for name, number in zip(names, numbers, strict=True)]
+    widest = max([canvas.measure(f"{name} {number}", size=size) for name, number in sums])
+    if widest > room:
+        return [(f"{names[1]} =", numbers[2])]
+    return [*sums, (text("opened.bends"), "")] if place.bends else sums
+
+
+def draw_greys(
+    canvas: Canvas2D, pixels: Sequence[float], corner: Point, face: float, columns: int
+) -> None:
+    """Draw pixels from 0 to 1 as grey fields with their numbers."""
+    size = LETTERS * canvas.scale
+    for i, pixel in enumerate(pixels):
+        x, y = corner[0] + i % columns * face, corner[1] + i // columns * face
+        digit = GREYS[round(15.0 * min(max(pixel, 0.0), 1.0))]
+        ink = "#000000" if pixel > 0.5 else "#ffffff"
+        canvas.box(x, y, 0.94 * face, 0.94 * face, f"#{digit}{digit}{digit}{digit}{digit}{digit}")
+        middle, low = x + 0.47 * face, y + 0.47 * face + 0.36 * size
+        said = f"{pixel:.0f}" if pixel in (0.0, 1.0) else typeset(short(pixel))
+        if canvas.measure(said, size=size) <= face:
+            canvas.text(middle, low, said, size=size, color=ink, anchor="center")

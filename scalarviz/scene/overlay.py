@@ -86,6 +86,7 @@ def draw_headline(
             ends = [(x, y)], [(x + 28.0 * scale, y)]
             canvas.arrows(*ends, theme.ink, width=2.6 * scale, head=9.0 * scale)
             x += 44.0 * scale
+    canvas.text(box.x, box.y + 80.0 * scale, exhibit.aside(), size=size, color=theme.soft)
     if not is_better and not exhibit.by_hand:
         look: dict[str, Any] = {"size": TASK * scale, "color": theme.worse, "bold": True}
         words, low = text("headline.no_better"), box.y + 83.0 * scale

@@ -32,7 +32,7 @@ from scalarviz.core.program import Program
 from scalarviz.errors import DisplayError
 from scalarviz.scene import overlay
 from scalarviz.scene.annotations import SMALLEST_BALL, around_ball
-from scalarviz.scene.bead_arrays import beads_of, grounds_of
+from scalarviz.scene.bead_arrays import beads_of, blame_in_formula, grounds_of
 from scalarviz.scene.callout import colors_of, draw_told
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES, Theme
@@ -40,7 +40,7 @@ from scalarviz.scene.canvas.renderer import Renderer, clear, set_state
 from scalarviz.scene.caption_band import CARD_PAD, MORE, PieceBox, draw_caption, draw_opened
 from scalarviz.scene.cube_numbers import draw_numbers
 from scalarviz.scene.exhibits.exhibit import Exhibit
-from scalarviz.scene.focus import blame_in
+from scalarviz.scene.formula_marks import draw_ways
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.held import draw_call_outs, draw_held
 from scalarviz.scene.inspector import draw_hover, draw_inspector
@@ -59,7 +59,7 @@ from scalarviz.scene.layout.threads import said_to, thread_of
 from scalarviz.scene.layout.ways import frame_thread
 from scalarviz.scene.lights import Lights, lights
 from scalarviz.scene.lines import LinePaint, draw_lines, seen_fans
-from scalarviz.scene.long_rows import draw_long_rows, draw_row_sheet
+from scalarviz.scene.long_rows import draw_kernel_rows, draw_long_rows, draw_row_sheet
 from scalarviz.scene.loss_chart import Chart
 from scalarviz.scene.marks import (
     MOST_FROZEN,
@@ -231,7 +231,11 @@ def draw_scenery(
     if above is not None:
         above.canvas = canvas
         above.draw()
-        frame_thread(canvas, theme, seen_fans(see, layout, scale), layout.thread)
+        fans, known = layout.fans, frame_data.buffers.values
+        thread = layout.thread if see.camera.is_front else []  # turned, it has no numbers
+        steps = [(fans[number], column) for number, _, column in thread]
+        said = [float(said_to(fan, layout, known)[column]) for fan, column in steps]
+        frame_thread(canvas, theme, seen_fans(see, layout, scale), layout.thread, said)
     draw_numbers(canvas, see, frame_data, lit, theme)
     taken = write_ends(canvas, see, frame_data, theme)
     place_written(canvas, theme, see, layout, taken)
@@ -290,8 +294,7 @@ def side_in(frame_data: FrameData, *, told: bool) -> Side | None:
     caption = frame_data.told
     if caption is None:
         return None
-    things, blamed = text(f"things.{frame_data.words.things}"), blame_in(frame_data) is not None
-    return side_of(caption, things, blamed=blamed, told=told)
+    return side_of(caption, text(f"things.{frame_data.words.things}"), told=told)
 
 
 def draw_results(
@@ -444,14 +447,18 @@ class Picture:
         def scenery(part: Canvas2D) -> tuple[Obstacles, bool]:
             draw_ghosts(part, see, frame_data, theme)
             pushed = draw_pushes(part, see, frame_data, theme)
-            return draw_scenery(part, see, frame_data, lit, theme, scale, above), pushed
+            found = draw_scenery(part, see, frame_data, lit, theme, scale, above)
+            draw_ways(part, see, frame_data, theme, blame_in_formula(frame_data))
+            opened = draw_kernel_rows(part, see, frame_data, theme)
+            return replace(found, boxes=[*found.boxes, *opened]), pushed
 
-        def lines(part: Canvas2D) -> tuple[LinePaint, list[Box]]:
+        def lines(part: Canvas2D) -> LinePaint:
             draw_walls(part, see, frame_data, theme)
             above = draw_lines(part, see, frame_data, lit, theme)
-            return above, draw_long_rows(part, see, frame_data, theme)
+            draw_long_rows(part, see, frame_data, theme)
+            return above
 
-        def marks(part: Canvas2D) -> tuple[list[Box], Box | None]:
+        def marks(part: Canvas2D) -> tuple[list[Box], Box | None, list[Box]]:
             draw_chosen(part, see, frame_data, theme)
             frozen = frame_data.cubes.frozen
             rows = [] if frozen is None else np.flatnonzero(frozen)[:MOST_FROZEN].tolist()
@@ -459,21 +466,22 @@ class Picture:
                 hold(part, see, frame_data, row, theme)
             draw_held(part, see, frame_data, theme)
             taken.boxes += draw_call_outs(part, see, frame_data, theme, division.view)
-            taken.boxes += draw_row_sheet(part, see, frame_data, theme)
+            sheets = draw_row_sheet(part, see, frame_data, theme)
+            taken.boxes += sheets
             taken.boxes += draw_told(part, see, frame_data, taken, theme)
             draw_guess(part, see, frame_data, theme, scale)
-            return taken.boxes, taken.panel
+            return taken.boxes, taken.panel, sheets
 
         doors = partial(
             draw_results, see=see, frame_data=frame_data, division=division, theme=theme
         )
         canvas.by_turns("doors", (see, key), doors)  # below all numbers
         with canvas.clip(*division.view.place):
-            above, opened = canvas.by_turns("lines", (see, key), lines)
+            above = canvas.by_turns("lines", (see, key), lines)
             found, arrows = canvas.by_turns("scenery", (see, key), scenery)
-            taken = replace(found, boxes=[*found.boxes, *opened])
-            covered, panel = canvas.by_turns("marks", (see, key), marks)
-            taken = replace(taken, boxes=[*covered], panel=panel)
+            taken = replace(found, boxes=[*found.boxes])
+            covered, panel, sheets = canvas.by_turns("marks", (see, key), marks)
+            taken = replace(taken, boxes=[*covered], panel=panel, sheets=sheets)
         on_top = self._write(canvas, division, frame_data, see, taken, key, arrows=arrows)
         self.words = canvas.words
         return canvas, on_top
@@ -506,6 +514,7 @@ class Picture:
                 news = text("legend.moved", factor=f"{factor:g}") if factor > 1.0 else ""
                 news = text("legend.ghosts") if frame_data.begun is not None else news
                 news = text("legend.pushes") if arrows else news
+                news = text("legend.ways") if blame_in_formula(frame_data) else news
                 look = frame_data, theme, news
                 legend = overlay.draw_head(part, division, *look, titled=False)
             return legend, draw_strip(part, division, frame_data, theme)
@@ -570,7 +579,7 @@ class Picture:
             canvas.by_turns("words", (see, key), lambda part: taken.write(part, theme, boxes))
         draw_hovered(canvas, cells, frame_data, theme, scale)
         pairs = [] if tray is None else draw_tray(canvas, see, frame_data, tray, theme)
-        over = boxes if tray is None else [*boxes, tray]
+        over = [*boxes, *taken.sheets, *([] if tray is None else [tray])]
         draw_hover(canvas, see, frame_data, theme, division, over)
         told = [*draw_opened(canvas, division, frame_data, theme), *told]
         overlay.draw_marks_key(canvas, division, frame_data, theme)

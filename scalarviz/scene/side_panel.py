@@ -7,25 +7,39 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from scalarviz.base.texts import text
+from scalarviz.base.texts import plural, text
 from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.scene.annotations import draw_before
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.pace import ARRIVES
 from scalarviz.scene.telling import STARTED, clamped, draw_track, lines_of, printed, span_of
-from scalarviz.story.caption import Bars, Bent, Caption, Outcome, Trial, ends_of_bars, head_of
+from scalarviz.story.caption import (
+    Bars,
+    Bent,
+    Caption,
+    Group,
+    Outcome,
+    Trial,
+    ends_of_bars,
+    head_of,
+)
 from scalarviz.story.facts import NONE
 from scalarviz.story.panel_words import (
     PARTS,
+    group_title,
+    group_words,
     miss_title,
     miss_words,
+    moved_rows,
+    moved_title,
     outcome_end,
     outcome_reason,
     outcome_title,
     pair_words,
+    percent,
     said_goal,
     scale_of,
     trial_end,
@@ -37,14 +51,20 @@ if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
     from scalarviz.scene.canvas.palette import Theme
     from scalarviz.story.caption import Effect
+    from scalarviz.story.panel_words import PanelRow
 
-SIDE, EACH, MOST = 180.0, 24.0, 3  # room for the panel, for each further output, and of how many
+SIDE, EACH, MOST = 212.0, 32.0, 3  # room for the panel, for each further output, and of how many
 HEAD, LARGE, LETTERS = 16.0, 14.0, 12.0  # pixels: letters of the head, larger ones, and others
-EDGE, NUMBERS, LINE, TRACK = 14.0, 88.0, 26.0, 46.0  # around, to numbers, and from row to row
-FOOT, MISS, CURVE, BAR = 36.0, 74.0, 136.0, 17.0  # heights: of the end, a track, a curve, a bar
-LEAST = 0.7  # part of its height from which on a figure is drawn
-START, AXIS = 46.0, 104.0  # pixels to the scale of an output, and its length
-NAME, NUMBER, BAR_HIGH = 84.0, 48.0, 11.0  # of what stands left of a bar, and of the bar
+# Around, to numbers, and from row to row; of rows close to each other.
+EDGE, NUMBERS, LINE, TRACK, ROW = 14.0, 88.0, 24.0, 34.0, 20.0
+FOOT, MISS, CURVE, BAR = 32.0, 74.0, 136.0, 17.0  # heights: of the end, a track, a curve, a bar
+VOTES, MOST_VOTES = 44.0, 20  # height of what all samples ask for, and the most of these
+VOTE, BARS_WIDE = 12.0, 0.34  # pixels from bar to bar, and the most that all have of the width
+SECOND = 20.0  # height of a second head
+LEAST, TIGHT = 0.7, 0.9  # parts of its height that a figure has, and beside notes
+START, BREAK = 20.0, 22.0  # pixels to the scale of an output, and of an axis that is broken
+NAME, BAR_HIGH = 106.0, 11.0  # of the longest name of a bar, and of the bar
+MIDDLE = 60.0  # height of words between bars and a curve
 BESIDE, BELOW = (26.0, 44.0), 18.0  # beside a curve and below it, for its numbers
 
 
@@ -53,8 +73,10 @@ class Side:
     """What the panel shows, from top to bottom.
 
     head, notes, end  sentences; "" for none
+    middle            a sentence between bars and a curve, or above what is tried
     caption           whose bars, curve or misses it has; or None
     trial, outcome    what comes of another weight, or of a step; or None
+    group, votes      what all samples of the step ask for, or come to, and words of it; or None
     """
 
     head: str
@@ -63,30 +85,49 @@ class Side:
     caption: Caption | None = None
     trial: Trial | None = None
     outcome: Outcome | None = None
+    middle: str = ""
+    group: Group | None = None
+    votes: str = ""
 
 
-def side_of(caption: Caption, things: str, *, blamed: bool, told: bool) -> Side | None:
+def side_of(caption: Caption, things: str, *, told: bool) -> Side | None:
     """Return what the panel shows of an operation; None if the network says it all.
 
     things  what the samples are
-    blamed  whether the ways of blame are drawn
     told    whether the network has a panel with the sentence
     """
-    trial, outcome = caption.trial, caption.outcome
-    if trial is not None and blamed:
-        notes = "" if told else f"{head_of(caption)}. {caption.comes}"
-        return Side(trial_title(trial), notes, trial_end(trial), trial=trial)
+    trial, outcome, group = caption.trial, caption.outcome, caption.group
+    weight = "" if outcome is not None else caption.wish.split(" → ")[0] or text("group.weight")
+    votes = "" if group is None else group_words(group, weight)
+    if trial is not None and trial.neuron is None:
+        return Side(head_of(caption), caption.why, trial_end(trial), trial=trial)
+    if trial is not None:
+        found = Side(trial_title(trial), "", trial_end(trial), None, trial, None, "", group, votes)
+        if told:
+            return found
+        return replace(found, head=head_of(caption), notes=caption.comes, middle=found.head)
     if outcome is not None and len(outcome.outputs) > 0:
-        moved = "" if told or caption.wish == "" else text("moved.title", change=caption.wish)
-        notes = outcome_reason(outcome, things) or moved
-        return Side(outcome_title(outcome), notes, outcome_end(outcome), outcome=outcome)
+        notes = outcome_reason(outcome, things)
+        if notes == "" and caption.wish != "" and len(outcome.moved) == 0:
+            notes = f"{moved_title(caption)} {plural('moved.all', outcome.weights)}"
+        head, end = outcome_title(outcome), outcome_end(outcome)
+        if outcome.shares is not None:
+            return Side(head, notes, end, replace(caption, bars=outcome.shares))
+        return Side(head, notes, end, outcome=outcome, group=group, votes=votes)
+    if caption.bars is not None and caption.bent is not None and not told:
+        head = text("captions.softmax.head")
+        return Side(head, "", caption.why, caption, middle=caption.title)
     if caption.wish != "" and len(caption.misses) > 0:
         miss = caption.misses[0]
         head, notes = (miss_title(miss), "") if told else (head_of(caption), miss_title(miss))
-        return Side(head, notes, miss_words(miss), caption)
+        return Side(head, notes, miss_words(miss), caption, group=group, votes=votes)
     if len(caption.misses) > 0 and not told:
         return Side(caption.title, "", caption.why, caption)
-    return None if told else Side(head_of(caption), caption.why, "", caption)
+    head, notes = head_of(caption), caption.why
+    if group is not None and len(group.amounts) == 0 and len(caption.misses) == 0:
+        head = group_title(group, things)
+        notes = f"{text('group.one')} {notes}"
+    return None if told else Side(head, notes, "", caption, group=group, votes=votes)
 
 
 def side_room(outputs: int) -> float:
@@ -98,13 +139,16 @@ def figure_high(side: Side) -> float:
     """Return the height of what stands between head and end."""
     caption, trial, outcome = side.caption, side.trial, side.outcome
     if trial is not None:
-        return LINE * (2 + len(trial.outputs))
+        return LINE * len(trial_rows(trial))
+    if outcome is not None and len(outcome.moved) > 0:
+        return ROW * len(moved_rows(outcome))
     if outcome is not None:
         return TRACK * len(outcome.outputs)
     if caption is None:
         return 0.0
     if caption.bars is not None:
-        return BAR * len(ends_of_bars(caption.bars))
+        rest = MIDDLE + CURVE if side.middle != "" else 0.0
+        return BAR * len(ends_of_bars(caption.bars)) + rest
     return CURVE if caption.bent is not None else MISS if len(caption.misses) == 1 else 0.0
 
 
@@ -127,17 +171,29 @@ def draw_side(
     scale = canvas.scale
     left, room = box.x + EDGE * scale, box.width - 2.0 * EDGE * scale
     small, large = LETTERS * scale, HEAD * scale
-    if canvas.measure(side.head, size=large, bold=True) > room:
+    head = side.head.replace(" → ", "\u00a0→\u00a0")  # in one line
+    if canvas.measure(head, size=large, bold=True) > room:
         large = LARGE * scale
-    heads = lines_of(canvas, side.head, room, large)[:3]
-    notes = [] if side.notes == "" else lines_of(canvas, side.notes, room, small, bold=False)[:2]
+    heads = lines_of(canvas, head, room, large)[:3]
+    notes = [] if side.notes == "" else lines_of(canvas, side.notes, room, small, bold=False)[:4]
     top = (EDGE + 6.0) * scale + 1.25 * large * len(heads)
     foot = FOOT * scale if side.end != "" else 0.4 * EDGE * scale
-    if top + 1.4 * small * len(notes) + foot > box.height:  # no room
+    asked = 0 if side.group is None else len(side.group.amounts)
+    votes = VOTES * scale
+    if not 0 < asked <= MOST_VOTES or top + foot + votes > box.height:
+        votes = 0.0
+    foot += votes
+    second = SECOND * scale if side.trial is not None and side.middle != "" else 0.0
+    full = top + second + 1.4 * small * len(notes) + foot + TIGHT * figure_high(side) * scale
+    if full > box.height:  # no room
         notes = []
-    top += 1.4 * small * len(notes)
+    top += 1.4 * small * len(notes) + second
     figure = min(figure_high(side) * scale, max(0.0, box.height - top - foot))
     figure = figure if figure >= LEAST * figure_high(side) * scale else 0.0
+    if figure == 0.0 and side.middle != "":
+        rest = None if side.caption is None else replace(side.caption, bent=None)
+        brief = replace(side, head=side.middle, notes=side.head, caption=rest, middle="")
+        return draw_side(canvas, theme, box, brief, colors, tint, signs, part)
     high = min(box.height, top + figure + foot)
     fill, rim = theme.panel[:7], 8.0 * scale
     canvas.box(box.x, box.y, box.width, high, fill, radius=rim, outline=theme.rim)
@@ -148,19 +204,29 @@ def draw_side(
     for line in notes:
         y += 1.4 * small
         canvas.text(left, y, line, size=small, color=theme.soft)
+    if second > 0.0:
+        ink, low = theme.ink, y + second
+        canvas.text(left, low, side.middle, size=LARGE * scale, color=ink, bold=True, room=room)
     if side.end != "":
         size = LARGE * scale
         size = size if canvas.measure(side.end, size=size, bold=True) <= room else small
         end, low = canvas.fit(side.end, room, size=size, bold=True), box.y + high - 14.0 * scale
-        canvas.text(left, low, end, size=size, color=theme.ink, bold=True)
+        canvas.text(left, low - votes, end, size=size, color=theme.ink, bold=True)
+    if side.group is not None and votes > 0.0:
+        low = box.y + high - votes - 0.5 * EDGE * scale
+        draw_votes(canvas, theme, Box(left, low, room, votes), side.group, side)
     inside, caption = Box(left, box.y + top, room, figure), side.caption
     if figure == 0.0:
         return Box(box.x, box.y, box.width, high)
     if side.trial is not None:
-        draw_trial(canvas, theme, inside, side.trial, colors)
+        draw_rows(canvas, theme, inside, trial_rows(side.trial), colors)
+    elif side.outcome is not None and len(side.outcome.moved) > 0:
+        draw_rows(canvas, theme, inside, moved_rows(side.outcome), colors)
     elif side.outcome is not None:
         draw_outcome(canvas, theme, inside, side.outcome, colors)
     elif caption is not None and caption.bars is not None:
+        if side.middle != "" and caption.bent is not None:
+            inside = draw_shares(canvas, theme, inside, side, caption.bent, part)
         draw_bars(canvas, theme, caption.bars, inside, signs, part)
     elif caption is not None and caption.bent is not None:
         draw_curve(canvas, theme, caption.bent, inside, tint, signs, part)
@@ -172,18 +238,60 @@ def draw_side(
     return Box(box.x, box.y, box.width, high)
 
 
+def draw_shares(
+    canvas: Canvas2D, theme: Theme, box: Box, side: Side, bent: Bent, part: float
+) -> Box:
+    """Draw the loss by the share of the right class, at the foot of a box; return its rest."""
+    scale, unit = canvas.scale, box.height / figure_high(side)
+    high, words = box.height - unit * (MIDDLE + CURVE), text("captions.loss.small")
+    y, small, size = box.y + high + 26.0 * scale, LETTERS * scale, LARGE * scale
+    size = size if canvas.measure(side.middle, size=size, bold=True) <= box.width else small
+    canvas.text(box.x, y, side.middle, size=size, color=theme.ink, bold=True, room=box.width)
+    canvas.text(box.x, y + 17.0 * scale, words, size=small, color=theme.soft, room=box.width)
+    below = Box(box.x, box.bottom - unit * CURVE, box.width, unit * CURVE)
+    draw_curve(canvas, theme, bent, below, theme.loss, (theme.lit, theme.lit), part)
+    return Box(box.x, box.y, box.width, high)
+
+
+def draw_votes(canvas: Canvas2D, theme: Theme, box: Box, group: Group, side: Side) -> None:
+    """Draw what each sample of a step asks for, or how much nearer it came, and words of it."""
+    scale, size, is_step = canvas.scale, LETTERS * canvas.scale, side.outcome is not None
+    step = min(VOTE * scale, BARS_WIDE * box.width / len(group.amounts))
+    most: float = max([1e-12, *group.amounts])
+    least: float = min([0.0, *group.amounts])
+    unit = (box.height - 4.0 * scale) / (most - least)
+    x, middle = box.x, box.y + 2.0 * scale + unit * most
+    for place, each in enumerate(group.amounts):
+        up, down = (theme.light, theme.quiet) if is_step else (theme.push, theme.push)
+        high, wide = max(unit * abs(each), scale), 0.6 * step
+        top = middle - high if each > 0.0 else middle
+        canvas.box(x, top, wide, high, up if each > 0.0 else down)
+        if place == group.place:
+            edge = 2.0 * scale
+            across, tall = wide + 2.0 * edge, high + 2.0 * edge
+            rim, color = 1.5 * scale, theme.lit
+            canvas.box(x - edge, top - edge, across, tall, None, outline=color, line=rim)
+        x += step
+    canvas.line([(box.x, middle), (x, middle)], theme.quiet, width=scale)
+    x += 8.0 * scale
+    lines = lines_of(canvas, side.votes, box.right - x, size, bold=False)
+    low = box.y + 0.5 * box.height + (0.36 - 0.6 * (len(lines) - 1)) * size
+    for line in lines:
+        canvas.text(x, low, line, size=size, color=theme.soft)
+        low += 1.2 * size
+
+
 # Numbers before and after.
 
 
-def draw_trial(
-    canvas: Canvas2D, theme: Theme, box: Box, trial: Trial, colors: Sequence[Color]
+def draw_rows(
+    canvas: Canvas2D, theme: Theme, box: Box, rows: Sequence[PanelRow], colors: Sequence[Color]
 ) -> None:
-    """Draw what another weight would make of the outputs.
+    """Draw numbers before and after: what another weight would make of the outputs, or a step made.
 
     colors  of the outputs
     """
     scale, small, large = canvas.scale, LETTERS * canvas.scale, LARGE * canvas.scale
-    rows = trial_rows(trial)
     step, start = box.height / len(rows), box.x + (NUMBERS - EDGE) * scale
     y = box.y + 0.5 * step
     for row in rows:
@@ -210,9 +318,11 @@ def draw_outcome(
     y = box.y + 0.5 * step
     for place, each in enumerate(outcome.outputs):
         color = colors[each.neuron[1]]
-        draw_scale(canvas, theme, box, y, each, outcome.goals[place], color)
-        if len(outcome.outputs) > 1:
-            room = (START - EDGE - 4.0) * canvas.scale
+        aside = START * canvas.scale if len(outcome.outputs) > 1 else 0.0
+        scale_box = Box(box.x + aside, box.y, box.width - aside, box.height)
+        draw_scale(canvas, theme, scale_box, y, each, outcome.goals[place], color)
+        if aside > 0.0:
+            room = aside - 4.0 * canvas.scale
             name = canvas.fit(each.name, room, size=size, bold=True)
             canvas.text(box.x, y + 0.36 * size, name, size=size, color=color, bold=True)
         y += step
@@ -221,48 +331,52 @@ def draw_outcome(
 def draw_scale(
     canvas: Canvas2D, theme: Theme, box: Box, y: float, effect: Effect, goal: float, color: Color
 ) -> None:
-    """Draw the scale of an output: where it was, where it is, and where its goal lies."""
+    """Draw the scale of an output: where it was, where it is, and where its goal lies.
+
+    The goal is named at the end where it lies; if that is far away, the axis is broken there.
+    """
     scale, small = canvas.scale, LETTERS * canvas.scale
-    found, start = scale_of(effect, goal), box.x + (START - EDGE) * scale
+    found, base = scale_of(effect, goal), y + 0.36 * small
     one, two = pair_words(effect.before, effect.after)
-    right = box.right
-    wide = canvas.measure(f"{one} → {two}", size=small, bold=True)
-    long = min(AXIS * scale, right - wide - 14.0 * scale - start)
-    canvas.line([(start, y), (start + long, y)], theme.quiet, width=2.0 * scale)
+    words, is_left = f"{text('telling.goal')} {said_goal(goal)}", found.goal <= 0.5
+    is_far = not 0.0 <= found.goal <= 1.0
+    named, gap = canvas.measure(words, size=small), (BREAK if is_far else 8.0) * scale
+    start, right = box.x, box.right
+    end = right - canvas.measure(f"{one} → {two}", size=small, bold=True) - 14.0 * scale
+    far, other = (
+        (start + named + 6.0 * scale, end) if is_left else (end - named - 6.0 * scale, start)
+    )
+    way = -1.0 if is_left else 1.0
+    canvas.text(start if is_left else end - named, base, words, size=small, color=theme.ink)
+    first = far + gap if is_left else other
+    long = abs(other - far) - gap
+    canvas.line([(first, y), (first + long, y)], theme.quiet, width=2.0 * scale)
     for part in range(PARTS + 1):
-        x = start + part * long / PARTS
+        x = first + part * long / PARTS
         canvas.line([(x, y - 4.0 * scale), (x, y + 4.0 * scale)], theme.quiet, width=scale)
-    if 0.0 <= found.goal <= 1.0:
-        x = start + long * found.goal
+    if is_far:
+        near, tip = far - way * gap, 5.0 * scale
+        canvas.line([(near, y), (far, y)], theme.quiet, width=2.0 * scale)
+        canvas.line([(far - way * tip, y - tip), (far, y), (far - way * tip, y + tip)], theme.ink)
+        for place in (0.35, 0.6):  # two strokes: a part of the axis is left out
+            x = near + place * (far - near)
+            stroke = [(x - 2.5 * scale, y + tip), (x + 2.5 * scale, y - tip)]
+            canvas.line(stroke, theme.quiet, width=1.6 * scale)
+    else:
+        x = first + long * found.goal
         canvas.line([(x, y - 11.0 * scale), (x, y + 11.0 * scale)], theme.ink, width=3.0 * scale)
-    before, after = start + long * found.before, start + long * found.after
+    before, after = first + long * found.before, first + long * found.after
     ring, dot = 6.0 * scale, 5.0 * scale
     ends = [(before - ring, y - ring), (before + ring, y + ring)]
     draw_before(canvas, theme, [*ends, (before - ring, y + ring), (before + ring, y - ring)])
     canvas.box(after - dot, y - dot, 2.0 * dot, 2.0 * dot, color, radius=dot, outline=theme.ground)
     way = 1.0 if after > before else -1.0
-    high, tip = y - 13.0 * scale, 4.0 * scale
+    high, tip = y - 12.0 * scale, 4.0 * scale
     canvas.line([(before, high), (after, high)], color, width=2.4 * scale)
     hook = [(after - way * tip, high - tip), (after, high), (after - way * tip, high + tip)]
     canvas.line(hook, color, width=2.0 * scale)
-    words, low = f"{text('telling.goal')} {said_goal(goal)}", y + 20.0 * scale
-    end, other = 0, start + long
-    if found.goal > 0.5:
-        end, other = 1, start
-    last = typeset(short(found.ends[1 - end]))
-    if canvas.measure(f"{words}  {last}", size=small) < long:
-        side = "right" if end == 0 else "left"
-        canvas.text(other, low, last, size=small, color=theme.quiet, anchor=side)
-    far = start - 8.0 * scale if end == 0 else start + long + 8.0 * scale
-    aside = "left" if end == 0 else "right"
-    canvas.text(far, low, words, size=small, color=theme.ink, anchor=aside)
-    if not 0.0 <= found.goal <= 1.0:
-        inner = far + (5.0 if end == 0 else -5.0) * scale
-        tips = [(inner, y - 5.0 * scale), (far, y), (inner, y + 5.0 * scale)]
-        canvas.line(tips, theme.ink, width=2.0 * scale)
-    base = y + 0.36 * small
     canvas.text(right, base, two, size=small, color=color, bold=True, anchor="right")
-    right -= canvas.measure(f"→ {two}", size=small, bold=True)
+    right -= canvas.measure(f" {two}", size=small, bold=True)
     canvas.text(right, base, f"{one} →", size=small, color=theme.former, anchor="right")
 
 
@@ -275,13 +389,22 @@ def draw_bars(
     """Draw numbers as bars from a zero line, of a sum end to end, as far as they have come."""
     scale, size, ends = canvas.scale, LETTERS * canvas.scale, ends_of_bars(bars)
     names, values = [each.name for each in bars.rows], [each.value for each in bars.rows]
-    words = [typeset(short(each)) for each in values]
+    is_share = bars.unit == "share"
+    words = [percent(each) if is_share else typeset(short(each)) for each in values]
+    for row, each in enumerate(bars.rows):
+        if each.before is not None and percent(each.before) != words[row]:
+            words[row] = f"{percent(each.before)[:-2]} → {words[row]}"
     if bars.total is not None:
         names.append(text("card.neuron.fact.sum"))
         said = printed(values, bars.total)
         words = said or [*["" for _ in values], typeset(short(bars.total))]
     step = box.height / len(ends)
-    left, high = box.x + (NAME + NUMBER) * scale, min(BAR_HIGH * scale, 0.8 * step)
+    widest = [
+        max([canvas.measure(each, size=size, bold=True) for each in own]) for own in (names, words)
+    ]
+    room = min(NAME * scale, widest[0] + 6.0 * scale)
+    left = box.x + room + widest[1] + 16.0 * scale
+    high = min(BAR_HIGH * scale, 0.8 * step)
     long = box.right - left
     zero = left + long * ends[0][0]
     canvas.line([(zero, box.y), (zero, box.bottom)], theme.quiet, width=scale)
@@ -289,7 +412,7 @@ def draw_bars(
     for row, (first, end) in enumerate(ends):
         middle = box.y + (row + 0.5) * step
         base, is_strong = middle + 0.36 * size, row in (bars.marked, len(values))
-        name = canvas.fit(names[row], (NAME - 4.0) * scale, size=size, bold=is_strong)
+        name = canvas.fit(names[row], room, size=size, bold=is_strong)
         ink = theme.ink if is_strong else theme.quiet
         canvas.text(box.x, base, name, size=size, color=ink, bold=is_strong)
         if come <= row:
@@ -301,6 +424,12 @@ def draw_bars(
         is_hollow = bars.unit == "blame" and end < first
         wide, fill = max(abs(b - a), scale), None if is_hollow else color
         canvas.box(min(a, b), middle - 0.5 * high, wide, high, fill, outline=color, line=scale)
+        if row < len(bars.rows):
+            before = bars.rows[row].before
+            x, low = left + long * (before or 0.0), middle - 0.5 * high
+            if before is not None and abs(x - b) > scale:
+                edges = [(left, low), (x, low + high), (left, low + high), (x, low)]
+                draw_before(canvas, theme, edges)
         if bars.unit != "blame" and typeset(names[row]) != words[row]:
             x = left - 8.0 * scale
             canvas.text(x, base, words[row], size=size, color=ink, bold=True, anchor="right")
@@ -327,15 +456,16 @@ def draw_curve(
     high: float = max([0.0, *heights])
     left, right = box.x + BESIDE[0] * scale, box.right - BESIDE[1] * scale
     top, foot = box.y + 0.5 * size, box.bottom - BELOW * scale
-    across, up = 0.5 * (right - left) / reach, (foot - top) / (high - low or 1.0)
+    first: float = min(0.0, bent.points[0][0])
+    across, up = (right - left) / (reach - first), (foot - top) / (high - low or 1.0)
 
     def at(x: float, y: float) -> tuple[float, float]:
-        return left + across * (x + reach), foot - up * (y - low)
+        return left + across * (x - first), foot - up * (y - low)
 
     thin, quiet, halo = scale, theme.quiet, theme.panel[:7]
     canvas.line([at(0.0, low), at(0.0, high)], quiet, width=thin)
-    for y in sorted({low, 0.0, high}):
-        canvas.line([at(-reach, y), at(reach, y)], quiet, width=thin)
+    for y in [0.0] if bent.is_share else sorted({low, 0.0, high}):
+        canvas.line([at(first, y), at(reach, y)], quiet, width=thin)
         words = typeset(f"{round(y)}" if abs(y - round(y)) < 0.1 else short(y))
         x = left - 6.0 * scale
         canvas.text(x, at(0.0, y)[1] + 0.36 * size, words, size=size, color=quiet, anchor="right")
@@ -353,7 +483,8 @@ def draw_curve(
         return
     came = clamped((part - STARTED) / (ARRIVES - STARTED))
     canvas.line([(x, foot), (x, foot - came * (foot - y))], color, width=wide)
-    words, base = typeset(short(bent.before)), foot + 1.3 * size
+    words = percent(bent.before) if bent.is_share else typeset(short(bent.before))
+    base = foot + (1.5 if bent.is_share else 1.3) * size
     canvas.text(x, base, words, size=size, color=color, bold=True, anchor="center", outline=halo)
     if came >= 1.0:
         own: Color = signs[0] if bent.after < 0.0 else signs[1]
@@ -361,4 +492,5 @@ def draw_curve(
         canvas.line([(x, y), (right, y)], own, width=wide)
         canvas.box(x - dot, y - dot, 2.0 * dot, 2.0 * dot, own, radius=dot, outline=halo)
         words, x = typeset(short(bent.after)), right + 6.0 * scale
+        words = "<.01" if bent.is_share and bent.after < 0.005 else words
         canvas.text(x, y + 0.36 * size, words, size=size, color=own, bold=True)

@@ -14,8 +14,8 @@ from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.scene.annotations import LEFT, draw_before
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.pace import ARRIVES
-from scalarviz.story.caption import Caption, Miss, head_of
-from scalarviz.story.panel_words import said_goal
+from scalarviz.story.caption import Caption, Group, Miss, head_of
+from scalarviz.story.panel_words import said_in
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
@@ -46,9 +46,9 @@ def kept_clear(x: float, y: float, radius: float, scale: float) -> Box:
 # A sum, explained at its row: what arrives over each cube, below the tray the products, end to end.
 
 ROWED, LEAST_ROW = 20, 80.0  # most cubes of a row that is explained so, and its least pixels
-PANEL, GAP_BELOW, OVER = 196.0, 40.0, (31.0, 16.0)  # height, from feet to it, and words over cubes
+PANEL, GAP_BELOW, OVER = 196.0, 18.0, (29.0, 15.0)  # height, from feet to it, and words over cubes
 # Bars from the top and from the foot, line of products, letters.
-BARS, PRODUCTS, SENTENCE = (84.0, 50.0), 46.0, 16.0
+BARS, PRODUCTS, SENTENCE = (66.0, 48.0), 44.0, 16.0
 LEAST_PANEL = 140.0  # height of the panel where there is little room
 
 
@@ -72,12 +72,17 @@ class ToldRow:
     result: float
 
 
-LEAST_WIDE = 300.0  # pixels of the panel of a loss
+LEAST_WIDE, BESIDE_GATE = 300.0, 6.0  # pixels of the panel of a loss, and from it to a gate
 COLUMN = 40.0  # least distance of two cubes whose numbers stand above them
 
 
-def panel_of(row: ToldRow, view: Box, scale: float) -> Box | None:
-    """Return where the panel of a row stands: below it, else above it; None without room."""
+def panel_of(
+    row: ToldRow, rows: Sequence[tuple[float, float]], view: Box, scale: float
+) -> Box | None:
+    """Return where the panel of a row stands: below it, else above it; None without room.
+
+    rows  top and foot of each row of the layer, of which the panel covers none in part
+    """
     along = [x for x, _ in row.feet]
     if max(along) - min(along) < COLUMN * scale * (len(row.feet) - 1):  # numbers would meet
         return None
@@ -88,7 +93,14 @@ def panel_of(row: ToldRow, view: Box, scale: float) -> Box | None:
     high = min(PANEL * scale, max(below, above))
     if high < LEAST_PANEL * scale:
         return None
-    return Box(left, low if below >= high else end - high, right - left, high)
+    top = low if below >= high else end - high
+    foot = top + high
+    for upper, lower in rows:
+        if below >= high and upper < foot < lower:
+            foot = lower if lower <= view.bottom else upper
+        elif below < high and upper < top < lower:
+            top = upper if upper >= view.y else lower
+    return Box(left, top, right - left, foot - top)
 
 
 def draw_sum(
@@ -111,8 +123,9 @@ def draw_sum(
     said = printed(terms, row.result)
     plain: Sequence[str] = said if len(said) else [typeset(short(each)) for each in terms]
     high = min(row.tops)
-    along, top = [x for x, _ in row.feet], high - (OVER[0] + 13.0) * scale
-    left, right = min(along) - 22.0 * scale, max(along) + 22.0 * scale
+    along, top = [x for x, _ in row.feet], high - (OVER[0] + 10.0) * scale
+    named = along[: len(row.arrives)]
+    left, right = min(named) - 22.0 * scale, max(named) + 22.0 * scale
     canvas.box(left, top, right - left, high - 10.0 * scale - top, theme.panel[:7], radius=4.0)
     for place, (x, _) in enumerate(row.feet):
         weight = typeset(short(row.weights[place]))
@@ -127,9 +140,10 @@ def draw_sum(
     canvas.box(box.x, box.y, box.width, box.height, fill, radius=rim, outline=theme.rim)
     inside = box.x + PAD * scale
     canvas.text(inside, box.y + 20.0 * scale, text("telling.products"), size=size, color=theme.soft)
+    order = sorted(range(len(terms)), key=lambda place: row.feet[place][0])
     sums: list[float] = [0.0]
-    for term in terms:
-        sums.append(sums[len(sums) - 1] + term)
+    for place in order:
+        sums.append(sums[len(sums) - 1] + terms[place])
     most: float = max(sums)
     least: float = min(sums)
     room, large = box.width - 2.0 * PAD * scale, SENTENCE * scale
@@ -144,7 +158,6 @@ def draw_sum(
     wide = BAR_WIDE * scale
     if len(row.feet) > 1:
         wide = min(wide, 0.6 * abs(row.feet[1][0] - row.feet[0][0]))
-    order = sorted(range(len(terms)), key=lambda place: row.feet[place][0])
     at = 0.0
     for number, place in enumerate(order):
         if come <= number:
@@ -226,18 +239,6 @@ def wish_words(caption: Caption, share: float, push: float) -> list[str]:
     return [head_of(caption), *([caption.comes] if caption.comes else []), kind, caption.why]
 
 
-def moved_words(caption: Caption, count: int, factor: float) -> list[str]:
-    """Return the words about a weight that has moved, with others.
-
-    count   of those whose change is drawn; `factor` is how much larger
-    """
-    weights = 0 if caption.outcome is None else caption.outcome.weights
-    dashed = text("moved.dashed")
-    if factor > 1.0:
-        dashed = plural("moved.dashed.larger", count, factor=f"{factor:g}")
-    return [text("moved.title", change=caption.wish), plural("moved.all", weights), dashed]
-
-
 def draw_wish(
     canvas: Canvas2D,
     theme: Theme,
@@ -246,9 +247,9 @@ def draw_wish(
     words: Sequence[str],
     draw_cubes: Callable[[list[tuple[float, float, float, float]]], None],
 ) -> None:
-    """Draw what a weight is to become, or what it was, on a panel.
+    """Draw what a weight is to become, on a panel.
 
-    cube   the weight as a share of the scale, and the other one, dashed; its change is larger
+    cube   the weight as a share of the scale, and that one, dashed; its change is larger
     words  a head, and lines below it
     """
     scale, size = canvas.scale, LETTERS * canvas.scale
@@ -259,7 +260,7 @@ def draw_wish(
     draw_cubes([(x, foot, side, cube[0])])
     half = 0.5 * side * edge_of(cube[1])
     ends = [(x - half, foot), (x + half, foot), (x - half, foot - 2.0 * half)]
-    draw_before(canvas, theme, [*ends, (x + half, foot - 2.0 * half)])
+    draw_before(canvas, theme, [*ends, (x + half, foot - 2.0 * half)], theme.push)
     left = box.x + BESIDE_CUBE * scale
     room = box.right - left - PAD * scale
     step = (20.0 if len(words) < 4 else 16.0) * scale
@@ -283,6 +284,8 @@ def edge_of(share: float) -> float:
 
 TRACK, TRACKS, AXIS = 74.0, 78.0, 240.0  # from one track to the next, down to the first, its length
 FEW_OUTPUTS, SQUARE = 4, 66.0  # outputs that have tracks, and the side of the largest square
+# Pixels of the losses of all samples, across and up, and the most of these.
+LEAST_BARS, BARS_HIGH, MOST_BARS = 190.0, 230.0, 40
 
 
 def error_box(fans: Sequence[SeenFan | None], view: Box, scale: float) -> Box | None:
@@ -293,7 +296,7 @@ def error_box(fans: Sequence[SeenFan | None], view: Box, scale: float) -> Box | 
     for fan in [*fans][::-1]:
         if fan is None:
             return None
-        right = right or fan.gates[0][0] + fan.half_gate
+        right = right or fan.gates[0][0] - fan.half_gate - BESIDE_GATE * scale
         left = fan.first
         if right - left >= LEAST_WIDE * scale:
             return Box(left, view.y, right - left, view.height)
@@ -320,7 +323,7 @@ def draw_track(
         (goal, y - 18.0 * scale, text("telling.goal"), miss.goal, theme.ink),
         (out, y + 28.0 * scale, text("telling.out"), miss.out, color),
     ):
-        said = f"{name} {said_goal(value)}"
+        said = f"{name} {said_in(miss, value)}"
         half = 0.5 * canvas.measure(said, size=size, bold=True)
         middle = min(max(x, box.x + half - 20.0 * scale), box.right - half + 20.0 * scale)
         canvas.text(middle, low, said, size=size, color=ink, bold=True, anchor="center")
@@ -362,27 +365,39 @@ def draw_misses(
     start, span = left + 50.0 * scale, span_of(misses)
     long = min(AXIS * scale, right - start - 110.0 * scale)
     unit = long / (span[1] - span[0])
+    step = min(TRACK * scale, (box.height - (TRACKS + 50.0) * scale) / len(misses))
     for place, each in enumerate(misses):
-        y = box.y + (TRACKS + 10.0 + TRACK * place) * scale
+        y = box.y + (TRACKS + 10.0) * scale + step * place
         track = Box(start, y - 4.0 * scale, long, 8.0 * scale)
         draw_track(canvas, theme, each, colors[place], track, span)
         base, said = y + 0.36 * large, text("outputs.off", error=short(gaps[place]))
         canvas.text(left, base, each.name, size=large, color=colors[place], bold=True)
         canvas.text(right, base, said, size=14.0 * scale, color=theme.soft, anchor="right")
-    y = box.y + (TRACKS + TRACK * len(misses)) * scale
+    y = box.y + TRACKS * scale + step * len(misses)
     if len(misses) > 1:
         said = text("telling.mean", error=short(sum(gaps) / len(gaps)))
         canvas.text(right, y, said, size=14.0 * scale, color=theme.loss, bold=True, anchor="right")
     y += 20.0 * scale
-    canvas.line([(left, y), (right, y)], theme.faint, width=scale)
+    if y + 60.0 * scale < box.bottom:
+        canvas.line([(left, y), (right, y)], theme.faint, width=scale)
     y += 28.0 * scale
     most: float = max([1e-9, *gaps])
     across: float = (sum(gaps) or 1.0) * unit + (18.0 + 24.0 * len(misses)) * scale
     tall = (box.bottom - y - 90.0 * scale) / (most * unit)
-    side = unit * min(room / across, tall, 1.0)  # as long as the miss on its track, with room
+    beside = max(1.0, room - LEAST_BARS * scale)
+    side = unit * min(beside / across, tall, 1.0)  # as long as the miss on its track, with room
+    x, group = left, caption.group
+    has_bars = group is not None and 0 < len(group.amounts) <= MOST_BARS
     if squared and y + (SQUARE + 64.0) * scale < box.bottom:
-        canvas.text(left, y, text("telling.squares"), size=small, color=theme.soft, bold=True)
-        low, x = y + 18.0 * scale + side * most, left + 18.0 * scale
+        count, said = len(misses), text("telling.squares")
+        mean = sum([each * each for each in gaps]) / count
+        own = group.amounts[group.place] if group is not None and has_bars else -1.0
+        if short(mean, 3) == short(own, 3):  # not half of it
+            said = plural("telling.squares.bar", count)
+        elif short(0.5 * mean, 3) == short(own, 3):
+            said = text("telling.squares.half")
+        canvas.text(left, y, said, size=small, color=theme.soft, bold=True)
+        low, x = y + 18.0 * scale + side * most, x + 18.0 * scale
         for place, each in enumerate(misses):
             own = side * gaps[place]
             canvas.box(x, low - own, own, own, theme.loss, radius=2.0)
@@ -390,8 +405,36 @@ def draw_misses(
             color = colors[place]
             canvas.text(middle, base, each.name, size=size, color=color, bold=True, anchor="center")
             x += own + 24.0 * scale
+        x += 12.0 * scale
+    y += 18.0 * scale
+    bars = Box(x, y, right - x, min(BARS_HIGH * scale, box.bottom - 62.0 * scale - y))
+    if group is not None and has_bars and bars.height > 20.0 * scale:
+        draw_losses(canvas, theme, bars, group)
     words = canvas.fit(caption.why, room, size=small, bold=True)
     canvas.text(left, box.bottom - 16.0 * scale, words, size=small, color=theme.ink, bold=True)
+
+
+def draw_losses(canvas: Canvas2D, theme: Theme, box: Box, group: Group) -> None:
+    """Draw the losses of all samples of a step as bars, and their mean as a line."""
+    scale, size, amounts = canvas.scale, LETTERS * canvas.scale, group.amounts
+    mean = sum(amounts) / len(amounts)
+    name = f"{text('telling.average')} {short(mean, 3)}"
+    room = box.width - canvas.measure(name, size=size) - 14.0 * scale
+    step = min(24.0 * scale, room / len(amounts))
+    unit = box.height / max([1e-12, *amounts])
+    for place, each in enumerate(amounts):
+        is_own, high = place == group.place, max(scale, unit * each)
+        ink = theme.loss if is_own else theme.quiet
+        canvas.box(box.x + place * step, box.bottom - high, 0.6 * step, high, ink)
+        if is_own:
+            low, middle = box.bottom + 16.0 * scale, box.x + (place + 0.3) * step
+            words = f"{text('telling.this')}: {short(each, 3)}"
+            x = max(middle, box.x + 0.5 * canvas.measure(words, size=size))
+            canvas.text(x, low, words, size=size, color=theme.loss, anchor="center")
+    end = box.x + step * len(amounts)
+    y = box.bottom - unit * mean
+    canvas.line([(box.x - 4.0 * scale, y), (end, y)], theme.ink, width=1.6 * scale)
+    canvas.text(end + 6.0 * scale, y + 0.36 * size, name, size=size, color=theme.ink)
 
 
 # Numbers that add up in print.

@@ -233,6 +233,8 @@ def name_of_metric(name: str) -> str:
     """Return what a metric is called in the chart."""
     if name == HELD_OUT + LOSS:
         return text("chart.held_out")
+    if name == HELD_OUT + "accuracy":
+        return text("chart.held_out.accuracy")
     plain = name.removeprefix(HELD_OUT).replace("_", " ")
     return text("chart.held_out.metric", name=plain) if name.startswith(HELD_OUT) else plain
 

@@ -298,15 +298,21 @@ class Motion(Light):
 
 
 def magnified(
-    before: FloatArray, sizes: FloatArray, after: FloatArray, scale: float
+    before: FloatArray,
+    sizes: FloatArray,
+    after: FloatArray,
+    scale: float,
+    followed: Sequence[int] = (),
 ) -> tuple[FloatArray, tuple[tuple[int, ...], float]]:
     """Return sizes in which the largest changes of a step are seen; their rows, and the factor.
 
     before, after  the numbers before and after the step; `sizes` are on their way
     scale          the number of the largest cube
+    followed       rows that are among them
     """
     changes = np.nan_to_num(np.abs(after - before), nan=0.0, posinf=0.0)
     rows = np.argsort(-changes, kind="stable")[:MOST_MOVED]
+    rows = np.array(list(dict.fromkeys([*rows.tolist(), *followed])), dtype=int)
     rows = rows[changes[rows] > 0.0]
     factor = magnification(float(changes[rows].max(initial=0.0)), scale)
     sizes = sizes.copy()

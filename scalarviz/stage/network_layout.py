@@ -150,9 +150,10 @@ def values_of(
         names_in = {program.inputs.name: inputs}
         return trays_layout(chain, lambda label: (label, ""), names_in, shape, squares=squares)
     has_inputs = np.isin(program.trace.operands, range(program.trace.inputs)).any()
-    if has_inputs and not network.walls and not walks:
-        written = of_formula(formula_of(program.trace), rows, names, shape)
-        if written is not None:
+    if has_inputs and not network.walls:
+        nodes = {at: (name, program.node_at.get(at, NONE)) for name, at in program.place_of.items()}
+        written = of_formula(formula_of(program.trace), rows, names, shape, nodes)
+        if written is not None and (written.wires or not walks):
             return written
     return of_graph(program, dict(zip(rows, names, strict=True)), shape, inputs)
 

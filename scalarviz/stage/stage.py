@@ -446,11 +446,12 @@ class Stage(Messages):
             colors, sizes = blanked(colors, row), blanked(sizes, row)
             pushed = None
         self._cards.foretells = self.hidden is None
+        words = self._words(self._instead(added))
         moving: tuple[tuple[int, ...], float] = (), 1.0
         if before is not None:
-            sizes, moving = magnified(
-                before, sizes, self.motion.ends[1].value, float(scales.of(look.cubes, plates).max())
-            )
+            followed = () if words.caption is None else words.caption.rows
+            after, top_size = self.motion.ends[1].value, float(scales.of(look.cubes, plates).max())
+            sizes, moving = magnified(before, sizes, after, top_size, followed)
         exhibit, maps = self._learned()
         if self.held is not None and self._now > self._held_until:
             self.held = None
@@ -476,7 +477,7 @@ class Stage(Messages):
                 *(self.over, self.common.curve_view, reading.now),
                 reading.facts if self.common.curve_view.large and self.pane is None else None,
             ),
-            self._words(self._instead(added)),
+            words,
             moment,
             part,
             exhibit,

@@ -22,7 +22,7 @@ from scalarviz.story.equations import (
     sum_line,
     whole_line,
 )
-from scalarviz.story.facts import NONE, TERMS, ActivationFacts
+from scalarviz.story.facts import NONE, TERMS, ActivationFacts, OperationFacts
 from scalarviz.story.formats import exact_sum, pretty, said
 from scalarviz.story.forward_captions import (
     CaptionFn,
@@ -45,12 +45,11 @@ from scalarviz.story.forward_captions import (
     term_of,
     variance,
     weighed,
-    window,
 )
-from scalarviz.story.names import sentence
+from scalarviz.story.names import color_name, per_unit, sentence
 from scalarviz.story.panel_words import miss_title, miss_words, number
 from scalarviz.story.reason import blame_at
-from scalarviz.story.traced_weight import TracedWeight, weights_from
+from scalarviz.story.traced_weight import TracedWeight, weights_from, window
 from scalarviz.story.trial import misses_of
 
 LONGEST = 40  # letters of a slope with numbers; of a longer one there is only the number
@@ -75,7 +74,11 @@ def delta(ctx: TracedWeight) -> Caption:
         formula = text("captions.delta.formula", slope=slope)
         bent = None if row.value is None else bent_at(row.value, *ctx.through)
         bent = None if bent is None else replace(bent, slope=slope_at(ctx, row))
-        return Caption(slope_words(ctx, row), formula, lines, neurons=(ctx.behind,), bent=bent)
+        blame = blame_at(ctx, *ctx.behind)
+        blame = None if blame is None else replace(blame, stays=True)
+        title, why = slope_words(ctx, row)
+        own = (ctx.behind,)
+        return Caption(title, formula, lines, neurons=own, why=why, bent=bent, blame=blame)
     formula, first = loss_derivative(ctx, arrived, "dL/dp" if is_activation else "signal")
     found = [first]
     if is_activation:
@@ -118,17 +121,17 @@ def slope_at(ctx: TracedWeight, row: ActivationFacts) -> float:
     return float(ctx.gradient[place]) / arrived if arrived else math.nan
 
 
-def slope_words(ctx: TracedWeight, row: ActivationFacts) -> str:
-    """Return how much of the blame the slope of a curve lets through."""
+def slope_words(ctx: TracedWeight, row: ActivationFacts) -> tuple[str, str]:
+    """Return how much of the blame the slope of a curve lets through, and its share."""
     slope, steepest = slope_at(ctx, row), row.steepest
     if slope == 0.0:
-        return text("captions.delta.zero")
+        return text("captions.delta.zero"), ""
     shown = number(slope)
     if shown == "1.00":
-        return text("captions.delta.one")
+        return text("captions.delta.one"), ""
     is_flat = abs(slope) < FLAT * steepest
     key = "flat" if is_flat else "steep" if slope >= STEEP * steepest else "between"
-    return text(f"captions.delta.{key}", slope=shown)
+    return text(f"captions.slope.{key}"), text("captions.delta.share", slope=shown)
 
 
 def sign_of(number: float) -> float:
@@ -192,10 +195,11 @@ def weighted_back(ctx: TracedWeight) -> Caption:
     caption = caption_of(f"weighted_back.{kind}", line)
     bars = bars_of(terms, arrived, TERMS)
     blame = blame_at(ctx, operation.source, column) if operation.kind == "affine" else None
+    names = ctx.facts.buffers[target].names
     if bars is not None:  # to the right: say more
         own = [
             Bar(
-                f"× {each.name.split(' × ')[0]}" if each.row != NONE else each.name,
+                named_part(each, operation, names),
                 -each.value,
                 each.row,
             )
@@ -203,6 +207,18 @@ def weighted_back(ctx: TracedWeight) -> Caption:
         ]
         bars = Bars(tuple(own), -arrived, unit="blame")
     return replace(caption, whole=whole, bars=bars, blame=blame)
+
+
+def named_part(bar: Bar, operation: OperationFacts, names: Sequence[str]) -> str:
+    """Return what blame comes from, if it has a name, and the weight that it passes."""
+    if bar.row == NONE:
+        return bar.name
+    unit = (bar.row - operation.weights) // per_unit(operation)
+    own = names[unit] if operation.kind == "affine" and unit < len(names) else ""
+    weight = bar.name.split(" × ")[0]
+    if own != "" and color_name(own) == own:
+        return text("bars.score", name=own, weight=weight)
+    return f"{own} × {weight}".strip()
 
 
 def row_back(ctx: TracedWeight) -> Caption:
@@ -344,7 +360,7 @@ def pool_back(ctx: TracedWeight) -> Caption:
     x, y, result = ctx.inputs, ctx.outputs, float(ctx.gradient[column])
     name, mine = ctx.operation.target, []
     for place in range(len(upstream)):
-        inside = window(ctx, place)
+        inside = window(ctx.operation, place)
         largest = next((i for i in inside if x[i] == y[place]), NONE)
         if column in inside and (ctx.operation.formula == "average_pool" or largest == column):
             mine.append(place)

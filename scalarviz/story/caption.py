@@ -31,14 +31,16 @@ class Piece:
 class Bar:
     """A number as a bar.
 
-    name   what it is, or what it is made of, such as "1.00 × .26"
-    value  its length
-    row    bank index of its weight; NONE for none
+    name    what it is, or what it is made of, such as "1.00 × .26"
+    value   its length
+    row     bank index of its weight; NONE for none
+    before  the number before a step; None for none
     """
 
     name: str
     value: float
     row: int = NONE
+    before: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +61,16 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """An output of the shown sample as the loss reads it, and its goal."""
+    """An output of the shown sample as the loss reads it, and its goal.
+
+    is_share  whether it is a share of 100 %
+    """
 
     neuron: Neuron
     name: str
     out: float
     goal: float
+    is_share: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +109,7 @@ class Blame:
     words    what that neuron should say
     comes    what comes in there
     earlier  weights of the ways between later layers
+    stays    whether all of it was shown by the operation before
     """
 
     row: int
@@ -111,6 +118,7 @@ class Blame:
     words: str
     comes: str
     earlier: tuple[int, ...]
+    stays: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,29 +126,34 @@ class Trial:
     """What the network answers with one weight changed, and all else as it is.
 
     step     by which it is higher; `weight` is its value before and after
-    neuron   of the weight
+    neuron   of the weight; None in a formula
     outputs  as the loss reads them
     between  weights from the neuron to each output; empty where layers are between them
     off      how far the outputs are off in the mean, before and after
+    name     of the weight, if it has one
     """
 
     step: float
     weight: tuple[float, float]
-    neuron: Effect
+    neuron: Effect | None
     outputs: tuple[Effect, ...]
     between: tuple[float, ...]
     off: tuple[float, float]
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a step makes of the shown sample.
 
-    outputs  as the loss reads them; of many, that of the right class
+    outputs  as the loss reads them; of classes, that of the right one
     goals    theirs
     off      how far all are off in the mean, before and after
     others   number of other samples of the batch
     weights  number of weights that learn
+    shares   of all classes, before and after; None without classes
+    moved    each of few numbers with a name that learn
+    closer   number of samples that come closer, if it is known
     """
 
     outputs: tuple[Effect, ...]
@@ -148,6 +161,23 @@ class Outcome:
     off: tuple[float, float]
     others: int
     weights: int
+    shares: Bars | None = None
+    moved: tuple[Effect, ...] = ()
+    closer: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The samples of a step together.
+
+    amounts  of each: its loss, how much it asks for a higher weight, or how much nearer it came;
+             empty if not known
+    count    how many they are; `place` is that of the shown one
+    """
+
+    amounts: tuple[float, ...]
+    count: int
+    place: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +187,14 @@ class Bent:
     before, after  the number, and the result
     points         of its curve, from left to right
     slope          of the curve there, where blame comes back; else None
+    is_share       whether it is what a loss makes of a share
     """
 
     before: float
     after: float
     points: tuple[tuple[float, float], ...]
     slope: float | None = None
+    is_share: bool = False
 
 
 def ends_of_bars(bars: Bars) -> list[tuple[float, float]]:
@@ -178,7 +210,8 @@ def ends_of_bars(bars: Bars) -> list[tuple[float, float]]:
     if bars.total is not None:
         ends.append((0.0, bars.total))
     low: float = min([0.0, *[min(end) for end in ends]])
-    high: float = max([0.0, *[max(end) for end in ends]])
+    least = 1.0 if bars.unit == "share" else 0.0
+    high: float = max([least, *[max(end) for end in ends]])
     reach = high - low or 1.0
     return [((first - low) / reach, (last - low) / reach) for first, last in ends]
 
@@ -204,8 +237,10 @@ class Caption:
     wish     the weight before and after its step, or what its gradient asks for; "" if unknown
     comes    what comes in at the weight, if that is a reason; else ""
     outcome  what a step makes of the outputs of the shown sample
+    group    the samples of the step, of which the caption shows one; None for one alone
     losses   loss of the samples of a step, before and after it; before its loss is known, that of
              the step before; None where it is not known
+    thread   neurons that the whole step explains, one for each layer that is computed
     """
 
     title: str
@@ -224,6 +259,8 @@ class Caption:
     wish: str = ""
     comes: str = ""
     losses: tuple[str, ...] | None = None
+    group: Group | None = None
+    thread: tuple[Neuron, ...] = ()
 
     @property
     def linked(self) -> list[int]:

@@ -53,6 +53,7 @@ from scalarviz.story.forward_captions import (
     caption_of,
     dropout,
     floats,
+    group_of,
     joined,
     loss,
     mean,
@@ -64,20 +65,24 @@ from scalarviz.story.forward_captions import (
     weighted,
 )
 from scalarviz.story.names import homes_of, number_word, sentence
+from scalarviz.story.panel_words import percents
 from scalarviz.story.reason import blame_of, change_of, reason_of, written_change
 from scalarviz.story.traced_weight import (
     TracedWeight,
     explained_neuron,
     explained_row,
-    moved_row,
+    right_output,
     row_beside,
     summing,
+    thread_at,
+    threaded_rows,
 )
-from scalarviz.story.trial import misses_of, outcome_of, trial_of
+from scalarviz.story.trial import misses_of, nearer_of, outcome_of, share_with, trial_of
 
 # The step: the optimizer's arithmetic for one weight, and the new loss.
 
 RATE_DIGITS = 6
+FEW_INPUTS = 4  # that are framed where a step begins
 PLACE_OF_NUMBER = re.compile(r"_(\d+)_", re.ASCII)  # its place in a numbered formula
 
 
@@ -91,13 +96,20 @@ def step(ctx: TracedWeight) -> Caption:
     if caption.lines:
         who = text(f"captions.step.{'some' if found.is_any_frozen else 'all'}")
         caption = with_line(caption, plural("captions.step.together", ctx.state.batch, who=who))
-    change = written_change(found.value, float(state.value[ctx.row]))
-    caption = replace(caption, title=ctx.opened(caption.title), wish=change)
+    rows = [] if ctx.chosen else threaded_rows(ctx.facts, state, ctx.moment)
+    rows = rows if len(rows) > 0 else [ctx.row]
+    changes = [written_change(found.value, float(state.value[ctx.row]))]
+    if state.before is not None:
+        before, after = state.before, state.value
+        changes = [written_change(float(before[row]), float(after[row])) for row in rows]
+    wish = ", ".join([each for each in changes if each != ""])
+    caption = replace(caption, title=ctx.opened(caption.title), wish=wish)
     if state.again is not None:
         old, new = both(state.loss, state.again)
         words = plural("captions.step.loss", ctx.state.batch, old=old, new=new)
         caption = replace(with_line(caption, words), losses=(old, new))
-    return replace(caption, outcome=outcome_of(ctx))
+    group = None if ctx.facts.is_graph else group_of(ctx, nearer_of(ctx))
+    return replace(caption, outcome=outcome_of(ctx), rows=tuple(rows), group=group)
 
 
 def with_line(caption: Caption, words: str) -> Caption:
@@ -257,10 +269,14 @@ def caption_of_state(
     if neuron is not None:
         row = row_beside(facts, neuron) if chosen else explained_row(facts, state, moment, neuron)
     if row is None:
-        row = moved_row(facts, state, moment) if moment.kind == "step" else NONE
-        row = first_row(facts, state) if row == NONE else row
+        moved_rows = threaded_rows(facts, state, moment) if moment.kind == "step" else []
+        row = moved_rows[0] if len(moved_rows) > 0 else first_row(facts, state)
     traced = TracedWeight(facts, state, moment, row, neuron, chosen)
     caption = written_alike(lambda: tell(traced))
+    is_followed = neuron is not None or (moment.kind == "step" and not chosen)
+    if is_followed and right_output(facts, state) is not None:
+        at = [i for i in summing(facts) if moment.kind != "forward" or i <= moment.operation]
+        caption = replace(caption, thread=tuple([thread_at(facts, state, i) for i in at]))
     if moment.kind in ("zero_grad", "forward") and math.isfinite(state.loss):
         return replace(caption, losses=(said(state.loss, 3),))
     return caption
@@ -285,10 +301,20 @@ def zero_grad(ctx: TracedWeight) -> Caption:
     is_first = old == 0.0 and ctx.state.step == 0
     words = "0" if is_first or before is None else f"{said(old)} → 0"
     start = ctx.opened(text("captions.zero_grad.of", name=ctx.name_of(ctx.row)))
-    line = Piece(f"{start} "), Piece(words, ctx.row)
-    found = caption_of("zero_grad", line)
-    title = text("captions.zero_grad.first") if is_first else found.title
-    return replace(found, title=title, rows=(ctx.row,))
+    name, group = ctx.facts.inputs, None if ctx.facts.is_graph else group_of(ctx, [])
+    framed: list[Neuron] = []  # the inputs of the shown one, if they are few
+    if group is not None and not ctx.chosen:
+        size = ctx.facts.buffers[name].size
+        framed = [(name, place) for place in range(size if size <= FEW_INPUTS else 0)]
+    row = ctx.row if len(framed) == 0 else NONE
+    found = caption_of("zero_grad", (Piece(f"{start} "), Piece(words, row)))
+    rows = tuple([row] if row != NONE else [])
+    why = text("captions.zero_grad.first") if is_first else found.title
+    found = replace(found, title=why, rows=rows, neurons=tuple(framed), group=group)
+    if group is None:
+        return found
+    title = text("captions.zero_grad.group", count=number_word(group.count))
+    return replace(found, title=title, why=why)
 
 
 def forward(ctx: TracedWeight) -> Caption:
@@ -322,19 +348,41 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
     caption = Caption(title, formula, lines, whole, (row,), tuple(neurons))
     blame = blame_of(ctx, row)
     way = -1.0 if total > 0.0 else 1.0
-    trial = None if blame is None else trial_of(ctx.facts, ctx.state, row, way)
+    agrees = added_up(products.own) * total > 0.0  # the shown sample and all together
+    trial = trial_of(ctx.facts, ctx.state, row, way) if agrees and read is not None else None
     wish = change_of(ctx.state, row)
     came = "" if read is None else typeset(short(float(ctx.inputs[read[0]])))
     comes = text("blame.comes", number=came) if came else ""
     why = reason_of(ctx, row, total)
-    if why == "" and blame is None:
+    if why == "" and blame is None and right_output(ctx.facts, ctx.state) is not None:
         why = text("reason.together", count=number_word(ctx.state.batch))
-    caption = replace(caption, why=why, blame=blame, trial=trial, wish=wish, comes=comes)
+        if len(written) > 1:
+            why = slides_words(ctx, row, way, len(written))
+    if len(ctx.state.frozen) > 0 and ctx.state.frozen[row]:
+        why = text("reason.kept")
+    group = group_of(ctx, [-each for each in products.sums])
+    caption = replace(
+        caption, why=why, blame=blame, trial=trial, wish=wish, comes=comes, group=group
+    )
     misses = misses_of(ctx.facts, ctx.state)
     is_last = ctx.moment.operation == summing(ctx.facts)[-1]
     if not is_last or len(written) != 1 or len(misses) != ctx.facts.buffers[operation.target].size:
         return caption
     return replace(caption, misses=tuple(misses[written[0] : written[0] + 1]))
+
+
+TRIED = 0.2  # by which a weight of a filter is changed
+
+
+def slides_words(ctx: TracedWeight, row: int, way: float, count: int) -> str:
+    """Return at how many places a weight of a filter is used, and what another one would bring."""
+    found = share_with(ctx.facts, ctx.state, row, way * TRIED)
+    if found is None or not found[1] > found[0]:
+        return text("reason.slides", count=count)
+    before, after = percents(found[0], found[1])
+    words = text("captions.way.up") if way > 0.0 else text("captions.way.down")
+    fields = {"step": typeset(f"{TRIED:.1f}"), "way": words, "before": before, "after": after}
+    return text("reason.slides.tried", count=count, **fields)
 
 
 def asked_for(ctx: TracedWeight, row: int, kind: str, grad: float) -> str:
@@ -466,7 +514,9 @@ def input_gradient(ctx: TracedWeight) -> Caption:
     told, (name, place) = BACKWARD_KINDS.get(ctx.operation.kind, row_back)(ctx), ctx.before
     came = float(ctx.state.gradients[name][place])
     way = "more" if came < 0.0 else "less" if came > 0.0 else "none"
-    title = sentence(text(f"captions.back.{way}", unit=ctx.called(ctx.before)))
+    is_pixel = len(ctx.facts.buffers[name].shape) > 0
+    unit = text("captions.unit.this_pixel") if is_pixel else ctx.named(ctx.before)
+    title = sentence(text(f"captions.back.{way}", unit=unit))
     return replace(told, title=title, why=told.title, neurons=(ctx.before,))
 
 

@@ -28,8 +28,7 @@ from scalarviz.story.facts import (
 from scalarviz.story.formats import agreeing, pretty, said
 from scalarviz.story.forward_captions import activation_line, loss_term
 from scalarviz.story.names import neuron_name, sentence, unraveled
-from scalarviz.story.traced_weight import weights_from, weights_into
-from scalarviz.story.trial import read_answers
+from scalarviz.story.traced_weight import read_answers, weights_from, weights_into
 
 NEURON_DIGITS = 3  # fewest of a number
 FEW_TERMS = 12  # terms of a sum in the order of the picture; of more, the largest come first

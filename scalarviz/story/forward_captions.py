@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from scalarviz.base.texts import plural, text
-from scalarviz.story.caption import Bar, Bars, Bent, Caption, Miss, Piece, plain_lines
+from scalarviz.story.caption import Bar, Bars, Bent, Caption, Group, Miss, Piece, plain_lines
 from scalarviz.story.equations import (
     MOST_TERMS,
     PRODUCT,
@@ -39,13 +39,19 @@ from scalarviz.story.facts import (
     sample_of,
 )
 from scalarviz.story.formats import FEW, MOST, exact_sum, fill, pretty, said, written_apart
-from scalarviz.story.names import color_name, number_word, sentence, short_name, unraveled
-from scalarviz.story.panel_words import number
-from scalarviz.story.traced_weight import TracedWeight, largest_place, right_output, weights_into
-from scalarviz.story.trial import mean_off, misses_of
+from scalarviz.story.names import color_name, number_word, sentence, short_name
+from scalarviz.story.panel_words import number, percent
+from scalarviz.story.traced_weight import (
+    TracedWeight,
+    largest_place,
+    right_output,
+    weights_into,
+    window,
+)
+from scalarviz.story.trial import bars_among, mean_off, misses_of
 
-MOST_BARS = 10
 REACH, CURVE = 3.0, 24  # of the curve of an activation on both sides of 0, and its pieces there
+LEAST_SHARE = 0.01  # of the curve of a loss
 CaptionFn = Callable[[TracedWeight], Caption]
 NAME = re.compile(r"\b[A-Za-z_]\w*\b", re.ASCII)
 RESULT = re.compile(r"^\w+ =", re.ASCII)  # what a formula begins with
@@ -81,6 +87,9 @@ def first_of(items: Sequence[int], wanted: int) -> int:
     return next((place for place, each in enumerate(items) if each == wanted), NONE)
 
 
+LONG_SUM = 20  # terms of a sum: more are products and b
+
+
 def weighted(ctx: TracedWeight) -> Caption:
     """The weighted sum of one output."""
     operation, value, (output, column) = ctx.operation, ctx.state.value, ctx.place
@@ -105,6 +114,9 @@ def weighted(ctx: TracedWeight) -> Caption:
     caption = caption_of(f"weighted.{kind}", line, x=ctx.letter, **said_of)
     bias = text("captions.weighted.bias") if has_bias and operation.kind != "scale" else ""
     bars = bars_of(terms, y, TERMS)
+    if has_bias and (kind == "convolution" or len(terms) > LONG_SUM):
+        words = text("captions.weighted.filter", count=len(terms) - 1, sum=number(y))
+        caption = replace(caption, title=words)
     return replace(caption, formula=caption.formula + bias, whole=whole, bars=bars)
 
 
@@ -113,7 +125,7 @@ def sum_name(ctx: TracedWeight) -> str:
     name, place = ctx.behind
     names = ctx.facts.buffers[name].names
     own = names[place] if place < len(names) else ""
-    return own if color_name(own) != own else ctx.called(ctx.behind)
+    return own if color_name(own) != own else ctx.named(ctx.behind)
 
 
 def activation(ctx: TracedWeight) -> Caption:
@@ -140,12 +152,15 @@ def bent_words(before: float, after: float, name: str) -> str:
     return text("captions.bend", before=number(before), after=result)
 
 
-def bent_at(value: Callable[[float], float], z: float, a: float) -> Bent | None:
+def bent_at(
+    value: Callable[[float], float], z: float, a: float, least: float = REACH
+) -> Bent | None:
     """Return the curve of an activation around 0, as far as the number that it was given."""
-    reach: float = max(REACH, 1.25 * abs(z))
+    reach: float = max(least, 1.25 * abs(z))
     places = [reach * (i - CURVE) / CURVE for i in range(2 * CURVE + 1)]
-    is_known = math.isfinite(z) and math.isfinite(a)
-    return Bent(z, a, tuple([(place, value(place)) for place in places])) if is_known else None
+    points = [(place, value(place)) for place in places]
+    is_known = math.isfinite(sum([z, a, *[y for _, y in points]]))
+    return Bent(z, a, tuple(points)) if is_known else None
 
 
 def case_of(cases: Cases, numbers: Mapping[str, float]) -> FormulaCase | None:
@@ -373,21 +388,17 @@ def row_bars(ctx: TracedWeight) -> Bars | None:
     """Return what a pooling chooses from, or the shares of a softmax, as bars; else None."""
     formula, place = ctx.operation.formula, ctx.place[0]
     if formula == "softmax":
-        return bars_among([(f"{i}", share) for i, share in enumerate(floats(ctx.outputs))], place)
+        return bars_among([Bar(f"{i}", each) for i, each in enumerate(floats(ctx.outputs))], place)
     if not formula.endswith("pool"):
         return None
-    pixels = [(number(float(ctx.inputs[i])), float(ctx.inputs[i])) for i in window(ctx, place)]
+    pixels = [
+        Bar(number(each), each)
+        for each in [float(ctx.inputs[i]) for i in window(ctx.operation, place)]
+    ]
     if formula == "average_pool" or len(pixels) == 0:
         return bars_among(pixels, NONE, "number")
-    best = largest_place([value for _, value in pixels])
+    best = largest_place([each.value for each in pixels])
     return bars_among(pixels, best, "number")
-
-
-def bars_among(numbers: Sequence[tuple[str, float]], marked: int, unit: str = "share") -> Bars:
-    """Return named numbers as bars, of many the first ones, and the one that is spoken of."""
-    kept = [i for i in range(len(numbers)) if i < MOST_BARS or i == marked]
-    rows = [Bar(numbers[i][0], numbers[i][1]) for i in kept]
-    return Bars(tuple(rows), None, kept.index(marked) if marked != NONE else NONE, unit)
 
 
 def layer_norm(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
@@ -457,21 +468,8 @@ def copied(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ..
     return (equation([number], lambda v: v[0], y, about=ctx.behind),)
 
 
-def window(ctx: TracedWeight, place: int) -> list[int]:
-    """Return the inputs in the window of an output of a pooling."""
-    settings = [int(each) for each in ctx.operation.settings[:10]]
-    height, width, tall, broad, down, across, above, beside, high, wide = settings
-    channel, line, column = unraveled(place, (len(ctx.outputs), high, wide))
-    top, left = line * down - above, column * across - beside
-    return [
-        (channel * height + i) * width + j
-        for i in range(max(top, 0), min(top + tall, height))
-        for j in range(max(left, 0), min(left + broad, width))
-    ]
-
-
 def window_terms(ctx: TracedWeight, x: Sequence[float]) -> list[EquationTerm]:
-    places = window(ctx, ctx.place[0])[:MOST_TERMS]
+    places = window(ctx.operation, ctx.place[0])[:MOST_TERMS]
     return [EquationTerm((x[i],), neuron=(ctx.operation.source, i)) for i in places]
 
 
@@ -549,13 +547,37 @@ def loss(ctx: TracedWeight) -> Caption:
         neurons=tuple((behind, i) for i in range(min(outputs, MOST_TERMS))),
     )
     if len(misses) > 0:
-        caption = replace(loss_told(ctx, misses), formula=caption.formula, why=caption.title)
+        told = loss_told(ctx, misses)
+        group = group_of(ctx, losses_of(ctx))
+        caption = replace(told, formula=caption.formula, why=caption.title, group=group)
     if (function.error.compute if function.scalar else function.of_row) is None:
         return replace(caption, lines=plain_lines(only(whole)))
     terms, line = errors_of(ctx)
     parts, total = part_lines(ctx, terms, whole)
     caption = replace(caption, lines=(line, *parts))
     return caption if total is None else replace(caption, whole=(line, *parts[:-1], total))
+
+
+def losses_of(ctx: TracedWeight) -> list[float]:
+    """Return the loss of each sample of the batch; nothing where these are not known."""
+    function, size = ctx.facts.loss, len(ctx.answers[0])
+    compute = function.error.compute if function.scalar else function.of_row
+    p, t = ctx.of_batch("values", ctx.facts.outputs), ctx.of_batch("targets")
+    is_mean = function.mean != "none" and ctx.state.weight is None
+    if compute is None or p is None or t is None or not is_mean:
+        return []
+    found: list[float] = []
+    for first in range(0, ctx.state.batch * size, size):
+        own, goals = p[first : first + size], t[first : first + size]
+        errors = errors_in(function, floats(own), floats(goals))
+        found.append(function.factor * exact_sum(errors) / function.divisor)
+    return found
+
+
+def group_of(ctx: TracedWeight, amounts: Sequence[float]) -> Group | None:
+    """Return the samples of a step, with a number of each if these are known."""
+    count = ctx.state.batch
+    return Group(tuple(amounts), count, sample_of(ctx.state)) if count > 1 else None
 
 
 def loss_title(count: int, whole: float) -> str:
@@ -569,12 +591,23 @@ def loss_told(ctx: TracedWeight, misses: Sequence[Miss]) -> Caption:
     """Return how wrong the answer to the shown sample is, as it is drawn."""
     right, neurons = right_output(ctx.facts, ctx.state), tuple([each.neuron for each in misses])
     if right is not None:
-        words = text("captions.loss.right", share=number(misses[right[1]].out))
-        shares = [(each.name, each.out) for each in misses]
-        return Caption(words, neurons=neurons[:MOST_TERMS], bars=bars_among(shares, right[1]))
+        share = misses[right[1]].out
+        bars = bars_among([Bar(each.name, each.out) for each in misses], right[1])
+        words = text("captions.loss.right", share=percent(share))
+        return Caption(words, neurons=(right,), bars=bars, bent=loss_of_share(share))
     off = mean_off([each.out for each in misses], [each.goal for each in misses])
     words = text("captions.loss.off", off=number(off))
     return Caption(words, neurons=neurons[:MOST_TERMS], misses=tuple(misses))
+
+
+def loss_of_share(share: float) -> Bent | None:
+    """Return the curve of the loss over the share of the right class; None without a share."""
+    if not share > 0.0:
+        return None
+    least: float = min(LEAST_SHARE, share)
+    places = [least ** (1.0 - i / CURVE) for i in range(CURVE + 1)]
+    points = tuple([(each, -math.log(each)) for each in places])
+    return Bent(share, -math.log(share), points, is_share=True)
 
 
 def weighed(ctx: TracedWeight) -> list[EquationTerm | str]:

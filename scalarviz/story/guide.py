@@ -17,7 +17,7 @@ from scalarviz.story.caption import Caption
 from scalarviz.story.facts import Facts, Numbers, State
 from scalarviz.story.formats import both, figures, said
 from scalarviz.story.names import neuron_name, owns
-from scalarviz.story.trial import read_answers
+from scalarviz.story.traced_weight import read_answers
 
 # When each part of the tour ends, in seconds.
 STAND, FORWARD, ERROR, BACKWARD, STEP, END = 1.0, 3.5, 4.5, 7.0, 8.0, 10.0

@@ -9,13 +9,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scalarviz.base.texts import text
+from scalarviz.base.texts import plural, text
 from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.story.facts import NONE
 from scalarviz.story.names import color_name, number_word, sentence
 
 if TYPE_CHECKING:
-    from scalarviz.story.caption import Effect, Miss, Outcome, Trial
+    from scalarviz.story.caption import Caption, Effect, Group, Miss, Outcome, Trial
 
 FINE = 3  # digits of how far outputs are off
 UNITS = [0.0001, 0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0]  # of a scale
@@ -48,8 +48,32 @@ def said_goal(value: float) -> str:
     return f"{value:.0f}" if is_whole else number(value)
 
 
+def percent(share: float) -> str:
+    """Return a share in whole percent; "<1 %" and ">99 %" of one that is not all or nothing."""
+    if 0.0 < share < 0.01:
+        return "<1 %"
+    return ">99 %" if 0.99 < share < 1.0 else f"{100.0 * share:.0f} %"
+
+
+def percents(before: float, after: float) -> tuple[str, str]:
+    """Return two shares in percent, with digits behind the point if they else are the same."""
+    words = percent(before), percent(after)
+    for digits in (1, 2, 3, 4):
+        if words[0] == words[1]:
+            words = f"{100.0 * before:.{digits}f} %", f"{100.0 * after:.{digits}f} %"
+    return words
+
+
+def said_in(miss: Miss, value: float) -> str:
+    """Return an output or its goal as it is written."""
+    return percent(value) if miss.is_share else said_goal(value)
+
+
 def miss_title(miss: Miss) -> str:
     """Return what an output is, and what it should be."""
+    if miss.is_share:
+        goal = percent(miss.goal)
+        return text("captions.miss.share", name=miss.name, out=percent(miss.out), goal=goal)
     return text("captions.miss", name=miss.name, out=number(miss.out), goal=said_goal(miss.goal))
 
 
@@ -57,7 +81,7 @@ def miss_words(miss: Miss) -> str:
     """Return what is to blame."""
     color = color_name(miss.name)
     is_over = miss.out > miss.goal
-    if color != miss.name:
+    if color != miss.name or miss.is_share:
         return text("captions.miss.much" if is_over else "captions.miss.little", name=color)
     return text("captions.miss.high" if is_over else "captions.miss.low")
 
@@ -71,30 +95,45 @@ def trial_title(trial: Trial) -> str:
 def trial_end(trial: Trial) -> str:
     """Return what comes of it."""
     before, after = short(trial.off[0], FINE), short(trial.off[1], FINE)
+    if trial.neuron is None:
+        return text("trial.closer.shown", before=before, after=after)
     if trial.off[1] < trial.off[0]:
         return text("trial.closer", before=before, after=after)
     return text("trial.farther", before=before, after=after)
 
 
 def trial_rows(trial: Trial) -> list[PanelRow]:
-    """Return the weight, its neuron and each output, before and after."""
-    more = trial.neuron.after > trial.neuron.before
-    says = text("trial.says.more") if more else text("trial.says.less")
-    before, after = trial.weight
-    neuron = trial.neuron
-    rows = [
-        PanelRow("", typeset(short(before)), typeset(short(after)), text("trial.weight")),
-        PanelRow(
-            text("trial.neuron"), typeset(short(neuron.before)), typeset(short(neuron.after)), says
-        ),
-    ]
+    """Return the weight of a formula, or a neuron, and each output, before and after."""
+    neuron, (before, after) = trial.neuron, trial.weight
+    if neuron is None:
+        name = text("trial.try")
+        rows = [PanelRow(name, typeset(short(before)), typeset(short(after)), trial.name)]
+    else:
+        rows = []
+        says = text("trial.up") if neuron.after > neuron.before else text("trial.down")
+        one, other = typeset(short(neuron.before)), typeset(short(neuron.after))
+        rows.append(PanelRow(neuron.name, one, other, says))
     for place, each in enumerate(trial.outputs):
         name = each.name
         if place < len(trial.between):
             name = f"× {typeset(short(trial.between[place]))}"
         one, other = typeset(short(each.before)), typeset(short(each.after))
         words = change_words(each, len(trial.outputs))
-        rows.append(PanelRow(name, one, other, words, place))
+        rows.append(PanelRow(name, one, other, words, each.neuron[1]))
+    return rows
+
+
+def moved_rows(outcome: Outcome) -> list[PanelRow]:
+    """Return the few numbers that a step moved, and each output, before and after."""
+    rows: list[PanelRow] = []
+    for each in outcome.moved:
+        one, other = pair_words(each.before, each.after, 2)
+        words = text("trial.up") if each.after > each.before else text("trial.down")
+        rows.append(PanelRow(each.name, one, other, words))
+    for place, each in enumerate(outcome.outputs):
+        one, other = pair_words(each.before, each.after)
+        goal = f"{text('telling.goal')} {said_goal(outcome.goals[place])}"
+        rows.append(PanelRow(each.name, one, other, goal, place))
     return rows
 
 
@@ -107,6 +146,36 @@ def change_words(effect: Effect, count: int) -> str:
         return text("trial.up") if more else text("trial.down")
     name = color_name(effect.name)
     return text("reason.more", name=name) if more else text("reason.less", name=name)
+
+
+def moved_title(caption: Caption) -> str:
+    """Return how the weights that a step explains have moved."""
+    is_one = len(caption.rows) < 2
+    return text("moved.title" if is_one else "moved.followed", change=caption.wish)
+
+
+def group_title(group: Group, things: str) -> str:
+    """Return how many samples a step has; `things` is what they are."""
+    return text("group.head", count=number_word(group.count), things=things)
+
+
+def group_words(group: Group, weight: str) -> str:
+    """Return how many samples ask for a higher or a lower weight, and who wins if these are more.
+
+    weight  its number; "" if a step has been taken: then how many came nearer to their goals
+    """
+    up = len([each for each in group.amounts if each > 0.0])
+    down = len([each for each in group.amounts if each < 0.0])
+    if weight == "":
+        is_split = 0 < up < group.count
+        near = text("group.near", near=up, count=group.count)
+        return plural("group.away", group.count - up, near=up, of=group.count) if is_split else near
+    words, rest = text("group.ask", up=up, down=down, count=group.count, weight=weight), ""
+    if group.count > up + down:
+        rest = " " + text("group.nothing", count=group.count - up - down)
+    total: float = sum(group.amounts)
+    is_turned = (total > 0.0 and up <= down) or (total < 0.0 and down <= up)
+    return words + rest + (" " + text("group.longer") if is_turned else "")
 
 
 # What a step made of the outputs: on a short scale where each was, where it is, and its goal.
@@ -148,6 +217,9 @@ def outcome_title(outcome: Outcome) -> str:
     count = len(outcome.outputs)
     pairs = zip(outcome.outputs, outcome.goals, strict=True)
     right = len([each for each, goal in pairs if is_nearer(each, goal)])
+    if outcome.closer > 0:
+        fields = {"closer": outcome.closer, "count": outcome.others + 1}
+        return text("outcome.no.of" if right == 0 else "outcome.yes.of", **fields)
     if right == 0:
         return text("outcome.no")
     if right == count:
@@ -166,6 +238,8 @@ def outcome_reason(outcome: Outcome, things: str) -> str:
             continue
         if outcome.others > 0:
             count = number_word(outcome.others)
+            if outcome.shares is not None:
+                return text("outcome.pulled.share", name=each.name, count=count)
             return text("outcome.pulled", name=each.name, count=count, things=things)
         return text("outcome.away", name=each.name)
     return ""
@@ -173,13 +247,19 @@ def outcome_reason(outcome: Outcome, things: str) -> str:
 
 def outcome_end(outcome: Outcome) -> str:
     """Return how far all outputs are off, before and after."""
+    if outcome.shares is not None:
+        own = outcome.outputs[0]
+        before, after = percents(own.before, own.after)
+        return text("outcome.share", name=own.name, before=before, after=after)
     before, after = pair_words(outcome.off[0], outcome.off[1])
+    if len(outcome.moved) > 0:
+        return text("outcome.off.shown", before=before, after=after)
     return text("outcome.off", before=before, after=after)
 
 
-def pair_words(before: float, after: float) -> tuple[str, str]:
-    """Return two numbers with as few digits, from three on, as show that they differ."""
-    for digits in (FINE, FINE + 1, FINE + 2):
+def pair_words(before: float, after: float, least: int = FINE) -> tuple[str, str]:
+    """Return two numbers with as few digits, by default from three on, as show that they differ."""
+    for digits in range(least, FINE + 3):
         if short(before, digits) != short(after, digits):
             return typeset(short(before, digits)), typeset(short(after, digits))
     return typeset(short(before, FINE)), typeset(short(after, FINE))

@@ -116,16 +116,15 @@ def tag_of(facts: Facts, name: str, unit: int, delta: float, amount: float, *, l
     more = amount > 0.0
     names = facts.buffers[facts.outputs].names
     if following(facts, name) != NONE:
-        neuron = text("captions.unit.neuron", number=unit)
-        start = text("blame.less.neuron" if much else "blame.more.neuron", name=neuron)
+        start = text("blame.less.neuron" if much else "blame.more.neuron")
     elif len(names) > 1 and unit < len(names):
         start = text("blame.much" if much else "blame.little", name=color_name(names[unit]))
     else:
         start = text("blame.high" if much else "blame.low")
-    if little:
-        return text("blame.bit.more" if more else "blame.bit.less", start=start)
     is_plus = (delta > 0.0) != more
     sign = text("blame.sign.plus") if is_plus else text("blame.sign.minus")
+    if little:
+        return text("blame.bit.more" if more else "blame.bit.less", start=start, sign=sign)
     return text("blame.tag.more" if more else "blame.tag.less", start=start, sign=sign)
 
 

@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
+from scalarviz.base.texts import text
 from scalarviz.story.facts import (
     NONE,
     Facts,
@@ -32,6 +33,7 @@ from scalarviz.story.names import (
 )
 
 PUSHING = ("weight gradient", "step")  # moments at which gradients are known
+MOST_THREADED = 3_000  # weights of a network whose thread is computed for each caption
 Path = list[tuple[int, int]]  # output and input of each operation
 
 
@@ -140,6 +142,12 @@ class TracedWeight:
         """Return the name of a neuron."""
         return neuron_name(self.facts, neuron)
 
+    def named(self, neuron: Neuron) -> str:
+        """Return what sentences call a neuron that the picture frames."""
+        buffer = self.facts.buffers[neuron[0]]
+        is_plain = buffer.role == "hidden" and not buffer.shape and not buffer.wave
+        return text("captions.unit.this") if is_plain else self.called(neuron)
+
     @property
     def own_row(self) -> int:
         """The weight, if this operation has it; else a weight that its signal passes."""
@@ -179,10 +187,11 @@ def row_beside(facts: Facts, neuron: Neuron) -> int:
 
 
 def explained_row(facts: Facts, state: State, moment: MomentFacts, neuron: Neuron) -> int:
-    """Return the weight of a neuron that is told of if nobody has chosen one.
+    """Return the weight of a neuron that is explained if nobody has chosen one.
 
-    It is the one of `row_beside`; at its gradient the one of its sum that is pushed most, of those
-    that the shown sample pushes the same way, if there are any.
+    On the thread of a step it joins two of its neurons. Else it is the one of `row_beside`; at its
+    gradient the one of its sum that is pushed most, of those that the shown sample pushes the same
+    way, if there are any.
     """
     row = row_beside(facts, neuron)
     homes = homes_of(facts, row)
@@ -192,13 +201,29 @@ def explained_row(facts: Facts, state: State, moment: MomentFacts, neuron: Neuro
     home, count = homes[0], per_unit(homes[0])
     unit = (row - home.weights) // count
     first = home.weights + unit * count
+    thread, places = thread_of(facts, state), summing(facts)
+    at = [facts.operations[place].weights for place in places].index(home.weights)
+    if at > 0 and len(thread) > 0 and thread[at] == unit:
+        return first + thread[at - 1]
     pushes = [float(each) for each in state.grad[first : first + count]]
     if home.kind == "affine" and home.target in state.gradients:
         delta = float(state.gradients[home.target][unit])
         sent = [delta * each for each in values_of(facts, state, home.source)]
         own = [x if x * y > 0.0 else 0.0 for x, y in zip(pushes, sent, strict=True)]
+        told = column_told(facts, state, home)
+        if told != NONE and own[told] != 0.0:
+            return first + told
         pushes = own if max([abs(each) for each in own]) > 0.0 else pushes
     return first + place_of_largest(pushes)
+
+
+def column_told(facts: Facts, state: State, home: OperationFacts) -> int:
+    """Return the input of the last layer to which the pixel of a convolution before it comes."""
+    at = summing(facts)
+    if len(at) < 2 or home is not facts.operations[at[-1]]:
+        return NONE
+    columns = columns_after(facts, at[-2], facts.buffers[facts.operations[at[-2]].target].size)
+    return columns[thread_at(facts, state, at[-2])[1]] if len(columns) > 0 else NONE
 
 
 def values_of(facts: Facts, state: State, name: str) -> list[float]:
@@ -225,10 +250,10 @@ def largest_place(numbers: Numbers) -> int:
 
 
 def explained_neuron(facts: Facts, state: State, moment: MomentFacts) -> Neuron | None:
-    """Return the neuron that is told of if nobody has chosen one; None: there is none yet.
+    """Return the neuron that is explained if nobody has chosen one; None: there is none yet.
 
-    It is on the thread of the step, see `thread_at`; on the way back, the one with the largest sum
-    of blame.
+    It is on the thread of the step. Where that is not known, it is the one of `thread_at`, and on
+    the way back the one with the largest sum of blame.
     """
     at = summing(facts)
     if moment.operation != NONE:
@@ -236,7 +261,9 @@ def explained_neuron(facts: Facts, state: State, moment: MomentFacts) -> Neuron 
         at = [i for i in at if i < end]
     if moment.kind in ("zero_grad", "step") or not at:
         return None
-    target = facts.operations[at[-1]].target
+    target, thread = facts.operations[at[-1]].target, thread_of(facts, state)
+    if len(thread) > 0:
+        return target, thread[len(at) - 1]
     blamed = NONE if moment.kind in ("forward", "loss") else most_blamed(facts, state, target)
     return thread_at(facts, state, at[-1]) if blamed == NONE else (target, blamed)
 
@@ -246,12 +273,126 @@ def summing(facts: Facts) -> list[int]:
     return [i for i, each in enumerate(facts.operations) if each.weights != NONE]
 
 
+def thread_of(facts: Facts, state: State) -> list[int]:
+    """Return the neuron of each dense layer that all moments of a step explain; [] if not known.
+
+    Before the last layer it is the one to which most blame of the shown sample will come, in the
+    last layer the one from which most of that comes.
+    """
+    goals, places = state.target, summing(facts)
+    if goals is None or facts.is_graph or len(places) < 2 or len(state.value) > MOST_THREADED:
+        return []
+    if any(each.kind not in ("affine", "activation") for each in facts.operations):
+        return []
+    weights = state.value if state.before is None else state.before
+    values = answers_with(facts, state, weights)
+    if len(values) == 0:
+        return []
+    answers, right = (
+        read_answers(values[facts.outputs], facts.loss.logits),
+        right_output(facts, state),
+    )
+    blames = [out - float(goal) for out, goal in zip(answers, goals, strict=True)]
+    found: list[int] = []
+    for each in reversed(facts.operations):
+        slope = None if each.kind == "affine" else facts.activations[each.formula].derivative
+        if each.kind != "affine" and slope is None:
+            return []
+        if slope is not None:
+            pairs = zip(blames, values[each.source], values[each.target], strict=True)
+            blames = [blame * slope(z, a) for blame, z, a in pairs]
+            continue
+        ways: list[list[float]] = []  # by neuron before, from each one behind
+        for column in range(each.shape[1]):
+            first = each.weights + column
+            ways.append(
+                [x * float(weights[first + i * each.shape[1]]) for i, x in enumerate(blames)]
+            )
+        blames = [sum(way) for way in ways]
+        most = place_of_largest(blames)
+        if len(found) == 0:
+            asked = [way * blames[most] for way in ways[most]]
+            found.append(largest_place(asked) if right is None else right[1])
+        if len(found) < len(places):
+            found.append(most)
+    return [*reversed(found)]
+
+
+def read_answers(outputs: Numbers, logits: str) -> list[float]:
+    """Return outputs as the loss reads them.
+
+    logits  the activation that the loss applies to them, or ""
+    """
+    p = [float(each) for each in outputs]
+    if logits == "sigmoid":
+        return [0.5 + 0.5 * math.tanh(0.5 * each) for each in p]
+    if logits != "softmax":
+        return p
+    top = max(p)
+    shares = [math.exp(each - top) for each in p]
+    total = sum(shares)
+    return [each / total for each in shares]
+
+
+def answers_with(facts: Facts, state: State, weights: Numbers) -> dict[str, list[float]]:
+    """Return the numbers of the shown sample with other weights.
+
+    They are empty where a layer is none of dense ones, filters, activations and largest pixels.
+    """
+    found: dict[str, list[float]] = {facts.inputs: values_of(facts, state, facts.inputs)}
+    for each in facts.operations:
+        known = found.get(each.source)
+        activation = facts.activations.get(each.formula)
+        if known is None:
+            return {}
+        if each.kind == "affine":
+            count = each.shape[1]
+            sums: list[float] = []
+            for unit in range(each.shape[0]):
+                first = each.weights + unit * count
+                total = 0.0 if each.biases == NONE else float(weights[each.biases + unit])
+                for place in range(count):
+                    total += float(weights[first + place]) * known[place]
+                sums.append(total)
+            found[each.target] = sums
+        elif each.kind == "convolution":
+            sums = [0.0] * facts.buffers[each.target].size
+            for row in range(each.weights, each.weights + each.count):
+                written, read = uses_of(facts, each, row)
+                weight = float(weights[row])
+                for i, place in enumerate(written):
+                    sums[place] += weight if read is None else weight * known[read[i]]
+            found[each.target] = sums
+        elif each.formula == "max_pool":
+            places = range(facts.buffers[each.target].size)
+            found[each.target] = [max([known[i] for i in window(each, x)]) for x in places]
+        elif each.kind == "activation" and activation is not None and activation.value is not None:
+            function = activation.value
+            found[each.target] = [function(number) for number in known]
+        else:
+            return {}
+    return found
+
+
+def window(operation: OperationFacts, place: int) -> list[int]:
+    """Return the inputs in the window of an output of a pooling."""
+    settings = [int(each) for each in operation.settings[:10]]
+    height, width, tall, broad, down, across, above, beside, high, wide = settings
+    channel, line, column = place // (high * wide), place // wide % high, place % wide
+    top, left = line * down - above, column * across - beside
+    return [
+        (channel * height + i) * width + j
+        for i in range(max(top, 0), min(top + tall, height))
+        for j in range(max(left, 0), min(left + broad, width))
+    ]
+
+
 def thread_at(facts: Facts, state: State, number: int) -> Neuron:
-    """Return the neuron of an operation with weights that all moments of a step explain.
+    """Return the neuron of an operation with weights that is explained without a known thread.
 
     It has the largest sum of its layer, which in a convolution is a window with contrast; before
     relu the largest above 0, which goes on. In the last layer it is the right output, if there are
-    classes.
+    classes, and in a convolution before it the pixel that adds most to that output.
     """
     right = right_output(facts, state)
     if right is not None and number == summing(facts)[-1]:
@@ -260,22 +401,50 @@ def thread_at(facts: Facts, state: State, number: int) -> Neuron:
     sums = values_of(facts, state, target)
     if any(each.source == target and each.formula == "relu" for each in facts.operations):
         sums = [max(each, 0.0) for each in sums]
+    columns = [] if right is None else columns_after(facts, number, len(sums))
+    if right is not None and len(columns) > 0:
+        value = state.value if state.before is None else state.before
+        last = facts.operations[summing(facts)[-1]]
+        first = last.weights + right[1] * last.shape[1]
+        pairs = zip(sums, columns, strict=True)
+        added = [0.0 if x == 0.0 else x * float(value[first + i]) for x, i in pairs]
+        if max(added) > 0.0:
+            return target, largest_place(added)
     return target, place_of_largest(sums)
 
 
-def moved_row(facts: Facts, state: State, moment: MomentFacts) -> int:
-    """Return the weight that a step explains: of its thread the last one that moved; else NONE.
+def columns_after(facts: Facts, number: int, count: int) -> list[int]:
+    """Return the input of the last layer to which each output of a convolution comes.
 
-    It is the first one that is explained on the way back.
+    It is empty where another layer with weights, or another branch, is between them.
     """
-    before = state.before
+    at, operations = summing(facts), facts.operations
+    if operations[number].kind != "convolution" or number not in at[-2:-1]:
+        return []
+    name, between = operations[number].target, operations[number + 1 : at[-1]]
+    places = [*range(count)]
+    for each in between:
+        if each.source != name or len(each.sources) > 1:
+            return []
+        places = [across(facts, name, each.target, place) for place in places]
+        name = each.target
+    return places
+
+
+def threaded_rows(facts: Facts, state: State, moment: MomentFacts) -> list[int]:
+    """Return the weights that a step explains, from the last one that was explained before it."""
+    before, thread = state.before, thread_of(facts, state)
+    found: list[int] = []
     if before is None or facts.is_graph:
-        return NONE
-    for number in [*reversed(summing(facts))]:
-        row = explained_row(facts, state, moment, thread_at(facts, state, number))
+        return []
+    for at, number in enumerate(summing(facts)):
+        neuron = thread_at(facts, state, number)
+        if len(thread) > 0:
+            neuron = neuron[0], thread[at]
+        row = explained_row(facts, state, moment, neuron)
         if not state.frozen[row] and float(state.value[row]) != float(before[row]):
-            return row
-    return NONE
+            found.append(row)
+    return found if len(thread) > 0 else found[len(found) - 1 :]
 
 
 def following(facts: Facts, name: str) -> int:

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short
-from scalarviz.story.caption import Effect, Miss, Outcome, Trial
-from scalarviz.story.facts import NONE, TERMS, Facts, Numbers, State
+from scalarviz.story.caption import Bar, Bars, Effect, Miss, Outcome, Trial
+from scalarviz.story.facts import NONE, TERMS, Facts, State
 from scalarviz.story.formats import exact_sum
 from scalarviz.story.names import homes_of
-from scalarviz.story.traced_weight import TracedWeight, following, right_output, weights_from
+from scalarviz.story.traced_weight import (
+    TracedWeight,
+    answers_with,
+    following,
+    read_answers,
+    right_output,
+    values_of,
+    weights_from,
+)
 
 STEPS = (0.2, 0.1, 0.5)  # by which a weight is changed: the first that is seen in printed digits
 FINE = 3  # digits of how far outputs are off
-MOST = 4  # outputs that are listed
+MOST, MOST_BARS = 4, 10  # outputs that are listed, and bars
+MOST_SAMPLES = 20  # of a step whose outputs are computed for each
 
 
 def trial_of(facts: Facts, state: State, row: int, way: float) -> Trial | None:
@@ -35,22 +44,28 @@ def trial_of(facts: Facts, state: State, row: int, way: float) -> Trial | None:
 def is_seen(trial: Trial) -> bool:
     """Return whether a change is seen in the printed neuron, an output, and the error."""
     moved = [short(each.before) != short(each.after) for each in trial.outputs]
-    neuron = short(trial.neuron.before) != short(trial.neuron.after)
-    return neuron and any(moved) and short(trial.off[0], FINE) != short(trial.off[1], FINE)
+    own = trial.neuron
+    is_neuron = own is not None and short(own.before) != short(own.after)
+    return is_neuron and any(moved) and short(trial.off[0], FINE) != short(trial.off[1], FINE)
 
 
 def trial_by(facts: Facts, state: State, row: int, step: float) -> Trial | None:
     """Return what the network answers with a weight higher by a step."""
     homes, goals = homes_of(facts, row), state.target
-    passed = values_with(facts, state, row, float(state.value[row]) + step)
-    if passed is None or goals is None or len(goals) > MOST or len(homes) != 1:
+    if goals is None or len(goals) > MOST or len(homes) != 1 or homes[0].kind != "affine":
+        return None
+    weights = [float(each) for each in state.value]
+    weights[row] += step
+    passed = answers_with(facts, state, weights)
+    if len(passed) == 0:
         return None
     home = homes[0]
     unit = (row - home.weights) // home.shape[1]
     after = following(facts, home.target)
     name = home.target if after == NONE else facts.operations[after].source
     said = float(state.values[name][unit])
-    neuron = Effect((name, unit), "", said, passed[name][unit])
+    called = text("card.neuron.fact.sum") if after == NONE else text("trial.neuron")
+    neuron = Effect((name, unit), called, said, passed[name][unit])
     misses, now = misses_of(facts, state), read_answers(passed[facts.outputs], facts.loss.logits)
     outputs = [Effect(x.neuron, x.name, x.out, now[i]) for i, x in enumerate(misses)]
     between: list[float] = []
@@ -59,54 +74,41 @@ def trial_by(facts: Facts, state: State, row: int, step: float) -> Trial | None:
         between = [float(state.value[each]) for each in rows]
     value = float(state.value[row])
     off = off_of(outputs, misses)
+    outputs = outputs[unit : unit + 1] if after == NONE else outputs  # all others are unchanged
     return Trial(step, (value, value + step), neuron, tuple(outputs), tuple(between), off)
 
 
-def values_with(
-    facts: Facts, state: State, row: int, value: float
-) -> dict[str, list[float]] | None:
-    """Return the numbers of the shown sample with another value of a weight.
-
-    None where a layer is not dense, or its activation cannot be computed here.
-    """
-    found: dict[str, list[float]] = {
-        facts.inputs: [float(each) for each in state.values[facts.inputs]]
-    }
-    for each in facts.operations:
-        known = found.get(each.source)
-        activation = facts.activations.get(each.formula)
-        if known is None:
-            return None
-        if each.kind == "affine":
-            count = each.shape[1]
-            sums: list[float] = []
-            for unit in range(each.shape[0]):
-                first = each.weights + unit * count
-                total = 0.0 if each.biases == NONE else float(state.value[each.biases + unit])
-                for place in range(count):
-                    at = first + place
-                    total += (value if at == row else float(state.value[at])) * known[place]
-                sums.append(total)
-            found[each.target] = sums
-        elif each.kind == "activation" and activation is not None and activation.value is not None:
-            function = activation.value
-            found[each.target] = [function(number) for number in known]
-        else:
-            return None
-    return found
+def share_with(facts: Facts, state: State, row: int, step: float) -> tuple[float, float] | None:
+    """Return the share of the right class before and after a weight is higher by a step."""
+    right = right_output(facts, state)
+    weights = [float(each) for each in state.value]
+    weights[row] += step
+    passed = {} if right is None else answers_with(facts, state, weights)
+    if right is None or len(passed) == 0:
+        return None
+    both = values_of(facts, state, facts.outputs), passed[facts.outputs]
+    before, after = [read_answers(each, facts.loss.logits)[right[1]] for each in both]
+    return before, after
 
 
 def misses_of(facts: Facts, state: State) -> list[Miss]:
-    """Return the outputs of the shown sample and their goals; none where these are not known."""
-    goals, outputs = state.target, state.values.get(facts.outputs)
-    if goals is None or outputs is None:
+    """Return the outputs of the shown sample and their goals; none where these are not known.
+
+    After a step the outputs are those before it.
+    """
+    goals = state.target
+    if goals is None or facts.outputs not in state.values:
         return []
+    is_graph, name = facts.is_graph, facts.outputs
+    outputs = state.values[name] if is_graph else values_of(facts, state, name)
     names, count = facts.buffers[facts.outputs].names, len(outputs)
+    is_share = right_output(facts, state) is not None
     found: list[Miss] = []
     for place, out in enumerate(read_answers(outputs, facts.loss.logits)):
         name = text("picture.out") if count == 1 else f"{place}"
         name = names[place] if count > 1 and place < len(names) else name
-        found.append(Miss((facts.outputs, place), name, out, float(goals[place])))
+        goal = float(goals[place])
+        found.append(Miss((facts.outputs, place), name, out, goal, is_share))
     return found
 
 
@@ -118,7 +120,11 @@ def outcome_of(ctx: TracedWeight) -> Outcome | None:
         return None
     after = read_answers(state.answer, facts.loss.logits)
     every = [Effect(x.neuron, x.name, x.out, after[i]) for i, x in enumerate(misses)]
-    places = [*range(len(every))] if len(every) <= TERMS else [] if right is None else [right[1]]
+    places = [*range(len(every))] if len(every) <= TERMS else []
+    shares: Bars | None = None
+    if right is not None:
+        places = [right[1]]
+        shares = bars_among([Bar(x.name, x.after, NONE, x.before) for x in every], right[1])
     learning = [each for each in state.frozen if not each]
     return Outcome(
         tuple([every[place] for place in places]),
@@ -126,7 +132,35 @@ def outcome_of(ctx: TracedWeight) -> Outcome | None:
         off_of(every, misses),
         state.batch - 1,
         len(learning) if len(state.frozen) > 0 else len(state.value),
+        shares,
     )
+
+
+def nearer_of(ctx: TracedWeight) -> list[float]:
+    """Return how much nearer to its goals a step brought each sample; nothing if not known."""
+    facts, state, name = ctx.facts, ctx.state, ctx.facts.outputs
+    outputs, goals = ctx.of_batch("values", name), ctx.of_batch("targets")
+    is_known = state.answer is not None and state.all is not None
+    if not is_known or state.batch > MOST_SAMPLES or right_output(facts, state) is not None:
+        return []
+    size, found = facts.buffers[name].size, []
+    for sample in range(state.batch):
+        passed = answers_with(facts, replace(state, focus=sample), state.value)
+        if outputs is None or goals is None or len(passed) == 0:
+            return []
+        first, last = sample * size, sample * size + size
+        target = [float(each) for each in goals[first:last]]
+        before = read_answers(outputs[first:last], facts.loss.logits)
+        after = read_answers(passed[name], facts.loss.logits)
+        found.append(mean_off(before, target) - mean_off(after, target))
+    return found
+
+
+def bars_among(bars: Sequence[Bar], marked: int, unit: str = "share") -> Bars:
+    """Return numbers as bars, of many the first ones, and the one that is spoken of."""
+    kept = [i for i in range(len(bars)) if i < MOST_BARS or i == marked]
+    place = kept.index(marked) if marked != NONE else NONE
+    return Bars(tuple([bars[i] for i in kept]), None, place, unit)
 
 
 def off_of(outputs: Sequence[Effect], misses: Sequence[Miss]) -> tuple[float, float]:
@@ -134,22 +168,6 @@ def off_of(outputs: Sequence[Effect], misses: Sequence[Miss]) -> tuple[float, fl
     goals = [each.goal for each in misses]
     before, after = [each.before for each in outputs], [each.after for each in outputs]
     return mean_off(before, goals), mean_off(after, goals)
-
-
-def read_answers(outputs: Numbers, logits: str) -> list[float]:
-    """Return outputs as the loss reads them.
-
-    logits  the activation that the loss applies to them, or ""
-    """
-    p = [float(each) for each in outputs]
-    if logits == "sigmoid":
-        return [0.5 + 0.5 * math.tanh(0.5 * each) for each in p]
-    if logits != "softmax":
-        return p
-    top = max(p)
-    shares = [math.exp(each - top) for each in p]
-    total = sum(shares)
-    return [each / total for each in shares]
 
 
 def mean_off(outputs: Sequence[float], target: Sequence[float]) -> float:

@@ -34,8 +34,11 @@ from scalarviz.engines.wasm.compile_module import (
 )
 from scalarviz.engines.wasm.module import name_of, shared_module, units_of_pages
 from scalarviz.errors import EngineError, UpdateError
+from scalarviz.faces.scene_file import find, load
 from scalarviz.pages import engine_data as data_of_page
 from scalarviz.pages.engine_data import engine_data, training_of, why_not
+from scalarviz.stage.show import Show
+from scalarviz.stage.thread import sample_to_explain
 from tests.machine import ROOT, output_of
 from tests.pages.node import InPage, data_in, in_web, run_script
 from tests.pages.states import spec_of
@@ -449,3 +452,29 @@ def test_training_by_the_shared_module_has_the_same_bits(tmp_path: Path) -> None
 def made(folder: Path) -> Path:
     folder.mkdir()
     return folder
+
+
+@pytest.mark.parametrize(("name", "steps"), [("rgb", 89), ("xor", 30), ("circle", 40)])
+def test_a_page_chooses_the_sample_of_a_step_that_a_window_chooses(
+    name: str, steps: int, tmp_path: Path
+) -> None:
+    session = advanced(Show.of(load(find(name))(engine="cpu")).session, steps)
+    page, facts = InPage(session, tmp_path), spec_of(session)["facts"]
+    next_step, is_same, sample = page.run("""
+        const page = client();
+        await page.opened;
+        const before = await page.ask("state");
+        const next = await page.ask("ahead");
+        const after = await page.ask("state");
+        const walked = await page.ask("advance", { count: 1, unit: "operation", sample: 2 });
+        return [next, same(before.value, after.value) && before.step === after.step, walked.focus];
+    """)
+    assert is_same and next_step["step"] == steps + 1 and sample == 2
+    found = in_web(
+        "facts story/clearest",
+        "const facts = readyFacts(data.facts);"
+        "return clearest_sample(facts, readyState(facts, data.state), data.state.fresh)",
+        facts=facts,
+        state=next_step,
+    )
+    assert found is not None and found == sample_to_explain(session)

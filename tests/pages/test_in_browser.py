@@ -420,6 +420,15 @@ def test_fingers_tap_turn_and_zoom_on_a_phone(tab: Tab) -> None:
     assert tab.state["value"][30] > value
     assert tab.ask("app.picture.eyes.camera.azimuth") == angle
     tab.do("app.pin(null)")
+    value = tab.state["value"][30]
+    x, y = tab.place_of("{row: 30}")
+    tab.touch("touchStart", (x, y))
+    tab.page.wait_for_timeout(600)  # a long press
+    for up in range(5, 41, 5):
+        tab.touch("touchMove", (x, y + up))
+    tab.touch("touchEnd")
+    tab.settle()
+    assert tab.state["value"][30] < value and tab.ask("app.pinned") is None
     tab.touch("touchStart", (200, 200))
     for x in range(210, 281, 10):
         tab.touch("touchMove", (x, 205))

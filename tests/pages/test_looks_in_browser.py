@@ -83,8 +83,42 @@ def test_a_message_covers_no_part_of_the_network_and_no_caption(
 ) -> None:
     tab = opened("xor", size).ready()
     tab.do("app.tell('input x to neuron 0: -0.2 to 0.3', 'train on')")
-    for part in ("#picture", "#exhibit", "#caption", "#curve", "#controls"):
+    for part in ("h1", ".task p", "#picture", "#exhibit", "#caption", "#curve", "#controls"):
         assert not overlap(tab, "#chip", part)
+
+
+@ONLY_CHROMIUM
+@pytest.mark.parametrize("size", [(390, 844), (800, 500), (1280, 800)], ids=str)
+def test_a_step_stands_beside_what_came_out_before_it_with_the_digits_of_its_panel(
+    opened: Opens, size: tuple[int, int]
+) -> None:
+    tab = opened("rgb", size, reduced_motion="reduce").ready()
+    tab.do("app.run('seek', 89)")
+    for _ in range(tab.ask("app.counts.length")):
+        tab.do("app.still('advance', { count: 1, unit: 'operation' })")
+    before, after = tab.ask("app.picture.frame.told.outcome.off")
+    assert after < before and tab.shown("exhibit").count(text("exhibits.former")) == 1
+    found = [tab.page.inner_text(f".result {each}") for each in (".yet", ".begun i + span")]
+    assert found == [text("outputs.off", error=short(each, 3)) for each in (after, before)]
+    parts = [".headline", ".pair", ".yet", ".begun", "canvas.side"]
+    for one, other in itertools.combinations(parts, 2):
+        assert not overlap(tab, one, other), (one, other)
+    for part in parts:
+        box = tab.page.locator(part).bounding_box() or {"x": 0, "y": 0, "width": 0, "height": 0}
+        assert box["x"] + box["width"] <= size[0] and box["y"] + box["height"] <= size[1]
+
+
+@pytest.mark.parametrize("size", [(390, 844), (800, 500)], ids=str)
+def test_colours_stand_below_each_other_while_one_is_shown(
+    opened: Opens, size: tuple[int, int]
+) -> None:
+    tab = opened("rgb", size).ready()
+    assert tab.page.locator(".swatches .now").count() == 1  # at the start
+    boxes = tab.ask("""[...document.querySelectorAll('.swatches > div:not(.names)')]
+        .map((each) => each.getBoundingClientRect())
+        .map(({ left, top, bottom }) => [left, top, bottom])""")
+    assert len({round(left) for left, _, _ in boxes}) == 1
+    assert all(one[2] <= other[1] + 1 for one, other in pairwise(boxes))
 
 
 @pytest.mark.parametrize("size", [(390, 844), (1280, 800)], ids=str)
@@ -281,10 +315,10 @@ def test_the_values_of_metrics_are_written(
     tab.press("ArrowRight")
     written = tab.until("written.size && [...written]")
     width, height = tab.ask("(({clientWidth: w, clientHeight: h}) => [w, h])(app.curve.canvas)")
-    for name in ("held out ", "held-out accuracy ")[: size[0] // 350]:  # with room
+    for name in ("loss of new ones ", "new ones right ")[: size[0] // 350]:  # with room
         words, place = next(each for each in written if each[0].startswith(name))
         left, _, wide, room = place
-        assert re.fullmatch(r"[\d.]+%?( \(step 200\))?", words.removeprefix(name)), words
+        assert re.fullmatch(r"[\d.]+( %)?( \(step 200\))?", words.removeprefix(name)), words
         assert left >= 0 and left + min(wide, room) <= width + 1 and wide <= room + 1
     places = sorted(place for _, place in written)
     for (left, base, wide, _), (other, low, *_) in itertools.combinations(places, 2):
@@ -681,8 +715,6 @@ globalThis.Blob = function (parts, more) {
 """
 LACKS = {
     "wasm": "delete globalThis.WebAssembly",
-    "vectors": "WebAssembly.validate = () => false",
-    "worker": "delete globalThis.Worker",
     "memory": NO_MEMORY,
 }
 STEPS = 600  # of the recording of rgb
@@ -697,8 +729,8 @@ def test_without_what_training_needs_the_page_says_what_and_plays_a_recording(
     spare = text("page.spare", steps=STEPS)
     assert tab.shown("chip") == f"{text(f'page.lack.{lack}')} {spare}"
     assert not tab.page.locator("#rate").is_visible()
-    tab.press("ArrowRight", 3)  # 1, which ends a step that is recorded by operation, 20 and 40
-    assert tab.state["step"] == 40
+    tab.press("ArrowRight", 3)  # 1, which ends a step that is recorded by operation, 50 and 100
+    assert tab.state["step"] == 100
     tab.press("ArrowLeft", 3)
     tab.press(".", 2)
     assert tab.state["operation"] == 2 and "adds up" in tab.shown("caption")
@@ -735,7 +767,7 @@ def test_without_both_the_tables_show_the_recording(tab: Tab) -> None:
     assert tab.shown("chip").startswith(text("page.lack.wasm"))
     before = tab.shown("walls")
     tab.press("ArrowRight", 2)
-    assert tab.state["step"] == 20 and tab.shown("walls") != before
+    assert tab.state["step"] == 50 and tab.shown("walls") != before
 
 
 def test_a_file_that_is_cut_off_or_changed_says_so(opened: Opens, files: dict[str, Path]) -> None:

@@ -303,7 +303,7 @@ def test_a_page_has_values_from_before_and_names_what_needs_python() -> None:
     spec = data_in(made.text)["spec"]
     assert spec["engine"]["metrics"]["names"] == ["loss", "accuracy"]
     loss, accuracy = spec["page"]["measured"]["series"]
-    assert (loss["name"], accuracy["name"]) == ("held out", "held-out accuracy")
+    assert (loss["name"], accuracy["name"]) == ("loss of new ones", "new ones right")
     assert loss["values"] == packed(trained.metrics["held_out_loss"][1])
     assert spec["page"]["earlier"]["values"]["shape"] == [12]
 
@@ -332,7 +332,7 @@ def test_a_recording_has_all_metrics_up_to_its_end() -> None:
     made = page_of(advanced(session(sure), 10), engine=False, steps=20)
     assert made.recording is not None and made.recording.measured is not None
     series = made.recording.measured["series"]
-    assert [each["name"] for each in series] == ["held out", "held-out sure"]
+    assert [each["name"] for each in series] == ["loss of new ones", "held-out sure"]
     assert series[0]["steps"] == packed(np.arange(5.0, 31.0, 5.0))
 
 
@@ -350,7 +350,7 @@ def test_the_curve_goes_on_with_what_states_bring() -> None:
     steps, values = (packed(np.array(each)) for each in ([5.0, 10.0], [2.0, 1.0]))
     given = {"texts": dict(texts()), "steps": steps, "values": values}
     assert in_web("loss_chart texts", POINTS_OF_CURVE, **given) == [
-        ["held out 2.00 (step 5)"], ["held out"], ["held out 0.500 (step 10)"], [5, 10, 15],
+        ["held out 2.00"], ["held out"], ["held out .500"], [5, 10, 15],
     ]  # fmt: skip
 
 
@@ -411,11 +411,11 @@ def test_metrics_stay_within_a_bound_however_long_a_page_plays(tmp_path: Path) -
 def test_a_page_takes_the_metrics_that_python_names() -> None:
     body = """
       const measures = new Measures();
-      const series = (steps, values) => [{ name: "held-out accuracy", share: true, steps, values }];
+      const series = (steps, values) => [{ name: "new ones right", share: true, steps, values }];
       measures.take({ measured: { from: -1, series: series([0, 5, 10], [0.25, 0.5, 0.75]) } });
       measures.take({ measured: { from: 7, series: series([8], [1]) } }); // it went back to 7
       const [{ steps, values, share }] = measures.series;
       return [[...steps], [...values], share, measures.wordsAt(8)];
     """
-    words = ["held-out accuracy 100%"]
+    words = ["new ones right 100 %"]
     assert in_web("loss_chart texts", body) == [[0, 5, 8], [0.25, 0.5, 1], True, words]

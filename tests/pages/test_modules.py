@@ -6,6 +6,7 @@ The tour, what moves, guessing, options.
 from __future__ import annotations
 
 import json
+import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.base.texts import texts
 from scalarviz.pages import page
 from scalarviz.pages.engine_data import engine_data, initial_data, training_of
 from scalarviz.stage.commands import page_keys
@@ -23,11 +25,20 @@ from tests.sessions import advanced
 
 SCRIPT = Path(__file__).with_name("modules.mjs")
 WEB = Path(page.__file__).with_name("web")
+KEY = re.compile(r'"([a-z_]+(?:\.[a-z_]+)+)"')
 
 
 def run(module: str, body: str) -> Any:
     """What the body of a function returns that gets a module as `page`."""
     return run_script(SCRIPT, (WEB / module).as_uri(), given=body)
+
+
+def test_each_key_of_a_text_in_a_module_has_its_text() -> None:
+    known = {*texts(), *(key.rsplit(".", 1)[0] for key in texts())}
+    rooms = {key.split(".")[0] for key in known}
+    found = [(file.name, key) for file in WEB.glob("*.js") for key in KEY.findall(file.read_text())]
+    assert len(found) > 100
+    assert [each for each in found if each[1].split(".")[0] in rooms and each[1] not in known] == []
 
 
 def test_light_runs_forward_and_undone_backward_and_leaps_are_shown_at_once() -> None:

@@ -19,7 +19,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.scene.callout import draw_told
-from scalarviz.scene.canvas.canvas2d import ARROW, AXIS, BOX, CLIP, EXTRA, HALF, KIND, MIDDLE
+from scalarviz.scene.canvas.canvas2d import ARROW, AXIS, BOX, CLIP, EXTRA, FILL, HALF, KIND, MIDDLE
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.labels import Obstacles
@@ -294,6 +294,9 @@ def covered_numbers(stage: Stage, seen: Seen) -> list[tuple[str, ...]]:
             continue
         points = points_in(text.box.inside(0.5), 15, 7)
         on = lies_on(points, rows)
+        opaque = (rows[:, KIND] == BOX) & (rows[:, FILL][:, 1] % 256.0 == 255.0)
+        if (on.all(axis=0) & opaque & (numbers >= last)).any():  # a card hides all of it
+            continue
         is_ground = on.all(axis=0) & (rows[:, KIND] == BOX) & (numbers < first)
         ground = numbers[is_ground].max(initial=-1)  # what a card hides
         heads = (rows[:, KIND] == ARROW) & (numbers > ground)

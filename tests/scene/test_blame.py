@@ -19,6 +19,7 @@ from scalarviz.scene.lines import carried, known_fan
 from scalarviz.scene.picture import LOW, beside_network, draw_beside, side_in, write_ends
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
+from scalarviz.stage.thread import sample_to_explain
 from scalarviz.story.caption import Blame, Caption
 from scalarviz.story.facts import NONE
 from scalarviz.story.names import color_name
@@ -72,23 +73,22 @@ def test_parts_add_up_to_the_blame_of_the_neuron_and_tags_have_their_signs(
             behind, unit = each.neuron
             delta, weight = state.gradients[behind][unit], state.value[each.row]
             assert each.amount == pytest.approx(-delta * weight * state.batch, rel=1e-5)
-            more = text("blame.bit.more", start=""), text("blame.tag.more", start="", sign="")
+            more = [text(f"blame.{key}.more", start="", sign="") for key in ("bit", "tag")]
             assert (each.words.split(": ")[1] in {x.split(": ")[1] for x in more}) == (
                 each.amount > 0.0
             )
             keys = "much", "high", "less.neuron"
             much = [text(f"blame.{key}", name="").strip() for key in keys]
             assert any(each.words.find(key) >= 0 for key in much) == (delta > 0.0), each.words
-            for sign in ("plus", "minus"):
-                if f"× {text(f'blame.sign.{sign}')}" in each.words:
-                    assert (weight > 0.0) == (sign == "plus")
+            sign = text("blame.sign.plus" if weight > 0.0 else "blame.sign.minus")
+            assert f"× {sign}" in each.words  # always
         added = text("blame.added.more"), text("blame.added.less")
         assert blame.words == added[int(blame.total < 0.0)]
         # The sample asks for what the batch asks for: the head is true of both.
         is_higher = text("captions.way.up") in found.title
         if blame.row != NONE:
             assert is_higher == (session.network.bank.grad[blame.row] < 0.0)
-        else:  # it comes to a neuron
+        elif not blame.stays:  # it comes to a neuron
             assert ("say more" in found.title) == (gradients[place] < 0.0) == (blame.total > 0.0)
             assert blame.comes == ""
         count += 1
@@ -102,14 +102,11 @@ def test_tags_have_nine_words_at_most(language: str, monkeypatch: pytest.MonkeyP
     names = [color_name(name) for name in "RGB"]
     starts = [text(f"blame.{way}", name=name) for way in ("much", "little") for name in names]
     starts += [text(f"blame.{way}") for way in ("high", "low")]
-    starts += [
-        text(f"blame.{way}.neuron", name=text("captions.unit.neuron", number=7))
-        for way in ("more", "less")
-    ]
+    starts += [text(f"blame.{way}.neuron") for way in ("more", "less")]
     for start in starts:
         for way in ("more", "less"):
             tags = (
-                text(f"blame.bit.{way}", start=start),
+                text(f"blame.bit.{way}", start=start, sign=text("blame.sign.minus")),
                 text(f"blame.tag.{way}", start=start, sign=text("blame.sign.minus")),
                 text(f"blame.added.{way}"),
             )
@@ -122,6 +119,7 @@ def stages(name: str, size: tuple[int, int], steps: int = 89) -> Iterator[Stage]
     """The stage of a scene at each operation in which blame is shown."""
     show = Show.of(load(find(name))(engine="cpu"))
     show.session.advance(steps)
+    show.session.focus = sample_to_explain(show.session) or 0
     for _ in show.session.operations:
         show.session.advance(1, "operation")
         stage = stage_of(show, size)
@@ -140,17 +138,17 @@ def layers_of(stage: Stage, see: Any) -> list[SeenLayer]:
 
 
 @pytest.mark.parametrize("size", [(1280, 800), (800, 500)], ids=str)
-@pytest.mark.parametrize(("name", "beats"), [("rgb", 2), ("circle", 4)])
+@pytest.mark.parametrize(("name", "beats"), [("rgb", 3), ("circle", 6)])
 def test_words_about_blame_cover_no_cube_gate_or_ball(
     name: str, beats: int, size: tuple[int, int]
 ) -> None:
-    count = 0
+    count = tags = 0
     for stage in stages(name, size):
         count += 1
         frame_data, see, canvas = stage.frame_data(), projection(stage), Words(*size)
         taken = write_ends(canvas, see, frame_data, DARK)
         boxes = draw_told(canvas, see, frame_data, taken, DARK)
-        assert len(boxes) > 1 or size == (800, 500)
+        tags += len(boxes)
         solid: list[Box] = []
         for layer in layers_of(stage, see):
             solid += boxes_of(layer.seen, layer.halves)
@@ -158,11 +156,11 @@ def test_words_about_blame_cover_no_cube_gate_or_ball(
         for i, box in enumerate(boxes):
             assert not any(box.meets(each) for each in [*solid, *boxes[:i]])
             assert box.x >= 0.0 and box.right <= size[0] and box.y >= 0.0
-    assert count == beats
+    assert count == beats and (tags > beats or size == (800, 500))
 
 
 def test_ways_are_as_wide_as_their_blame_and_grow_where_they_meet() -> None:
-    _, stage = islice(stages("rgb", (1280, 800)), 2)
+    *_, stage = islice(stages("rgb", (1280, 800)), 3)
     frame_data, see = stage.frame_data(), projection(stage)
     blame = blame_in(frame_data)
     assert blame is not None

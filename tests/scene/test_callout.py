@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import scalarviz as sv
 from scalarviz.base.texts import text
 from scalarviz.faces.scene_file import find, load
-from scalarviz.scene.callout import draw_told
+from scalarviz.scene.callout import draw_told, spans_of
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.caption_band import draw_opened
 from scalarviz.scene.layout.division import Box
@@ -66,6 +66,26 @@ def test_what_is_told_covers_no_sphere(name: str, size: tuple[int, int]) -> None
                 gives_way = is_loss and box.around(own) == box  # a whole layer
                 assert gives_way or not box.meets(own), frame_data.moment
     assert found > (3 if size[0] >= 1280 else 0)  # small pictures say less in the network
+
+
+@pytest.mark.parametrize("name", ["rgb", "xor", "circle"])
+def test_the_panel_of_a_sum_covers_rows_as_a_whole_or_not_at_all(name: str) -> None:
+    found = 0
+    for stage in stages(name, (1280, 800)):
+        frame_data, see = stage.frame_data(), projection(stage)
+        moment, caption = frame_data.moment, frame_data.told
+        if moment is None or moment.kind != "forward" or caption is None or caption.bars is None:
+            continue
+        into = None if caption.subject is None else frame_data.layout.fan_into(caption.subject)
+        taken = write_ends(Words(1280, 800), see, frame_data, DARK)
+        for box in draw_told(Words(1280, 800), see, frame_data, taken, DARK):
+            assert into is not None
+            for place, (top, foot) in enumerate(spans_of(see, frame_data, into[0], 1.0)):
+                is_above, is_below = foot <= box.y + 6.0, top >= box.bottom - 1e-6
+                gives_way = place != into[1] and box.y <= top + 1e-6 and foot <= box.bottom + 1e-6
+                assert is_above or is_below or gives_way
+            found += 1
+    assert found > 0
 
 
 @pytest.mark.parametrize("size", [(1280, 800), (800, 500)], ids=str)
@@ -221,4 +241,4 @@ def test_only_of_a_squared_loss_it_is_said_that_squares_are_learned_from(loss: s
     session.advance(kinds.index("loss") + 1, "operation")
     said = {words.strip() for *_, words in drawn_terms(stage_of(session, (1280, 800)))[0].said}
     assert any(words.startswith("How wrong is this answer? Off by") for words in said)
-    assert (text("telling.squares") in said) == (loss == "mse")
+    assert (text("telling.squares.bar.one") in said) == (loss == "mse")

@@ -10,7 +10,6 @@ import pytest
 
 from scalarviz.core.program import NONE
 from scalarviz.faces.scene_file import find, load
-from scalarviz.scene.blame import OVER
 from scalarviz.scene.callout import draw_told
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
@@ -209,7 +208,7 @@ def test_what_is_named_is_marked_where_it_is_named(name: str, size: tuple[int, i
                 is_near = apart(box, about) <= FAR or bool(caption.wish or caption.blame)
                 assert is_near and not box.meets(about), moment
                 assert box.x >= view.x - 1.0 and box.right <= view.right + 1.0
-                assert box.y >= view.y - OVER - 1.0 and box.bottom <= view.bottom + 1.0
+                assert box.y >= view.y - 15.0 and box.bottom <= view.bottom + 1.0
             before = len(canvas.vertices())
             draw_chosen(canvas, see, frame_data, DARK)
             assert len(canvas.vertices()) > before, moment
@@ -253,7 +252,7 @@ def test_the_mark_is_seen_around_its_subject(studio: Studio, monkeypatch: object
             marked = studio.stage(stage, 0.0, size)
             subject = subject_of(stage.frame_data(), projection(stage))
             with monkeypatch.context() as patch:
-                patch.setattr("scalarviz.scene.marks.draw_chosen", lambda *given: None)
+                patch.setattr("scalarviz.scene.picture.draw_chosen", lambda *given: None)
                 plain = studio.stage(stage, 0.0, size)
             ys, xs = np.nonzero((marked != plain).any(axis=2))
             near = (

@@ -77,7 +77,7 @@ def test_cubes_are_large_and_seen_to_a_half_and_neurons_whole(
     stage = stage_of(trained(name), size)
     seen, plates = look(stage, fine), stage.frame_data().layout.plates
     least = EDGES[name] * min(size[0] / 1280, size[1] / 800)
-    share = 0.98 if (name, size) == ("circle", (800, 500)) else 1.0  # beside the map of its plane
+    share = 0.86 if size == (800, 500) else 1.0  # beside results with letters of 12 pixels
     assert np.median(seen.edges) >= share * least * fine
     parts = seen.shown / seen.whole
     assert np.median(parts) >= 0.9 and parts.min() >= 0.5
@@ -225,13 +225,16 @@ def test_nothing_lies_on_a_number_in_any_operation(name: str) -> None:
     show.session.seek(show.session.step_index - 1)
 
 
-# At 1280 x 800: of all cubes, those that have their number at rest. Circle has cubes of 40 pixels.
+# At 1280 x 800: of all cubes, those that have their number on a face at rest. Circle has cubes of
+# 40 pixels.
 NUMBERED = {"rgb": (0.45, 0.5), "xor": (0.75, 0.75), "circle": (0.55, 0.5)}
 
 
 @pytest.mark.parametrize("later", [False, True], ids=["start", "later"])
 @pytest.mark.parametrize("name", NUMBERED)
-def test_a_face_with_room_has_its_number_at_rest(name: str, later: bool) -> None:
+def test_a_face_with_room_has_its_number_at_rest_and_others_have_it_above_their_cubes(
+    name: str, later: bool
+) -> None:
     show = trained(name)
     if not later:
         show = Show.of(load(find(name))())
@@ -245,9 +248,11 @@ def test_a_face_with_room_has_its_number_at_rest(name: str, later: bool) -> None
         size = 16.0 if room >= 60.0 else 14.0 if room >= 44.0 else 12.0
         words = short(cube.value).replace("-", SHORT_MINUS)
         fits = canvas.measure(words, size=size) <= room - 1.5
-        assert (cube.row in found) == fits, (cube.row, words, room)
-        assert not fits or (found[cube.row].words, found[cube.row].size) == (words, size)
-    assert len(found) >= NUMBERED[name][later] * len(cubes)
+        number = found[cube.row]  # else above it
+        assert (number.share is not None) == fits, (cube.row, words, room)
+        assert not fits or (number.words, number.size) == (words, size)
+    on_faces = [each for each in found.values() if each.share is not None]
+    assert len(on_faces) >= NUMBERED[name][later] * len(cubes)
 
 
 def test_a_face_too_narrow_for_two_decimals_has_one_from_1_on() -> None:
@@ -315,7 +320,7 @@ def test_a_row_that_is_looked_at_has_a_sheet_with_its_numbers_where_its_cubes_ar
         (box,), (fan, unit) = boxes, (frame_data.layout.fans[1], 1)
         weights = frame_data.weights[fan.all_rows[unit]]
         numbers = [each for each in canvas.words if each.replace(".", "").isdigit()]
-        assert len(numbers) == 2 * len(weights) - 1  # nothing comes to a bias
+        assert len(numbers) == 3 * len(weights) - 1  # with products; nothing comes to a bias
         assert any(each.startswith("= ") for each in canvas.words)
         assert see.box.x <= box.x and box.right <= see.box.right
         assert see.box.y <= box.y and box.bottom <= see.box.bottom

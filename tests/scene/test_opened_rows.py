@@ -11,7 +11,14 @@ import pytest
 
 from scalarviz.scene.lights import lights
 from scalarviz.scene.lines import carried, known_fans
-from scalarviz.scene.opened_rows import Opened, draw_opened_rows, opened_rows, panel_of
+from scalarviz.scene.opened_rows import (
+    Opened,
+    draw_opened_rows,
+    filter_place,
+    largest_words,
+    opened_rows,
+    panel_of,
+)
 from scalarviz.scene.picture import beside_network
 from scalarviz.stage.chart_view import OverlayPointer
 from scalarviz.stage.stage import Stage
@@ -48,11 +55,47 @@ def test_each_opened_row_is_the_one_that_adds_most_to_the_next(stage: Stage) -> 
     for row, following in pairwise(rows):
         terms = carried(data.layout.fans[following.number], data).terms[following.unit]
         assert row.unit == following.column == int(np.argmax(terms[:-1]))
-        assert following.added == max(terms[:-1])
+        assert following.terms == terms[:-1]
     last = data.layout.fans[rows[-1].number]
     images = data.buffers.values[data.layout.neurons[last.before].values].reshape(16, 4)
     weights = data.weights[list(last.rows_of(rows[-1].unit))].reshape(16, 4)
     assert rows[-1].column == int((images * weights).sum(axis=1).argmax())
+
+
+def test_a_step_opens_the_rows_that_it_explains_and_says_what_they_ask_for() -> None:
+    show = trained("digits")
+    stage, threads, tagged = stage_of(show, (1280, 800)), [], 0
+    for _ in show.session.operations:
+        show.session.advance(1, "operation")
+        data, rows = shown(stage)
+        thread = data.told.thread
+        threads.append(thread)
+        lines = {data.layout.fans[each.number].after: each for each in rows}
+        for name, place in thread:
+            number, line = next(
+                (i, line) for i, line in enumerate(data.layout.neurons) if name in line.buffers
+            )
+            pixels = line.shape[1] * line.shape[2] if line.shape else 1
+            assert number not in lines or lines[number].unit == place // pixels
+        assert all(row.unit == following.column for row, following in pairwise(rows))
+        canvas, fans = Words(1280, 800), seen_fans(stage, data)
+        boxes = draw_opened_rows(
+            canvas,
+            DARK,
+            data,
+            fans,
+            lambda fan, data=data: carried(fan, data),
+            data.buffers.values,
+        )
+        tags = boxes[len(rows) :]
+        assert bool(tags) == (data.told.blame is not None)
+        tagged += len(tags)
+        for one in tags:
+            assert not any(one.meets(other) for other in boxes if other is not one)
+            assert all(not one.has(one.x, y) for _, y, _ in fans[-1].ends)  # between rows
+    longest = max(threads, key=len)
+    assert len(longest) == 3 and tagged == 3
+    assert all(each == longest[: len(each)] for each in threads)
 
 
 def test_a_row_under_the_mouse_is_opened_instead(stage: Stage) -> None:
@@ -86,7 +129,8 @@ def test_words_of_opened_rows_stay_in_their_panels(size: tuple[int, int]) -> Non
     fans = seen_fans(stage, data)
     canvas = Words(*size)
     theme = DARK
-    draw_opened_rows(canvas, theme, data, fans, lambda fan: carried(fan, data))
+    known = data.buffers.values
+    draw_opened_rows(canvas, theme, data, fans, lambda fan: carried(fan, data), known)
     panels = [panel_of(data, fans, row.number, fans[row.number]) for row in rows[1:]]
     found = [each for each in canvas.found if each[1].x > panels[0].x]
     for words, box in found:
@@ -122,3 +166,25 @@ def test_a_click_on_what_is_below_the_answer_shows_all_images(stage: Stage) -> N
     assert not pointer.click(on_top, places.goal.x, places.goal.y + 5.0, view) or not pointer.opened
     assert beside_network(replace(data, opened=True), division)[0].whole
     assert not beside_network(data, division)[0].whole
+
+
+@pytest.mark.parametrize("name", ["digits", "retrain"])
+def test_a_filter_shows_a_place_whose_numbers_add_up_to_a_pixel_that_it_finds(name: str) -> None:
+    data, rows = shown(stage_of(trained(name), (1280, 800)))
+    fan, known = data.layout.fans[rows[0].number], data.buffers.values
+    place = filter_place(data, fan, rows[0], (3, 3), known)
+    assert place is not None
+    image = known[data.layout.neurons[0].values].reshape(8, 8)
+    top, left = place.corner
+    assert place.pixels == pytest.approx(image[top : top + 3, left : left + 3].ravel().tolist())
+    found = known[data.layout.neurons[fan.after].values].reshape(-1, 64)
+    assert place.found == found[rows[0].unit, place.pixel]
+    assert place.found == pytest.approx(max(0.0, sum(place.terms)), abs=1e-4)
+    printed = [round(100.0 * each) for each in [*place.terms, place.found]]
+    assert printed[0] + printed[1] == printed[2] or data.told is not None  # that has its own place
+    assert place.pixel == (top + 1) * 8 + left + 1
+
+
+def test_the_largest_bars_of_a_score_add_up_with_all_others() -> None:
+    words = largest_words(Opened(0, 0, 0, 1.0, [0.5, -0.2, 0.3, 0.1]))
+    assert words[0] == ".50 + .30 − .20 + 1 others with b .40"

@@ -13,14 +13,16 @@ from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.layout.division import Box
 from scalarviz.scene.picture import beside_network, draw_beside, side_in
 from scalarviz.stage.show import Show
-from scalarviz.story.caption import Effect, Outcome
+from scalarviz.story.caption import Effect, Group, Outcome
 from scalarviz.story.panel_words import (
     PARTS,
+    group_words,
     is_nearer,
     outcome_end,
     outcome_reason,
     outcome_title,
     pair_words,
+    percents,
     scale_of,
 )
 from scalarviz.training.session.reading import caption
@@ -97,17 +99,50 @@ def test_a_step_says_what_it_made_of_the_outputs_as_the_loss_reads_them(
         outcome = caption(session).outcome
         assert outcome is not None and outcome.others == len(inputs) - 1
         assert outcome.weights == len(session.network.bank)
-        np.testing.assert_allclose([x.before for x in outcome.outputs], before, atol=1e-6)
-        np.testing.assert_allclose([x.after for x in outcome.outputs], after, atol=1e-6)
         goals = targets[session.focus]
-        np.testing.assert_allclose(outcome.goals, goals, atol=1e-6)
+        told = [int(goals.argmax())] if loss.startswith("softmax") else [*range(len(goals))]
+        np.testing.assert_allclose([x.before for x in outcome.outputs], before[told], atol=1e-6)
+        np.testing.assert_allclose([x.after for x in outcome.outputs], after[told], atol=1e-6)
+        np.testing.assert_allclose(outcome.goals, goals[told], atol=1e-6)
         wanted = [np.abs(each - goals).mean() for each in (before, after)]
         np.testing.assert_allclose(outcome.off, wanted, atol=1e-6)
-        words = outcome_end(outcome)
-        assert all(each in words for each in pair_words(*outcome.off))
+        words, pair = outcome_end(outcome), pair_words(*outcome.off)
+        if outcome.shares is not None:
+            assert loss.startswith("softmax") and outcome.shares.marked == told[0]
+            np.testing.assert_allclose([x.before for x in outcome.shares.rows], before, atol=1e-6)
+            np.testing.assert_allclose([x.value for x in outcome.shares.rows], after, atol=1e-6)
+            pair = percents(before[told[0]], after[told[0]])
+        assert all(each in words for each in pair)
         assert outcome_title(outcome).startswith("Closer? Yes") == all(
             is_nearer(each, goal) for each, goal in zip(outcome.outputs, outcome.goals, strict=True)
         )
+
+
+@pytest.mark.parametrize("name", ["rgb", "xor", "circle"])
+def test_a_step_has_how_much_nearer_each_sample_came(name: str) -> None:
+    session = Show.of(load(find(name))(engine="cpu")).session
+    session.advance(20)
+    inputs, targets = session.trainer.batches.at(session.step_index)
+    before = np.abs(np.asarray(session.network(inputs)) - targets).mean(1)
+    session.advance(len(session.operations), "operation")
+    after = np.abs(np.asarray(session.network(inputs)) - targets).mean(1)
+    group = caption(session).group
+    assert group is not None and group.place == session.focus
+    np.testing.assert_allclose(group.amounts, before - after, atol=1e-6)
+    near = f"{(after < before).sum()} of {len(inputs)} closer"
+    assert group_words(group, "").startswith(near)
+
+
+@pytest.mark.parametrize(
+    ("amounts", "words"),
+    [
+        ((0.2, 0.1, -0.1), "2 of 3 for a higher .78, 1 for a lower."),
+        ((0.2, 0.1, -0.9), "2 of 3 for a higher .78, 1 for a lower. Longer bars win."),
+        ((0.2, 0.0, 0.1), "2 of 3 for a higher .78, 0 for a lower. 1 for no change."),
+    ],
+)
+def test_votes_name_the_weight_and_who_wins(amounts: tuple[float, ...], words: str) -> None:
+    assert group_words(Group(amounts, 3, 0), ".78") == words
 
 
 @pytest.mark.parametrize("name", ["rgb", "xor", "circle", "expression", "digits"])

@@ -224,7 +224,7 @@ def test_the_loss_and_the_accuracy_of_what_is_held_out_are_curves(name: str) -> 
     session, steps = show.session, show.steps // 20
     session.advance(steps)
     curve = Stage(session).frame_data().curve
-    assert [each.name for each in curve.metrics] == ["held out", "held-out accuracy"]
+    assert [each.name for each in curve.metrics] == ["loss of new ones", "new ones right"]
     predictions = session.network(session.data.held_out[0])
     targets = session.data.held_out[1]
     right = predictions.argmax(axis=1) == targets.argmax(axis=1)
@@ -268,7 +268,7 @@ def test_normalized_has_norms_or_none(norm: str, kinds: int) -> None:
 def test_the_expression_finds_the_numbers() -> None:
     session = advanced(play("expression", noise=0.0).session, 400)
     found = {p.label: p.data for p in session.network.parameters}
-    wanted = {"height": 1.5, "damping": 0.7, "speed": 6.0, "phase": 0.4}
+    wanted = {"height": 1.5, "growth": -0.7, "speed": 6.0, "phase": 0.4}
     assert found == pytest.approx(wanted, abs=0.05)
 
 

@@ -107,7 +107,7 @@ def test_the_caption_is_of_the_neuron(walked: Stage) -> None:
     for place in range(4):
         said = (to(walked, "affine 0", 1) if not place else on(walked)).words.caption
         assert said is not None and said == caption(walked.session, None, ("affine 0", place))
-        assert said.title.startswith(f"Neuron {place} adds up four numbers: ")
+        assert said.title.startswith("This neuron adds up four numbers: ")
         result = float(said.numbers[0].split("=")[1])
         assert result == pytest.approx(walked.reading.way.values["affine 0"][place], abs=0.01)
 

@@ -246,7 +246,7 @@ def test_a_square_shows_its_map_a_rim_of_its_hue_and_where_the_sample_lies(
     rim = at(pixels, (x, y + half - 0.5)).astype(int)
     assert (rim[0] > rim[2]) == (number > 0.0)
     np.testing.assert_allclose(
-        at(pixels, (x + 0.99 * half, y + 0.99 * half)), at(pixels, (x, y + 1.3 * half)), atol=6
+        at(pixels, (x + 0.99 * half, y + 0.99 * half)), at(pixels, (x - 1.3 * half, y + 0.99 * half)), atol=6
     )
 
 

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalarviz.base.texts.decimals import short
 from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.telling import printed
+from scalarviz.stage.clearest import agreements, are_apart
 from scalarviz.stage.show import Show
-from scalarviz.stage.thread import are_apart, sample_to_explain
+from scalarviz.stage.thread import sample_to_explain
 from scalarviz.story.panel_words import outcome_title
-from scalarviz.training.session.reading import caption
+from scalarviz.training.session.reading import caption, facts_of, state_of
 
 
 def session_of(name: str, steps: int) -> Any:
@@ -41,26 +41,45 @@ def test_the_sample_of_a_step_moves_toward_its_goals_with_numbers_that_agree(
     session.focus = sample
     told = walked(session)
     assert outcome_title(told["step"].outcome).startswith("Closer? Yes")
-    first = next(name for name in told if "weight gradient" in name)
-    assert told[first].rows == told["step"].rows  # one weight from the way back to the step
+    explained = [each.rows[0] for name, each in told.items() if "weight gradient" in name]
+    assert told["step"].rows == tuple(reversed(explained))  # from the way back to the step
+    sums = [each for each in session.network.program.operations if each.kind == "affine"]
+    units = [told[each.name].neurons[0][1] for each in sums]
+    for number, (row, each) in enumerate(zip(reversed(explained), sums, strict=True)):
+        unit, column = divmod(row - each.weights, each.shape[1])
+        assert unit == units[number] and (number == 0 or column == units[number - 1])
     if name == "rgb":  # all is true of one
-        summed = told["affine 1"]
-        row = told["step"].rows[0]
-        assert row in {piece.row for piece in summed.pieces}
-        assert short(float(before[0][row])) != short(float(session.network.bank.value[row]))
-        assert told["step"].wish == told[first].wish
+        row = told["step"].rows[-1]
+        assert row in {piece.row for piece in told["affine 1"].pieces}
+        agreed = agreements(facts_of(session), state_of(session))
+        assert all(agreed) or steps != 89
+        wishes = [each.wish for name, each in told.items() if "weight gradient" in name]
+        assert told["step"].wish == ", ".join(reversed(wishes))
         outcome = told["step"].outcome
-        outs = np.array([each.before for each in outcome.outputs])
-        assert are_apart(outs, np.array(outcome.goals))
+        assert are_apart([each.before for each in outcome.outputs], outcome.goals)
 
 
 def test_numbers_that_are_printed_twice_are_not_apart() -> None:
-    assert are_apart(np.array([0.52, 0.41, 0.56]), np.array([0.47, 0.13, 0.93]))
-    assert not are_apart(np.array([0.52, 0.41, 0.56]), np.array([0.47, 0.41, 0.93]))
-    assert not are_apart(np.array([0.5]), np.array([1.0]))  # .50 out, and .50 off
+    assert are_apart([0.52, 0.41, 0.56], [0.47, 0.13, 0.93])
+    assert not are_apart([0.52, 0.41, 0.56], [0.47, 0.41, 0.93])
+    assert not are_apart([0.5], [1.0])  # .50 out, and .50 off
     assert printed([0.125, 0.125], 0.25) != []
 
 
-@pytest.mark.parametrize("name", ["digits", "expression", "micrograd"])
+@pytest.mark.parametrize("steps", [2, 20])
+def test_the_sample_of_a_formula_blames_each_of_its_numbers_as_all_samples_do(steps: int) -> None:
+    session = session_of("expression", steps)
+    before = session.network.bank.value.copy()
+    sample = sample_to_explain(session)
+    assert sample is not None and np.array_equal(session.network.bank.value, before)
+    session.focus = sample
+    told = walked(session)
+    asked = [each for each in told.values() if each.trial is not None]
+    assert [each.trial.name for each in asked] == ["phase", "speed", "height", "growth"]
+    assert all("alone" not in each.why for each in asked)
+    assert outcome_title(told["step"].outcome).startswith("Closer? Yes")
+
+
+@pytest.mark.parametrize("name", ["digits", "micrograd"])
 def test_no_sample_is_chosen_where_the_last_layer_is_not_explained(name: str) -> None:
     assert sample_to_explain(session_of(name, 2)) is None

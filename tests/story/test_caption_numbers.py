@@ -393,7 +393,7 @@ def test_a_window_is_added_up_with_the_numbers_that_the_kernel_sees() -> None:
     session, row = picture_session(), 1 * 18 + 9 + 4  # kernel 1, channel 1, its middle
     session.focus = 2
     told = walk(session, row)["convolution 0"]
-    assert told.title.startswith("The filter slides: 19 numbers add up to ")
+    assert told.title.startswith("Here 18 products and b add up: ")
     (line,), (whole,) = told.numbers, told.whole
     assert "... 15 more (" in line
     x = held(session, "convolution 0").inputs[2].reshape(2, 4, 4)

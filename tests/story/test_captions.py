@@ -1,5 +1,6 @@
 """Captions of operations, of a training that plays and of the tour, against numpy."""
 
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,12 +21,12 @@ from scalarviz.stage.live_values import LiveValues
 from scalarviz.stage.narration import progress_in
 from scalarviz.stage.stage import Stage
 from scalarviz.story import captions
-from scalarviz.story.caption import Caption
+from scalarviz.story.caption import Caption, Group
 from scalarviz.story.equations import EquationTerm, in_brackets, sum_line
 from scalarviz.story.formats import agreeing, both, fill, pretty, said, written_alike
 from scalarviz.story.guide import Tour, tour_caption
 from scalarviz.story.judging import is_close
-from scalarviz.story.panel_words import number, said_goal
+from scalarviz.story.panel_words import group_words, number, percent, said_goal
 from scalarviz.story.traced_weight import path_of_neuron
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.reading import caption, facts_of
@@ -76,22 +77,21 @@ def test_a_step_is_told_in_plain_sentences() -> None:
     prediction, target = s.numbers("sigmoid 1").outputs, s.trainer.batches.at(2)[1]
     assert prediction is not None
     p, t = float(prediction[0, 2]), float(target[0, 2])
-    slope = 1.0 - float(s.numbers("tanh 0").outputs[0, 5]) ** 2
     old, new = titles["step"].rstrip(".").split(" moved: ")[-1].split(" → ")
     assert float(new) == close(s.network.bank.value[16]) and old != new
     off = np.abs(prediction[0] - target[0]).mean()
     sums = {name: number(float(s.numbers(name).outputs[0, i])) for name, i in PLACES.items()}
     assert list(titles.values()) == [
-        "Blame of the last step is wiped off.",
-        f"Neuron 5 adds up four numbers: {sums['affine 0']}.",
+        "One step for all eight; we follow one.",
+        f"This neuron adds up four numbers: {sums['affine 0']}.",
         f"{sums['affine 0']} becomes {sums['tanh 0']}.",
         f"B adds up nine numbers: {sums['affine 1']}.",
         f"{sums['affine 1']} becomes {sums['sigmoid 1']} blue.",
         f"How wrong is this answer? Off by {number(off)}.",
         f"B is {number(p)} and should be {said_goal(t)}.",
         f"This weight should be {way(s, 32 + 2 * 8 + 5)}.",
-        f"Blame comes to neuron 5: say {'more' if blamed(s) < 0.0 else 'less'}.",
-        f"The curve lets {number(slope)} of the blame through.",
+        f"Blame comes to this neuron: say {'more' if blamed(s) < 0.0 else 'less'}.",
+        "The curve lets some of the blame through.",
         f"This weight should be {way(s, 16)}.",
         f"The weight from input G to neuron 5 moved: {old} → {new}.",
     ]
@@ -140,10 +140,10 @@ def test_the_formulas_of_a_step() -> None:
 @pytest.mark.parametrize(
     ("z", "words"),
     [
-        (0.1, "Here the curve is steep: 0.99 of the blame goes on."),
-        (0.9, "The curve lets 0.49 of the blame through."),
-        (2.0, "Here the curve is flat: 0.07 of the blame goes on."),
-        (0.4, "Here the curve is steep: 0.86 of the blame goes on."),
+        (0.1, "The curve is steep here: most blame passes. 0.99 of the blame goes on."),
+        (0.9, "The curve lets some of the blame through. 0.49 of the blame goes on."),
+        (2.0, "The curve is flat here: little blame passes. 0.07 of the blame goes on."),
+        (0.4, "The curve is steep here: most blame passes. 0.86 of the blame goes on."),
         (30.0, "The curve is level here: no blame gets through."),
     ],
 )
@@ -152,7 +152,7 @@ def test_a_slope_is_told_as_it_is_here(z: float, words: str) -> None:
     network.bank.value[:] = [z, 0.0, 1.0, 0.0]
     s = sv.Session(network, ([[1.0]], [[0.0]]), optimizer=sv.SGD(0.1), engine="python")
     found = walk(s)["delta 0"]
-    assert found.title == words
+    assert f"{found.title} {found.why}".strip() == words
     assert found.bent is not None and found.bent.slope == pytest.approx(1.0 - np.tanh(z) ** 2)
 
 
@@ -200,7 +200,7 @@ def test_a_neuron_is_followed_as_a_weight_is() -> None:
         assert told[name].neurons[0] == ("tanh 0", 6)
     assert told["weight gradient 0"].rows == (18,) == told["step"].rows
     s.advance(2, "operation")
-    assert caption(s, neuron=("inputs", 2)).rows == () and "Neuron" in caption(s).title
+    assert caption(s, neuron=("inputs", 2)).rows == () and "neuron" in caption(s).title
     assert ("inputs", 2) in [piece.neuron for piece in caption(s, neuron=("inputs", 2)).pieces]
     s.advance(2, "operation")
     assert caption(s, neuron=("sigmoid 1", 1)).neurons == (("affine 1", 1),)
@@ -209,7 +209,7 @@ def test_a_neuron_is_followed_as_a_weight_is() -> None:
 def test_at_the_very_start_nothing_is_computed() -> None:
     assert caption(rgb()) == Caption("No step is done yet.")
     first = walk(rgb())["zero_grad"]
-    assert first.title == "The first step begins: no blame yet."
+    assert first.why == "The first step begins: no blame yet."
     assert first.numbers == ("The weight from input R to neuron 0: gradient 0",)
 
 
@@ -334,8 +334,8 @@ def test_every_activation_is_told_and_its_slope_is_the_derivative(name: str) -> 
     s = sv.Session(network, data.Rgb(), optimizer=sv.SGD(0.01), batch=2, engine="python")
     told = walk(s)
     held = s.numbers(f"{name} 0")
-    largest = int(np.abs(held.inputs[0]).argmax())
-    z, a = (float(x[0, largest]) for x in (held.inputs, held.outputs))
+    unit = told[f"{name} 0"].neurons[0][1]
+    z, a = (float(x[0, unit]) for x in (held.inputs, held.outputs))
     assert told[f"{name} 0"].numbers[0].startswith(f"{name}(")
     called, *between, last = told[f"{name} 0"].numbers[0].split(" = ")
     assert [*numbers_in(called), float(last)] == [close(z), close(a)]
@@ -435,21 +435,23 @@ def test_where_there_are_classes_the_right_output_is_told() -> None:
         told = walk(s)
         right = int(np.argmax(s.trainer.run.targets()[sample]))
         assert told["affine 1"].neurons == (("affine 1", right),)
-        assert told["delta 1"].title.startswith(f"{right} is ")
-        assert told["delta 1"].why == "Too low: that is to blame."
+        assert told["delta 1"].title.startswith(f"{right} got ")
+        assert told["delta 1"].title.endswith(" %, not 100 %.")
+        assert told["delta 1"].why == f"Too little {right} is to blame."
         shares = told["loss"].bars
         assert shares is not None and shares.unit == "share" and shares.marked == right
         assert sum(each.value for each in shares.rows) == pytest.approx(1.0)
-        assert number(shares.rows[right].value) in told["loss"].title
+        share, bent = shares.rows[right].value, told["loss"].bent
+        assert percent(share) in told["loss"].title
+        assert bent is not None and bent.before == share and bent.after == -math.log(share)
+        assert all(y == -math.log(x) for x, y in bent.points)
         assert f"share of output {right}: -log(" in told["loss"].numbers[0]
-        assert told["step"].rows[0] in range(18 + 6 + 6 * right, 18 + 6 + 6 * right + 6)
-        assert told["weight gradient 1"].rows == told["step"].rows
-        pushes = s.network.bank.grad[18 + 6 + 6 * right :][:6]
-        assert told["step"].rows[0] == 18 + 6 + 6 * right + np.abs(pushes).argmax()
-        largest = int(np.abs(s.numbers("affine 0").outputs[sample]).argmax())
-        assert told["affine 0"].neurons == (("affine 0", largest),)
         blamed = int(np.abs(s.numbers("tanh 0").upstream[sample]).argmax())
+        assert told["affine 0"].neurons == (("affine 0", blamed),)
         assert told["input gradient 1"].neurons == (("tanh 0", blamed),)
+        assert told["weight gradient 1"].rows == (18 + 6 + 6 * right + blamed,)
+        chain = told["weight gradient 0"].rows + told["weight gradient 1"].rows
+        assert told["step"].rows == chain
 
 
 def test_the_first_operation_on_digits_looks_through_a_window_with_contrast(
@@ -470,7 +472,9 @@ def test_a_weight_that_is_not_pushed_is_not_the_one_that_is_told(digits: sv.Sess
     sums = digits.network.program.operations[-1]
     first = sums.weights + (row - sums.weights) // 64 * 64
     grad = np.abs(digits.network.bank.grad[first : first + 64])
-    assert grad[0] == 0.0 and row == first + grad.argmax()
+    assert grad[0] == 0.0 and grad[row - first] > 0.0
+    channel, y, x = np.unravel_index(told["convolution 2"].neurons[0][1], (16, 4, 4))
+    assert row - first == np.ravel_multi_index((channel, y // 2, x // 2), (16, 2, 2))
 
 
 @pytest.mark.parametrize("make", [colours, plane, image, lambda: inverting("cpu")])
@@ -480,8 +484,9 @@ def test_a_step_explains_the_weight_that_is_explained_first_on_the_way_back(make
         before = s.network.bank.value.copy()
         told = walk(s)
         first = next(name for name in told if "weight gradient" in name)
-        assert told["step"].rows == told[first].rows
-        assert s.network.bank.value[told["step"].rows[0]] != before[told["step"].rows[0]]
+        assert told["step"].rows[-1:] == told[first].rows
+        explained = list(told["step"].rows)
+        assert (s.network.bank.value[explained] != before[explained]).all()
         number = int(first.split()[-1])  # of one neuron, backward as forward
         forward = next(
             name for name in told if name in (f"affine {number}", f"convolution {number}")
@@ -539,11 +544,19 @@ def test_a_step_is_told_after_a_seek_and_after_loading(engine: str, tmp_path: Pa
     assert str(s.caption()) == str(loaded.caption()) == said
 
 
-def test_before_relu_the_sum_that_goes_on_is_told(digits: sv.Session) -> None:
+def test_before_relu_the_sum_that_goes_on_is_told_and_last_what_the_right_class_has_of_it(
+    digits: sv.Session,
+) -> None:
+    before, last = digits.network.bank.value.copy(), digits.network.program.operations[-1]
     told = walk(digits)
+    right = int(digits.trainer.run.targets()[digits.focus].argmax())
+    weights = before[last.weights + 64 * right :][:64].reshape(16, 2, 2)
     for layer in (0, 2):
         sums = digits.numbers(f"convolution {layer}").outputs[digits.focus]
         assert abs(sums.min()) > sums.max() > 0.0 or layer
+        if layer == 2:  # each pixel by the weight that it comes to, in a window of 2 x 2
+            wide = weights.repeat(2, axis=1).repeat(2, axis=2).ravel()
+            sums = np.maximum(sums, 0.0) * wide
         largest = int(sums.argmax())
         assert told[f"convolution {layer}"].neurons[0][1] == largest
         assert told[f"delta {layer}"].neurons[0][1] == largest
@@ -551,20 +564,42 @@ def test_before_relu_the_sum_that_goes_on_is_told(digits: sv.Session) -> None:
 
 
 @pytest.mark.parametrize("sample", [0, 3])
-def test_the_neuron_with_the_largest_sum_is_told_and_on_the_way_back_that_with_most_blame(
+def test_the_neuron_to_which_most_blame_comes_is_explained_forward_and_backward(
     sample: int, s: sv.Session
 ) -> None:
-    s.focus = sample
+    s.focus, first = sample, s.network.program.operations[-2]
+    weights = s.network.bank.value[first.weights :][: 3 * first.shape[1]].reshape(3, -1).copy()
     told = walk(s)
-    for name, slope in (("affine 0", "delta 0"), ("affine 1", "delta 1")):
-        largest = int(np.abs(s.numbers(name).outputs[sample]).argmax())
-        assert told[name].neurons == ((name, largest),)
-        if name == "affine 0":
-            largest = int(np.abs(s.numbers("tanh 0").upstream[sample]).argmax())
-        assert told[slope].neurons[0][1] == largest
+    blame = s.numbers("tanh 0").upstream[sample]
+    most = int(np.abs(blame).argmax())
+    ways = s.numbers("affine 1").upstream[sample] * weights[:, most]
+    output = int((ways * blame[most]).argmax())
+    for layer, unit in enumerate((most, output)):
+        name = f"affine {layer}"
+        assert told[name].neurons == ((name, unit),)
+        assert told[f"delta {layer}"].neurons[0][1] == unit
         operation = next(each for each in s.network.program.operations if each.name == name)
-        rows = told[name.replace("affine", "weight gradient")].rows
-        assert (rows[0] - operation.weights) // operation.shape[1] == largest
+        (row,) = told[f"weight gradient {layer}"].rows
+        assert (row - operation.weights) // operation.shape[1] == unit
+    assert (row - operation.weights) % operation.shape[1] == most  # it joins both neurons
+
+
+@pytest.mark.parametrize("make", [colours, plane])
+def test_a_caption_has_what_each_sample_of_the_step_asks_for(make: Any) -> None:
+    s = advanced(make(), 3)
+    told = walk(s)
+    group, count = told["loss"].group, len(s.trainer.run.targets())
+    assert told["zero_grad"].group == Group((), count, 0)
+    assert group is not None and np.mean(group.amounts) == pytest.approx(s.loss, rel=1e-5)
+    for name in (name for name in told if "weight gradient" in name):
+        (row,), asked = told[name].rows, told[name].group
+        assert asked is not None and len(asked.amounts) == count
+        assert sum(asked.amounts) == pytest.approx(-s.network.bank.grad[row], rel=1e-4)
+    nearer, outcome = told["step"].group, told["step"].outcome
+    assert nearer is not None and outcome is not None and len(nearer.amounts) == count
+    assert nearer.amounts[nearer.place] == pytest.approx(outcome.off[0] - outcome.off[1], rel=1e-3)
+    words = group_words(Group((0.2, -0.1, 0.0, 0.3), 4, 1), ".42")
+    assert words == "2 of 4 for a higher .42, 1 for a lower. 1 for no change."
 
 
 def test_a_step_says_that_the_batch_decides() -> None:

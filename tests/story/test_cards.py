@@ -23,7 +23,7 @@ from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import Card, CardLine, CardTable
 from scalarviz.story.cards import neuron_card, numbers_of
 from scalarviz.story.equations import ProductRow, change_between, largest_first, product_table
-from scalarviz.story.trial import read_answers
+from scalarviz.story.traced_weight import read_answers
 from scalarviz.story.weight_card import blocks_about
 from scalarviz.training.session.reading import facts_of, state_of
 from tests.sessions import advanced

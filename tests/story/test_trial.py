@@ -1,5 +1,6 @@
 """What comes of another weight is what the network itself answers with it."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,8 +9,12 @@ import pytest
 import scalarviz as sv
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short, typeset
+from scalarviz.faces.scene_file import find, load
+from scalarviz.stage.show import Show
+from scalarviz.stage.thread import sample_to_explain
 from scalarviz.story.panel_words import trial_end, trial_rows, trial_title
-from scalarviz.story.trial import STEPS, trial_by, trial_of
+from scalarviz.story.reason import written_change
+from scalarviz.story.trial import STEPS, misses_of, trial_by, trial_of
 from scalarviz.training.session.reading import caption, facts_of, state_of
 from tests.scene.test_blame import NETS, session_of
 
@@ -85,17 +90,18 @@ def test_the_change_that_is_tried_is_seen_and_comes_closer_if_one_does() -> None
     assert found > 2
 
 
-def test_rows_name_the_weight_its_neuron_and_what_becomes_of_each_output() -> None:
+def test_rows_name_the_neuron_of_a_weight_and_what_becomes_of_each_output() -> None:
     session = session_of(*NETS[0])
     told: Any = None
-    while told is None or told.trial is None:
+    while told is None or told.trial is None or told.blame is None:
         session.advance(1, "operation")
         told = caption(session)
     trial = told.trial
-    weight, neuron, *outputs = trial_rows(trial)
+    neuron, *outputs = trial_rows(trial)
     assert str(short(abs(trial.step), 1)) in trial_title(trial)
-    assert (weight.before, weight.after) == tuple(typeset(short(each)) for each in trial.weight)
-    more = text("trial.says.more"), text("trial.says.less")
+    numbers = trial.neuron.before, trial.neuron.after
+    assert (neuron.before, neuron.after) == tuple(typeset(short(each)) for each in numbers)
+    more = text("trial.up"), text("trial.down")
     assert neuron.words == more[int(trial.neuron.after < trial.neuron.before)]
     for row, each, between in zip(outputs, trial.outputs, trial.between, strict=True):
         assert row.name == f"× {typeset(short(between))}"
@@ -116,3 +122,47 @@ def test_nothing_is_tried_where_a_layer_is_not_dense() -> None:
     kinds = [each.kind for each in session.network.program.moments]
     session.advance(kinds.index("loss") + 1, "operation")
     assert trial_of(facts_of(session), state_of(session), 0, 1.0) is None
+
+
+def test_after_a_step_the_outputs_are_those_before_it_also_if_read_anew() -> None:
+    session = session_of(*NETS[0])
+    session.advance(1)
+    facts, state = facts_of(session), state_of(session)
+    before = misses_of(facts, state)
+    anew = {**{name: state.values[name] for name in state.values}}
+    anew[facts.outputs] = [0.5 for _ in before]  # as pages do
+    assert misses_of(facts, replace(state, values=anew)) == before != []
+
+
+def test_numbers_of_a_formula_have_trials_of_a_forward_pass_and_move_as_listed() -> None:
+    session = Show.of(load(find("expression"))(engine="cpu")).session
+    session.advance(20)
+    session.focus = sample_to_explain(session) or 0
+    before = session.network.bank.value.astype(float).tolist()
+    names = [session.network.bank.name_of(row) for row in range(len(before))]
+    changes: dict[str, str] = {}
+    for _ in session.operations:
+        session.advance(1, "operation")
+        said = caption(session)
+        assert len(said.title.split()) <= 8
+        if said.trial is None:
+            continue
+        row, (out,) = names.index(said.trial.name), said.trial.outputs
+        assert said.trial.weight == pytest.approx((before[row], before[row] + said.trial.step))
+        assert answered(session, row, said.trial.weight[1])[0] == pytest.approx(out.after)
+        assert answered(session, row, before[row])[0] == pytest.approx(out.before)
+        assert said.trial.off[1] < said.trial.off[0] and "white dot" in trial_end(said.trial)
+        way = text("captions.way.up" if said.trial.step > 0.0 else "captions.way.down")
+        keys = ["captions.node.should", "captions.node.momentum"]
+        assert said.title in [text(key, name=names[row], way=way) for key in keys]
+        changes[names[row]] = said.wish
+        ends = [float(each.replace("−", "-")) for each in said.wish.split(" → ")]
+        is_asked = (ends[1] > ends[0]) == (said.trial.step > 0.0)
+        assert is_asked == (said.title == text(keys[0], name=names[row], way=way))
+    assert said.outcome is not None and len(changes) == len(names)
+    after = session.network.bank.value.astype(float).tolist()
+    moved = {each.name: (each.before, each.after) for each in said.outcome.moved}
+    assert moved == dict(zip(names, zip(before, after, strict=True), strict=True))
+    wishes = {name: written_change(*ends) for name, ends in moved.items()}
+    assert all(wish in ("", wishes[name]) for name, wish in changes.items())
+    assert all(changes.values())  # one is carried along by earlier steps

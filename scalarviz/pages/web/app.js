@@ -20,6 +20,7 @@ import { CaptionBox, captionFor, showSide } from "./caption_box.js";
 import { cardOf, pinnedFor, rowsBeside, withBeside } from "./cards.js";
 import { CardBox, MovedLine } from "./card_box.js";
 import { Chip, Growing } from "./messages.js";
+import { can_choose, clearest_sample } from "./story/clearest.js";
 import { commandOf, followPointers, takesKey } from "./events.js";
 import { Controls, StripBar, arrange, channelsOf, showOptions } from "./controls.js";
 import { OwnInput, draggingIn, typedIn } from "./handles.js";
@@ -31,7 +32,7 @@ import { GuessBox } from "./guess_box.js";
 import { leadOn, leadTour, learnedIn, showTour, skipTour, slowStep } from "./guide.js";
 import { MarksKey } from "./legend.js";
 import { Motion } from "./motion.js";
-import { readyFacts } from "./facts.js";
+import { readyFacts, readyState } from "./facts.js";
 import { Past } from "./past_charts.js";
 import { Player } from "./player.js";
 import { text } from "./texts.js";
@@ -51,6 +52,8 @@ export class App {
     const moments = spec.engine.moments;
     this.player = new Player(client, { moments: moments.length, speed: spec.page.speed });
     this.motion = new Motion(spec.scene.pace, calm);
+    this.player.ahead = () => this.clearest();
+    this.clearestNow = 0; // the sample that was chosen last, and not by a user
     this.byNeuron = new ByNeuron();
     /** How many neurons each moment has, where one goes by neurons; 1: it is one whole. */
     this.counts = spec.scene.moments.map(({ neurons }) => neurons?.[1] ?? 1);
@@ -82,7 +85,7 @@ export class App {
     this.pressed = 0; // counts commands
     this.refused = ""; // what was said of the last input that is none
     this.frame = 0;
-    this.drawn = false;
+    this.drawn = this.isNew = false;
     this.life = new AbortController(); // its signal ends what listens
     this.makeParts();
     client.onstate = (state) => this.take(state);
@@ -267,6 +270,10 @@ export class App {
     if (!this.state) return;
     if (this.tour) leadTour(this, now);
     const { state, neuron, part, seconds, moving } = this.motion.at(now);
+    const { classList } = document.body;
+    const isNew = !state.step && !state.operation; // its caption has a room that others do without
+    if (classList.toggle("untrained", isNew) !== this.isNew) this.resize();
+    this.isNew = isNew;
     this.guess.show(this.state);
     const caption = captionFor(this, state, neuron);
     const moves = this.picture.draw(state, {
@@ -284,6 +291,7 @@ export class App {
     const isWhole = seen === state || this.picture.frame.answers; // all outputs are there
     const told = isWhole ? seen : { ...seen, values: {} };
     const before = this.held?.first ? { first: this.held.first, isHeld: true } : {};
+    if (state.fresh) before.former = readyState(this.spec.facts, state).values;
     if (state.probe?.length) this.exhibit?.show({ ...told, ...before });
     const pointedNeuron = (this.hover ?? this.pinned)?.neuron;
     this.maps?.follow(state, pointedNeuron, () => this.request());
@@ -328,7 +336,8 @@ export class App {
   box() {
     const [width, height] = this.picture.size;
     const edge = 12 * unitLength();
-    return { x: edge, y: edge, width: width - 2 * edge, height: height - 2 * edge - this.foot };
+    const top = 2 * edge; // the name of a band stands above it
+    return { x: edge, y: top, width: width - 2 * edge, height: height - edge - top - this.foot };
   }
 
   showCard(state) {
@@ -432,6 +441,19 @@ export class App {
     this.slowing = false;
     this.motion.given = 0;
     return true;
+  }
+
+  /** The sample of a step that begins to be walked: the clearest, unless a user has chosen one. */
+  async clearest() {
+    const { state, client } = this;
+    const { facts, recording } = this.spec;
+    const isChosen = state.focus !== 0 && state.focus !== this.clearestNow;
+    if (recording || client.shared || state.operation || isChosen) return {};
+    if (!can_choose(facts, state.value.length, state.size)) return {};
+    const next = await client.ask("ahead");
+    const found = next.fresh && clearest_sample(facts, readyState(facts, next), next.fresh);
+    this.clearestNow = found ?? this.clearestNow;
+    return found === null ? {} : { sample: found };
   }
 
   /** Go elsewhere in the training, where all neurons are shown. */

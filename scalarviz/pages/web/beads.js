@@ -1,10 +1,12 @@
 // The spheres and wires of one picture: rows of numbers, as scene/bead_arrays.py, and how they
 // are drawn.
 
+import * as py from "./python.js";
 import { colorOf } from "./palette.js";
 import { paintedLine } from "./neuron_images.js";
 import { along3, minus3, row3 } from "./projection.js";
 import { BACK, OF_CUBES } from "./story/pace.js";
+import { bracket_width } from "./story/formula_marks.js";
 import { GlCopies, GlProgram, copyNames } from "./gl.js";
 
 const WIRES = {
@@ -59,13 +61,15 @@ export function sphereRows(frame, lit, palette) {
 }
 
 /** The rows of all wires, lit while an operation goes along them. */
-export function wireRows({ layout, moment }, lit, palette, camera, scale) {
+export function wireRows({ layout, moment, blame }, lit, palette, camera, scale) {
   const found = [];
-  for (const { operation, start, end } of layout.wires) {
+  for (const { operation, start, end, neurons } of layout.wires) {
     const isLit = OF_CUBES.has(moment?.kind) && moment.operation === operation;
     const light = BACK.has(moment?.kind) ? palette.accent : palette.light;
-    const [r, g, b, a = 1] = colorOf(isLit ? light : palette.wire);
-    const width = (isLit ? 2 : 1) * WIRES.thin * scale;
+    const own = py.get(blame, neurons) ?? 0; // of a bracket of a formula
+    const thin = layout.written.length ? bracket_width(own) : WIRES.thin;
+    const [r, g, b, a = 1] = colorOf(isLit ? light : own ? palette.push : palette.wire);
+    const width = Math.max(thin, isLit ? 2 * WIRES.thin : 0) * scale;
     for (let i = 0; i < start.length / 3; i++) {
       const ends = [row3(start, i), row3(end, i)];
       const points = layout.fans.length ? ends.map((each) => behind(camera, each)) : ends;

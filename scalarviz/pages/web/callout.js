@@ -4,11 +4,14 @@
 import { Ball } from "./story/annotations.js";
 import * as telling from "./story/telling.js";
 import { SeenLayer, draw_blame } from "./story/blame.js";
-import { head_of } from "./story/caption.js";
 import { blame_in } from "./story/focus.js";
 import { draw_cubes } from "./small_cubes.js";
 import { carried } from "./lines.js";
 import { draw_side, side_of } from "./story/side_panel.js";
+
+// Pixels above the fronts of a row, and below its feet, that it needs.
+const LIDS = 8;
+const STRANDS = 14;
 
 /** Draw how an operation comes to its number; return the boxes that it covers.
  *
@@ -20,7 +23,7 @@ export function drawTold(view, taken, fans) {
   if (!told) return [];
   if (blame_in(view.frame)) return drawBlamed(view, taken, fans);
   let draw = drawAdded;
-  if (["weight gradient", "step"].includes(view.frame.moment.kind)) draw = drawWeight;
+  if (view.frame.moment.kind === "weight gradient") draw = drawWeight;
   else if (told.misses.length) draw = drawError;
   const boxes = draw(view, taken, fans);
   taken.panel = boxes[0] ?? null;
@@ -34,11 +37,21 @@ function drawAdded(view, _, fans) {
   const isSum = told.bars && moment.kind === "forward" && told.subject;
   const into = isSum ? layout.fan_into(told.subject) : null;
   const row = into && toldRow(view, into, fans);
-  const panel = row && telling.panel_of(row, see.box, scale);
+  const panel = row && telling.panel_of(row, spansOf(frame, into[0], fans), see.box, scale);
   if (!panel) return [];
   const [minus, , plus] = palette.ends;
   telling.draw_sum(paper, palette, row, panel, told.title, [minus, plus], part);
   return [panel];
+}
+
+/** The top and the foot of each row of a layer as it is seen. */
+function spansOf(frame, fan, fans) {
+  const seen = fans[frame.layout.fans.indexOf(fan)];
+  const { halves } = carried(fan, frame);
+  return seen.feet.map((feet, unit) => {
+    const tops = feet.map(([, y], i) => y - 2.1 * halves[unit][i] * seen.cell);
+    return [Math.min(...tops) - LIDS * seen.scale, feet[0][1] + STRANDS * seen.scale];
+  });
 }
 
 /** Write what blame asks of a weight. */
@@ -47,9 +60,7 @@ function drawBlamed({ paper, see, frame, palette, scale }, taken, fans) {
   const ball = ballOf(see, layout, told.neurons[0]);
   if (!ball) return [];
   const seen = [layersOf(frame, fans), ball, see.box, spheresOf(taken, scale), part];
-  const [boxes, head] = draw_blame(paper, palette, told.blame, head_of(told), ...seen);
-  taken.panel = head;
-  return boxes;
+  return draw_blame(paper, palette, told.blame, ...seen);
 }
 
 /** What cards keep clear of: words, and neurons with their names. */
@@ -61,7 +72,8 @@ function spheresOf({ boxes, spheres }, scale) {
 function toldRow({ frame }, [fan, unit], fans) {
   const seen = fans[frame.layout.fans.indexOf(fan)];
   if (!seen || fan.is_direct || fan.is_tiled || seen.feet[unit].length > telling.ROWED) return null;
-  const long = seen.feet[unit].at(-1)[0] - seen.feet[unit][0][0];
+  const along = seen.feet[unit].map(([x]) => x);
+  const long = Math.max(...along) - Math.min(...along);
   if (long < telling.LEAST_ROW * seen.scale && seen.form !== "upright") return null;
   const { values, terms, halves } = carried(fan, frame);
   const feet = seen.feet[unit];
@@ -71,25 +83,17 @@ function toldRow({ frame }, [fan, unit], fans) {
   return new telling.ToldRow(feet, tops, seen.gates[unit], seen.left, values, weights, result);
 }
 
-/** Draw what a weight is to become, and why, or how it has moved; return the box of the panel. */
+/** Draw what a weight is to become, and why; return the box of the panel. */
 function drawWeight(view, taken, fans) {
-  const { told, pushes, weights, cubes, sizes, before } = view.frame;
+  const { told, pushes, weights } = view.frame;
   const [row = -1] = told.rows;
   const box = weightPlace(view, row, taken, fans);
-  if (!box) return [];
-  const top = view.frame.sizeScaleAt(row) || 1;
-  let words, cube;
-  if (!told.outcome && Number.isFinite(pushes?.[row])) {
-    const most = pushes.reduce((found, each) => Math.max(found, Math.abs(each) || 0), 0) || 1;
-    const [share, push] = [weights[row] / top, pushes[row] / most];
-    words = telling.wish_words(told, share, push);
-    cube = [share, telling.wished(share, push)];
-  } else if (told.outcome && before && told.wish) {
-    words = telling.moved_words(told, cubes.moved[0].length, cubes.moved[1]);
-    cube = [sizes, before].map((all) => all[row] / top);
-  } else return [];
+  if (!box || !Number.isFinite(pushes?.[row])) return [];
+  const most = pushes.reduce((found, each) => Math.max(found, Math.abs(each) || 0), 0) || 1;
+  const [share, push] = [weights[row] / (view.frame.sizeScaleAt(row) || 1), pushes[row] / most];
+  const words = telling.wish_words(told, share, push);
   const draw = (found) => draw_cubes(view.paper, found, view.palette);
-  telling.draw_wish(view.paper, view.palette, box, cube, words, draw);
+  telling.draw_wish(view.paper, view.palette, box, [share, telling.wished(share, push)], words, draw);
   return [box];
 }
 
@@ -119,8 +123,7 @@ function drawError({ paper, see, frame, palette, scale }, _, fans) {
 }
 
 /** What the panel beside the network shows; null for none. */
-export const sideOf = (frame, things, isTold) =>
-  side_of(frame.told, things, Boolean(blame_in(frame)), isTold);
+export const sideOf = (frame, things, isTold) => side_of(frame.told, things, isTold);
 
 /** Draw the panel beside the network. */
 export function drawBeside(paper, palette, { layout, told, part }, side, box) {

@@ -1,7 +1,7 @@
 // Faces of cubes as they are seen: where a number may stand on each, and what hides it; as
 // scene/cube_faces.py.
 
-import { LEAST_LETTERS, ON_CUBES, around_ball } from "./story/annotations.js";
+import { BETWEEN, CELL, LEAST_LETTERS, ON_CUBES, around_ball } from "./story/annotations.js";
 import { MOVED } from "./story/pace.js";
 import { along3, dot3, minus3 } from "./projection.js";
 import { spheres_in_sight } from "./silhouettes.js";
@@ -16,8 +16,12 @@ export class CubeFaces {
     this.balls = this.spheres.map((each) => around_ball(each.slice(0, 3), scale));
     this.numbers = [];
     const rank = ({ row }) => first.get(row) ?? 2;
+    const cell = see.camera.is_front && least < Infinity ? CELL * scale : Infinity;
     this.cubes = this.seen
-      .filter(({ row, rooms, order }) => first.has(row) || rooms[order[0]][3] >= least)
+      .filter(
+        ({ row, rooms, order, above }) =>
+          first.has(row) || rooms[order[0]][3] >= least || above >= cell,
+      )
       .sort((a, b) => rank(a) - rank(b) || a.far - b.far)
       .slice(0, ON_CUBES.get("most"));
   }
@@ -78,7 +82,9 @@ function facesSeen(see, frame, first, scale) {
       const old = frame.before && frame.part >= MOVED ? frame.before[row] : null;
       const value = frame.numberAt(row) ?? null;
       const share = frame.colors[row] / frame.scaleAt(row);
-      if (face) found.push({ row, order, value, share, before: old, ...face });
+      const room = face ? face.rooms[order[0]][1] / ON_CUBES.get("share") : 0;
+      const above = room * plate.gap >= BETWEEN * scale ? room : 0;
+      if (face) found.push({ row, order, value, share, before: old, above, ...face });
     }
   }
   return found;
@@ -108,7 +114,7 @@ function faceOf(see, plate, eye, axes, middle, half) {
     );
     const high = area / across;
     const wide = area / down;
-    const own = plate.in_row ? wide : 0;
+    const own = (see.camera.is_front ? plate.is_numbered : plate.in_row) ? wide : 0;
     return [high, ON_CUBES.get("share") * more * wide, more * high, own];
   });
   const at = { fronts, edges, reach, rooms, middle: [x[6], y[6]], x: x[6] };

@@ -57,6 +57,7 @@ export function followArrows(element, go) {
 // zooms after a click into the picture, until the mouse leaves it.
 
 const TAP = 6; // pixels that a pointer may move between down and up of a tap
+const LONG = 400; // milliseconds for which a finger rests on a thing before it drags it
 
 /**
  * Passes gestures on a canvas to `orbit`, `pan`, `zoom`, `hover`, `tap` and `home` of a target.
@@ -68,6 +69,7 @@ export function followPointers(canvas, target) {
   const down = new Map(); // by id of the pointer, where it is
   let moved = 0;
   let chosen = false; // whether the mouse has clicked here since it came
+  let rests = 0; // the timer of a finger that has not moved yet
   let held = null; // {thing, y, far}: what is dragged, where it was taken, and how far up it is
 
   const at = (event) => {
@@ -81,10 +83,21 @@ export function followPointers(canvas, target) {
     if (!down.size) moved = 0;
     const [x, y] = at(event);
     const holds = event.button === 0 && !event.shiftKey && !down.size;
-    const thing = holds ? target.hold(x, y, event.pointerType !== "mouse") : null;
+    const isFinger = event.pointerType !== "mouse";
+    const take = (isPinned) => {
+      const thing = target.hold(x, y, isPinned);
+      held = thing && { thing, y, far: 0 };
+    };
     if (held) target.drop(held.thing, held.far); // a second finger
-    held = thing && { thing, y, far: 0 };
-    down.set(event.pointerId, at(event));
+    held = null;
+    clearTimeout(rests);
+    if (holds) take(isFinger);
+    if (holds && isFinger && !held)
+      rests = setTimeout(() => {
+        target.hover(x, y);
+        take(false);
+      }, LONG);
+    down.set(event.pointerId, [x, y]);
   });
 
   canvas.addEventListener("pointermove", (event) => {
@@ -94,6 +107,7 @@ export function followPointers(canvas, target) {
     const [dx, dy] = [now[0] - old[0], now[1] - old[1]];
     moved += Math.hypot(dx, dy);
     if (moved < TAP && down.size === 1) return undefined;
+    clearTimeout(rests);
     if (held) {
       held.far = held.y - now[1];
       return target.drag(held.thing, held.far);
@@ -116,6 +130,7 @@ export function followPointers(canvas, target) {
 
   const end = (event) => {
     if (!down.delete(event.pointerId)) return;
+    clearTimeout(rests);
     if (down.size) {
       moved = Infinity; // the last of two fingers is no tap
       return;
@@ -126,7 +141,8 @@ export function followPointers(canvas, target) {
     held = null;
   };
   const stay = (event) => held && event.preventDefault(); // what a finger drags scrolls no page
-  canvas.addEventListener("touchstart", stay, { passive: false });
+  for (const name of ["touchstart", "touchmove"])
+    canvas.addEventListener(name, stay, { passive: false });
   canvas.addEventListener("pointerup", end);
   canvas.addEventListener("pointercancel", end);
   canvas.addEventListener("pointerleave", () => {

@@ -89,30 +89,37 @@ class Swatches {
 
   show(state) {
     const { result } = this;
+    const { former } = state; // what the step has computed, when it is over
     const first = result.firstOf(state);
-    fill(result.faces[0], result.answerTo(state, answersFor(state, this.data)));
+    const answer = answersFor(state, this.data);
+    fill(result.faces[0], result.answerTo(state, answer));
     fill(result.faces[1], state.target);
-    const begun = first && readAnswers(first.subarray(state.probe.length), this.data.reads, 3);
+    const begun = former
+      ? answersFor({ values: former }, this.data)
+      : first && readAnswers(first.subarray(state.probe.length), this.data.reads, 3);
     const both = [begun, state.target].map((each) =>
       isColor(each) ? codeOf(each) : "transparent",
     );
     result.first.style.background = `linear-gradient(90deg, ${both[0]} 50%, ${both[1]} 0)`;
-    setWords(this.same, text(state.isHeld ? "headline.before" : "exhibits.same"));
+    const since = former ? "exhibits.former" : state.isHeld ? "headline.before" : "exhibits.same";
+    setWords(this.same, text(since));
+    result.whole.classList.toggle("stepped", Boolean(former));
     const was =
       state.isHeld && String(first.subarray(0, state.probe.length)) !== String(state.probe);
-    const former = was ? this.outputs(first) : [];
+    const held = was ? this.outputs(first) : [];
     this.outputs(state.probe).forEach((output, i) => {
       const now = this.rows[i].children[1];
       fill(now, output);
-      fill(now.firstChild, former[i]); // small: before
+      fill(now.firstChild, held[i]); // small: before
       setShown(now.firstChild, Boolean(was));
     });
     const isShown = (input) => state.inputs?.every((x, k) => Math.abs(x - input[k]) < 0.5 / 255);
     this.rows.forEach((row, i) => (row.className = isShown(this.data.inputs[i]) ? "now" : ""));
     result.head(this.verdict(state), first && this.verdict({ probe: first }));
-    setWords(result.yet, offOf(answersFor(state, this.data), state.target));
+    const digits = former ? 3 : 2; // as the panel below
+    setWords(result.yet, offOf(answer, state.target, digits));
     setShown(result.begun, isColor(begun));
-    setWords(result.said, offOf(begun, state.target));
+    setWords(result.said, offOf(begun, state.target, digits));
     if (!state.playing) this.tell(state);
     if (document.activeElement !== this.picker || !state.own)
       this.picker.value = codeOf(state.inputs);
@@ -135,8 +142,8 @@ function isColor(color) {
 }
 
 /** Say how far an answer is off its goal; "" if one of them is unknown. */
-function offOf(answer, goal) {
-  return isColor(answer) && isColor(goal) ? offBy(Array.from(answer), goal).words : "";
+function offOf(answer, goal, digits) {
+  return isColor(answer) && isColor(goal) ? offBy(Array.from(answer), goal, digits).words : "";
 }
 
 /** What comes out of one sample beside its goal: numbers, or a class. */

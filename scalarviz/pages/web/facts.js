@@ -58,12 +58,22 @@ const readied = new WeakMap(); // by state
 export function readyState(facts, state) {
   if (readied.has(state)) return readied.get(state);
   const fixed = new Set(facts.frozen);
-  const found = Object.assign(new State(), state, afterStep(facts, state), {
+  const found = Object.assign(new State(), state, stepTaken(facts, state), afterStep(facts, state), {
     all: state.all && { weights: null, ...state.all }, explained: (row) => explainedOf(facts, found, row),
     frozen: state.made?.frozen ?? state.frozen ?? Array.from({ length: facts.rows }, (_, row) => Number(fixed.has(row))),
   }); // prettier-ignore
   readied.set(state, found);
   return found;
+}
+
+/** After a step, return what it has computed of the sample in focus, by the weights before it. */
+function stepTaken({ buffers }, { operation, moment, all, focus = 0 }) {
+  if (operation || !(moment >= 0) || !all) return {};
+  const own = ([name, numbers]) => {
+    const { size } = buffers[name];
+    return [name, numbers.slice(focus * size, (focus + 1) * size)];
+  };
+  return { values: Object.fromEntries(Object.entries(all.values).map(own)) };
 }
 
 /** Return the loss of the same batch by the weights after the step, and the outputs of the focus

@@ -1,6 +1,7 @@
 // What one picture shows of a state: numbers of cubes and neurons, the operation, the subject of
 // the caption; as scene/frame_data.py.
 
+import { blame_of_parts } from "./story/formula_marks.js";
 import { readAnswers } from "./formulas.js";
 import { numberAt } from "./arrays.js";
 import { NONE } from "./story/facts.js";
@@ -49,7 +50,7 @@ export function frameOf(scene, layout, state, options, scales, now) {
   const { hover, pinned, pointed, guess = null } = options;
   const before = isStep && size === color && color === "value" ? state.before : null;
   const sizes = size === color ? colors : own(size);
-  const [drawn, moving] = magnified(before, sizes, state.value, scales.of(size));
+  const [drawn, moving] = magnified(before, sizes, state.value, scales.of(size), options.caption?.rows);
   const isAsking = guess !== null && guess.result === null;
   const caption = isAsking ? null : (options.caption ?? null);
   const told = moment && !guess ? caption : null;
@@ -65,6 +66,7 @@ export function frameOf(scene, layout, state, options, scales, now) {
     frozen: state.frozen ?? scene.frozen,
     longest_push: pushes?.reduce((top, x) => Math.max(top, Math.abs(x) || 0), 0) || null,
   };
+  const buffers = buffersOf(scene, state, moment, part, neurons);
   const place = `${state.step} ${state.operation}`;
   const isFirst = (scene.first ??= place) === place; // nothing was done yet
   const isAlone = !(moment || guess || hover || pinned || options.held);
@@ -104,17 +106,18 @@ export function frameOf(scene, layout, state, options, scales, now) {
     walked: neurons?.neuron ?? null,
     held: (!moment && options.held) || null, // what a hand drags, and what was before
     guess,
-    ...buffersOf(scene, state, moment, part, neurons),
+    ...buffers,
+    blame: blame_of_parts(layout, moment?.kind ?? "", buffers.flows),
   };
 }
 
 /** Sizes in which the largest changes of a step are seen; their rows, and the factor. */
-function magnified(before, sizes, after, scale) {
+function magnified(before, sizes, after, scale, followed = []) {
   if (!before) return [sizes, [[], 1]];
   const changes = before.map((old, i) => Math.abs(after[i] - old));
   const isMoved = (row) => changes[row] > 0 && changes[row] < Infinity;
   const order = [...changes.keys()].filter(isMoved).sort((a, b) => changes[b] - changes[a]);
-  const rows = order.slice(0, pace.MOST_MOVED);
+  const rows = [...new Set([...order.slice(0, pace.MOST_MOVED), ...followed.filter(isMoved)])];
   const factor = pace.magnification(changes[rows[0]] ?? 0, scale);
   const drawn = sizes.slice();
   for (const row of rows) drawn[row] = before[row] + factor * (sizes[row] - before[row]);

@@ -176,7 +176,7 @@ export class GuessBox {
     if (!isAsking) return;
     const grows = numberAt(state, question.row) < 0 ? -1 : 1; // the way that makes its cube larger
     for (const [name, way] of Object.entries(WAYS)) {
-      const cube = text(way === grows ? "reason.larger" : "reason.smaller");
+      const cube = text(way === grows ? "guess.larger" : "guess.smaller");
       const isMoved = way && question.kind === "value";
       setWords(byId(`guess-${name}`), this.labelOf(way) + (isMoved ? `: ${cube}` : ""));
       byId(`guess-${name}`).ariaPressed = String(question.way === way);

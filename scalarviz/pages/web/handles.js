@@ -7,10 +7,11 @@ import { both, said } from "./story/formats.js";
 import { cardOf } from "./cards.js";
 import { numberAt } from "./arrays.js";
 import { moved_answer } from "./story/guide.js";
-import { isSameThing } from "./pointing.js";
 import { text } from "./texts.js";
 import { made, setShown, setWords } from "./dom.js";
 import { madeButton } from "./events.js";
+
+const FINGER = 22; // pixels around what is pinned in which a finger takes it
 
 /** Return what `followPointers` calls for the cubes and inputs of an app: hold, drag and drop. */
 export function draggingIn(app) {
@@ -23,11 +24,14 @@ export function draggingIn(app) {
   function hold(x, y, isFinger) {
     if (app.guess.isAsking) return app.guess.hold(x, y);
     if (app.spec.recording || !app.state) return null;
-    const found = app.picture.at(x, y);
-    if (isFinger && !isSameThing(found, app.pinned)) return null;
+    const pinned = isFinger && app.picture.placeOf(app.pinned ?? {});
+    const isNear = pinned && Math.hypot(x - pinned.x, y - pinned.y) < FINGER;
+    const found = isNear ? app.pinned : app.picture.at(x, y);
+    if (isFinger && !isNear) return null;
     const input = app.own.handleOf(found, app.state);
     if (input) return input;
-    if (!(found?.row >= 0) || 2 * app.picture.placeOf(found).half < SMALLEST_HANDLE) return null;
+    if (!(found?.row >= 0)) return null;
+    if (!isNear && 2 * app.picture.placeOf(found).half < SMALLEST_HANDLE) return null;
     const value = numberAt(app.state, found.row);
     if (!Number.isFinite(value)) return null;
     return new Handle(found.row, value, app.picture.frame.scale, answersIn(app));

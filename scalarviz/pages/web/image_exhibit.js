@@ -56,8 +56,8 @@ export class Pictures {
       name.style.color = `var(--channel-${i})`;
       return made("span", "", name, number);
     });
-    const words = made("span", "", text("exhibits.pictures.ring"));
-    return made("p", "place-words", words, made("span", "", ...parts));
+    this.ring = made("span", "");
+    return made("p", "place-words", this.ring, made("span", "", ...parts));
   }
 
   // A point of the user's own.
@@ -72,6 +72,8 @@ export class Pictures {
     const isKnown = state.inputs?.length === 2;
     const outputs = state.values[this.data.output];
     const answer = outputs && readAnswers(outputs, this.data.reads);
+    const [u, v] = isKnown ? Array.from(state.inputs, (x) => short(x)) : ["", ""];
+    setWords(this.ring, text("exhibits.pictures.ring", { u, v }));
     this.colors.forEach((number, i) => setWords(number, answer ? short(answer[i]) : ""));
     this.spots.forEach((spot, i) => {
       setShown(spot, isKnown);

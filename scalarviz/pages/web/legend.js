@@ -1,5 +1,6 @@
 // The legend in the line of the title, and the key to the marks, worded by `scene/legend.py`.
 
+import * as py from "./python.js";
 import { five_of, mark_rows, name_of, news_of } from "./story/legend.js";
 import { said } from "./story/formats.js";
 import { text } from "./texts.js";
@@ -46,7 +47,8 @@ export class MarksKey {
     const times = frame.cubes.moved[1];
     const moved = times > 1 ? text("legend.moved", { factor: String(times) }) : newsOf(frame);
     const news = frame.begun ? text("legend.ghosts") : moved;
-    setWords(byId("legend-news"), arrows ? text("legend.pushes") : news);
+    const ways = py.len(frame.blame) ? text("legend.ways") : news;
+    setWords(byId("legend-news"), arrows ? text("legend.pushes") : ways);
     const numbers = five_of(frame.cubes);
     this.cubes.forEach((cube, i) => {
       const share = numbers[i] / numbers[4];

@@ -4,7 +4,7 @@
 import { LIT, SAME_PLACE, OF_CUBES, WAYS_BACK } from "./story/pace.js";
 import { row3 } from "./projection.js";
 
-const LIGHTS = { small: 2000, dimSmall: 0.7 };
+const LIGHTS = { small: 2000, dimSmall: 0.7, tiny: 0.5 };
 
 /**
  * What is lit in a moment; it is null for a network at rest.
@@ -15,12 +15,15 @@ const LIGHTS = { small: 2000, dimSmall: 0.7 };
 export function lightsOf(layout, scene, moment, focus = null, attention = 1) {
   const { dim } = scene.shader;
   const level = focus ? 1 - attention * (1 - dim) : 1;
-  const isPlain = !moment || !LIT.has(moment.kind);
+  const isPlain = !moment || !LIT.has(moment.kind) || layout.written.length > 0; // of a formula
   const isLit = ({ buffers }) => isPlain || buffers.some((name) => moment.lit.includes(name));
   const neurons = layout.neurons.map((line) => (isLit(line) ? 1 : dim));
   const isWhole = isPlain || moment.kind === "step"; // which moves all cubes
   const rest = layout.size > LIGHTS.small ? LIGHTS.dimSmall : dim;
   const own = layout.plates.map((each) => (isWhole || isBright(scene, moment, each) ? 1 : rest));
+  for (const fan of moment ? [] : layout.fans) {
+    if (fan.form === "open") own[layout.plate_number(fan.weights)] = LIGHTS.tiny; // one row is large
+  }
   const outside = own.map((each) => Math.min(each, level));
   const plates = focus ? own.map(() => 1) : own;
   const brightOf = (line, place) => {

@@ -3,6 +3,7 @@
 import { colorOf, mixedColor } from "./palette.js";
 import { numbers_on_cubes } from "./story/cube_numbers.js";
 import { Box } from "./story/camera.js";
+import { numbers_below } from "./story/marks.js";
 import { draw_first_row, is_called } from "./story/first_row.js";
 import { blame_in, chosen_neurons, chosen_rows, pointed_rows, told_rows } from "./story/focus.js";
 import { head_on, lit_by_blame } from "./story/blame.js";
@@ -19,7 +20,6 @@ import {
   SeenFan,
   TUBE,
   curve,
-  digits_of,
   draw_bias,
   draw_gates,
   draw_heads,
@@ -147,10 +147,15 @@ export function drawFirstRow(view, fans) {
   const seen = fans.filter((each, i) => each && !frame.layout.fans[i].is_direct);
   const place = frame.layout.fans.findIndex((each) => !each.is_direct);
   if (!fans[place] || !isCalled(view, fans[place])) return [];
-  const [first] = carried(frame.layout.fans[place], frame).halves;
+  const rows = frame.layout.fans.filter((fan) => !fan.is_direct);
+  const numbers = rows.map((fan) => carried(fan, frame));
+  const [first] = numbers[0].halves;
   const tops = seen[0].feet[0].map(([, y], i) => y - 2.1 * first[i] * seen[0].cell);
   const box = new Box(0, 0, paper.width, paper.height);
-  return draw_first_row(paper, palette, seen, tops, box);
+  const curves = [rows[0], rows.at(-1)].map((fan) => frame.layout.neurons[fan.after].curve);
+  const terms = [numbers[0].terms, numbers.at(-1).terms];
+  const heads = numbers.map((each) => each.values);
+  return draw_first_row(paper, palette, seen, tops, curves, terms, heads, view.see.box.y, box);
 }
 
 /** Draw the lines of all trays; return what draws those above squares. */
@@ -167,7 +172,7 @@ export function drawLines(view, fans) {
     const far = see.one(row3(fan.ends, 0)).depth;
     const depthOf = (unit, column) => [see.one(cubeOf(fan, column, unit)).depth, far];
     const { values, terms, halves, summed } = numbers;
-    const named = number !== 0 || !(isCalled(view, seen) || blame_in(frame));
+    const named = number !== 0 || !isCalled(view, seen);
     if (!fan.is_direct) draw_bias(paper, palette, seen, named);
     if (fan.is_direct) draw_joined(paper, palette, seen);
     const strokes = fan.is_direct ? [] : strokes_of(seen, values, terms, halves, summed);
@@ -204,7 +209,10 @@ export function drawLines(view, fans) {
   });
   return () => {
     above.forEach((each) => paint.add(...each));
-    frame_thread(paper, palette, fans, frame.layout.thread);
+    const { fans: whole, thread } = frame.layout;
+    const named = view.see.camera.is_front ? thread : [];
+    const said = named.map(([number, , column]) => carried(whole[number], frame).values[column]);
+    frame_thread(paper, palette, fans, thread, said);
   };
 }
 
@@ -216,11 +224,14 @@ export function drawLongRows(view, fans) {
   for (const [number, fan] of layout.fans.entries()) {
     const seen = fans[number];
     if (!seen || !["long", "upright"].includes(fan.form)) continue;
-    const { terms, summed } = carried(fan, frame);
-    const isUpright = fan.form === "upright";
-    if (isUpright) draw_upright(paper, palette, seen, summed ? terms[0] : [], [minus, plus]);
-    else draw_heads(paper, palette, seen);
-    const unit = summed && !isUpright && see.camera.is_front ? openUnit(number, frame) : null;
+    const { summed } = carried(fan, frame);
+    if (fan.form === "upright") {
+      const row = summed ? openRow(frame, fan, 0) : null;
+      draw_upright(paper, palette, seen, row, [minus, plus], see.camera.is_front);
+      continue;
+    }
+    draw_heads(paper, palette, seen);
+    const unit = summed && see.camera.is_front ? openUnit(number, frame) : null;
     if (unit === null) continue;
     const row = openRow(frame, fan, unit);
     const drawCubes = (cubes) => draw_cubes(paper, cubes, palette);
@@ -238,8 +249,7 @@ function openRow(frame, fan, unit) {
   const comes = [...values, ...Array(own.length - values.length).fill(1)];
   const result = terms[unit].reduce((sum, each) => sum + each, 0);
   const bends = frame.layout.neurons[fan.after].bends.length > 2;
-  const digits = digits_of(comes, own, result);
-  return new OpenRow(unit, values.length, comes, own, shares, result, bends, digits);
+  return new OpenRow(unit, values.length, comes, own, shares, terms[unit], result, bends);
 }
 
 /** Draw the row that is looked at with its numbers if its cubes are small; return its box. */
@@ -254,6 +264,8 @@ export function drawRowSheet({ paper, see, frame, palette, scale }, fans) {
     if (!box || !carried(fan, frame).summed) continue;
     const [minus, , plus] = palette.ends;
     const drawCubes = (cubes) => draw_cubes(paper, cubes, palette);
+    for (const each of numbers_below(see, layout, scale))
+      if (each.meets(box)) paper.box(...each.place, palette.ground);
     draw_sheet(paper, palette, box, openRow(frame, fan, unit), [minus, plus], drawCubes);
     return [box];
   }
@@ -301,7 +313,7 @@ function explain(paint, { fan, seen, halves, depthOf, written }, told, frame) {
     if (unit === null) continue;
     const column = fan.unit_before(row);
     const half = halves[unit][column];
-    const isBack = WAYS_BACK.has(moment.kind) || !told.has(row);
+    const isBack = WAYS_BACK.has(moment.kind) || moment.kind === "delta" || !told.has(row);
     const lit = lit_parts(seen, unit, column, half, isBack, told.has(row) ? part : 1, told.size);
     lit.slice(0, blame ? 1 : 2).forEach(([path, width, back], k) => {
       const color = colorOf(back ? palette.accent : palette.lit);

@@ -8,20 +8,6 @@ import { dataOfPage, fail, failWith } from "./dom.js";
 import { text } from "./texts.js";
 import { unzipped } from "./zipped.js";
 
-// The smallest module with an instruction on vectors: `v128.const`, then `drop`.
-const VECTORS = [
-  0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 10, 23, 1, 21, 0, 253, 12,
-  ...Array(16).fill(0), 26, 11,
-]; // prettier-ignore
-
-/** Return what the browser lacks for a page, which trains or not, as the key of a sentence, or "". */
-function lackOf(trains) {
-  if (!trains) return "";
-  if (typeof WebAssembly === "undefined") return "page.lack.wasm";
-  if (!WebAssembly.validate(Uint8Array.from(VECTORS))) return "page.lack.vectors";
-  return typeof Worker === "undefined" ? "page.lack.worker" : "";
-}
-
 /** Return the data of a page that cannot train here, with its short recording instead. */
 function recordedOnly({ spec, texts, spare }) {
   const { engine, recording, bytes } = spare;
@@ -58,7 +44,8 @@ async function trainingOf(data, lack) {
 async function start() {
   for (const link of document.querySelectorAll("a")) link.search = location.search; // a token
   const data = await dataOfPage();
-  const lack = lackOf(!data.spec.recording);
+  const trains = !data.spec.recording;
+  const lack = trains && typeof WebAssembly === "undefined" ? "page.lack.wasm" : "";
   if (lack && !data.spare) return fail(text(lack));
   dress(data.spec);
   const training = trainingOf(data, lack);

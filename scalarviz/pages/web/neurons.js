@@ -48,7 +48,7 @@ export function drawNeurons(view, line) {
   const signs = [minus, plus];
   if (line.scores) draw_scores(paper, palette, balls, known, signs);
   const isFirst = line === frame.layout.neurons[0];
-  const below = hasMap && see.camera.is_front ? known : [];
+  const below = (hasMap || !line.square) && see.camera.is_front ? known : [];
   write_names(paper, palette, line, good, balls, shown, see.box, below, signs, isFirst);
 }
 

@@ -27,6 +27,7 @@ import { saidTo, threadOf, withThread } from "./threads.js";
 import { LARGEST, draw_tray, size_of, tray_of } from "./story/tray_card.js";
 import { paint_walls, walls_seen } from "./story/wall_lines.js";
 import { drawHeld } from "./held.js";
+import { draw_ways } from "./story/formula_marks.js";
 import * as marks from "./story/marks.js";
 import { drawNeurons } from "./neurons.js";
 import { unpackedAll } from "./arrays.js";
@@ -331,13 +332,14 @@ export class Picture {
     paint_walls(...seen, this.walls.of(view), (fan) => saidTo(fan, frame), thread);
     const drawAbove = drawLines(view, this.fans.of(view));
     drawLongRows(view, this.fans.of(view));
-    const carriedIn = (fan) => carried(fan, frame);
-    const opened = see.camera.is_front
-      ? draw_opened_rows(paper, palette, frame, this.fans.of(view), carriedIn)
-      : [];
     marks.draw_ghosts(...seen);
     this.arrows = marks.draw_pushes(...seen);
     const taken = (this.taken = drawScenery(view, drawAbove));
+    draw_ways(...seen, frame.blame);
+    const carriedIn = (fan) => carried(fan, frame);
+    const opened = see.camera.is_front
+      ? draw_opened_rows(paper, palette, frame, this.fans.of(view), carriedIn, frame.values)
+      : [];
     taken.boxes.push(...opened);
     marks.draw_chosen(...seen);
     for (const row of frozenRows(frame.frozen)) marks.hold(paper, see, frame, row, palette);

@@ -8,7 +8,7 @@ import { followArrows, followPen } from "./events.js";
 import { Result, offBy, rightOf } from "./result.js";
 import { said } from "./story/formats.js";
 import { near_border, typeset } from "./story/decimals.js";
-import { Border, draw_to_shown, way_on_map } from "./story/annotations.js";
+import { Border, ON_MAP, draw_to_shown, way_on_map } from "./story/annotations.js";
 import { Box } from "./story/camera.js";
 import { text } from "./texts.js";
 
@@ -259,12 +259,13 @@ export class PlaneMap {
       if (isWrong) crossAt(paper, at(dots[i]), half, color);
       else shapeAt(paper, at(dots[i]), half, i >= held, color);
     };
+    const here = this.place();
+    const hasWay = here && !classes && !this.isCurve && this.result.entry !== null;
+    const way = hasWay ? way_on_map(new Box(0, 0, size, size), ...here) : [];
+    if (way.length) draw_to_shown(paper, way, RIM, WHITE, ON_MAP);
     dots.forEach((_, i) => draw(i, radius));
     if (this.isCurve) this.drawCurve(paper, size);
-    const here = this.place();
     if (!here) return;
-    const way = classes || this.isCurve ? [] : way_on_map(new Box(0, 0, size, size), ...here);
-    if (way.length && this.result.entry !== null) draw_to_shown(paper, way, RIM, WHITE);
     shapeAt(paper, at(here), SHOWN * radius, false, WHITE);
     const own = dots.findIndex((dot) => isAt(dot, here));
     if (own >= 0) draw(own, INNER * radius);

@@ -63,13 +63,15 @@ export class Player {
     this.resumes = false; // whether it plays on when the page is seen again
     this.turns = 0; // plays and pauses of this page that are not answered yet
     this.told = false; // whether the last state of a shared training plays
+    this.ahead = async () => ({}); // what is to be known of an operation before it
     this.latest = new Map(); // by name of a command, the arguments that wait for the one under way
   }
 
   /** Send a command; a worker that fails is told of by `onfault` of the client. */
   async ask(name, args = {}) {
     try {
-      return await this.client.ask(name, args);
+      const walks = name === "advance" && args.unit === "operation";
+      return await this.client.ask(name, walks ? { ...args, ...(await this.ahead()) } : args);
     } catch (error) {
       if (!(error instanceof TrainingError)) throw error;
       this.playing = false;

@@ -37,7 +37,8 @@ export class Result {
     this.numbers = numbers.map(([number]) => number);
     const pair = numbers.map((each) => made("span", "", ...each));
     const moved = made("div", "", pair[0], "\u2192", pair[1]);
-    this.headline = made("div", "headline", this.counted, moved, made("em", "", text("headline.no_better"))); // prettier-ignore
+    this.aside = made("span");
+    this.headline = made("div", "headline", this.counted, moved, this.aside, made("em", "", text("headline.no_better"))); // prettier-ignore
     this.whole = made("div", "result", made("div", "pair", ...this.figures), says);
     element.append(this.headline, this.whole);
     this.known = null;
@@ -88,6 +89,16 @@ export class Result {
     this.headline.classList.toggle("stuck", isWorse && !this.isHeld);
   }
 
+  /** Say what has come of new classes in the headline, and below it of known ones, if there are. */
+  split([fresh, old]) {
+    setWords(this.aside, old ? text("headline.old", old) : "");
+    if (!fresh) return;
+    setWords(this.counted, text("headline.new", fresh));
+    [fresh.before, fresh.after].forEach((each, i) => setWords(this.numbers[i], String(each)));
+    const isWorse = fresh.after < fresh.before;
+    ["worse", "stuck"].forEach((name) => this.headline.classList.toggle(name, isWorse));
+  }
+
   /** Where lines end in a canvas at the left of OUT: at its edge; none if it stands elsewhere. */
   doors(canvas) {
     const [own, out] = [canvas, this.faces[0]].map((each) => each.getBoundingClientRect());
@@ -112,8 +123,8 @@ export function rightOf(flags) {
 }
 
 /** Return the mean absolute error of some numbers; without words if it is unknown. */
-export function offBy(outputs, targets) {
+export function offBy(outputs, targets, digits = 2) {
   const error = outputs.reduce((sum, x, i) => sum + Math.abs(x - targets[i]), 0) / outputs.length;
-  const number = Number.isFinite(error) ? short(error) : "";
+  const number = Number.isFinite(error) ? short(error, digits) : "";
   return { words: number && text("outputs.off", { error: number }), number, right: -error };
 }

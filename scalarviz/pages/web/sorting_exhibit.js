@@ -4,7 +4,7 @@ import { answersEach, classOf, readAnswers } from "./formulas.js";
 import { Canvas2D } from "./canvas2d.js";
 import { Box } from "./story/camera.js";
 import { isNews, made, putImage, setWords, styled } from "./dom.js";
-import { draw_columns, draw_reasons, sure_words, why_of } from "./story/why.js";
+import { draw_columns, draw_reasons, learned_of, sure_words, why_of } from "./story/why.js";
 import { followArrows, followPen, takesAlone } from "./events.js";
 import { withDecimals } from "./numbers.js";
 import { Result, rightOf } from "./result.js";
@@ -70,6 +70,7 @@ export class Sorting {
     this.askWhy(state);
     this.draw();
     this.result.say(this.verdict(state), first && this.verdict({ probe: first }));
+    if (first && !state.isHeld) this.result.split(this.learned(first));
     setWords(this.result.yet, answer.length ? sure_words(answer, goal).join("\n") : "");
     if (!state.playing) this.sorted.ariaLabel = this.verdict(state).words;
   }
@@ -122,6 +123,16 @@ export class Sorting {
       drawMap,
       (i, ...at) => tile(shown[i], ...at),
     );
+  }
+
+  /** What has come of new and of known classes since the start. */
+  learned(first) {
+    const { labels, names } = this.data;
+    const all = Array.from(labels.keys());
+    const kinds = names.map((_, kind) => all.filter((i) => labels[i] === kind));
+    const right = (taken) => kinds.map((own, kind) => own.filter((i) => taken[i] === kind).length);
+    const counts = kinds.map((own) => own.length);
+    return learned_of(names, counts, right(this.takenFor({ probe: first })), right(this.taken));
   }
 
   takenFor({ probe }) {

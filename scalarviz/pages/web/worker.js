@@ -21,6 +21,7 @@ const QUESTIONS = {
   moved: async ({ clock, past }, { uses }) =>
     samplesMoved(clock, await past.openedTwin(), uses) ?? {},
   past: ({ past, isPlaying }, args) => past.answer(args, isPlaying),
+  ahead: async ({ clock, past }) => aheadOf(clock, await past.openedTwin()),
 };
 
 /** Trains for a page; `post(message, transfer)` sends it a message, `soon(work)` defers work. */
@@ -93,6 +94,7 @@ export class Server {
       this.film = args.film ? { ...args.film, steps: left.length ? left : [clock.step] } : null;
       this.catchUp();
     } else if (name === "advance") {
+      clock.focus = args.sample ?? clock.focus;
       return this.pursue({ target: clock.after(args.count, args.unit), command, shows: true });
     } else if (name === "back" || name === "seek") {
       const { count, unit, step, operation = 0, shows = false } = args;
@@ -233,6 +235,14 @@ export class Server {
   fail(error) {
     this.post({ fault: String(error?.message ?? error) }, []);
   }
+}
+
+/** Return the state after the next step, which a second engine takes. */
+function aheadOf({ engine }, twin) {
+  twin.restore(engine.save());
+  const next = new Clock(twin);
+  for (let k = 0; k < next.operations; k++) next.advance(1, "operation");
+  return next.state();
 }
 
 /** Return a learning rate times a factor, unless that is none any more. */

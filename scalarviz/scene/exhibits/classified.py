@@ -32,13 +32,21 @@ from scalarviz.scene.exhibits.exhibit import (
     Places,
     letter_size,
 )
-from scalarviz.scene.exhibits.why import Why, draw_columns, draw_reasons, sure_words
+from scalarviz.scene.exhibits.why import (
+    Learned,
+    Why,
+    draw_columns,
+    draw_reasons,
+    learned_of,
+    sure_words,
+)
 from scalarviz.scene.layout.division import Box
 
 Classes = npt.NDArray[np.int64]
 
 ROWS = 8  # rows of images that stand above a matrix
 TILE, SMALLER = 6.5, 3.6  # side of answer and goal, relative to the size of text
+BELOW = 14.0  # pixels from it to what the answer rests on
 SAID = 3.4  # height of the lines that say how right it is
 ANSWER = 40.0, 24.0, 16.0, 12.0  # letters of an answer, as large as they fit
 
@@ -57,6 +65,7 @@ class Sorting(Exhibit):
     answers    of the sample in use, and its image is `height`, `width`; `why` is what its answer
                rests on, if it is known
     whole      whether all images are shown, in columns, and the matrix
+    reasons    whether it says what the answer rests on, and what is wrong
     """
 
     pictures: FloatArray
@@ -70,6 +79,7 @@ class Sorting(Exhibit):
     answers: Sequence[float] = ()
     why: Why | None = None
     whole: bool = False
+    reasons: bool = True
     wide = 252.0
 
     def words(self) -> list[str]:
@@ -79,6 +89,24 @@ class Sorting(Exhibit):
         true, taken, times = table.worst()
         wrong = {"true": true, "taken": taken, "times": times}
         return [text("exhibits.sorting.worst", right=said, **wrong) if times > 1 else said]
+
+    @property
+    def learned(self) -> list[Learned]:
+        """What has come of new and of known classes; empty if it is no such pair."""
+        if not isinstance(self.first, Sorting) or self.by_hand:
+            return []
+        counts = self.confusion.counts.sum(axis=1)
+        before, after = (np.diag(each.confusion.counts) for each in (self.first, self))
+        return learned_of(self.class_names, counts.tolist(), before.tolist(), after.tolist())
+
+    def headline(self, things: str) -> tuple[str, str, str, bool] | None:
+        for new in self.learned[:1]:
+            words = text("headline.new", classes=new.classes, count=new.count)
+            return words, str(new.before), str(new.after), new.after >= new.before
+        return super().headline(things)
+
+    def aside(self) -> str:
+        return "".join(text("headline.old", **vars(old)) for old in self.learned[1:])
 
     def score(self) -> tuple[int, int]:
         return self.confusion.right, self.confusion.all
@@ -106,6 +134,12 @@ class Sorting(Exhibit):
 
     def headed(self) -> Sorting:
         return replace(self, says=False)
+
+    def above(self, box: Box, scale: float, high: float) -> tuple[Exhibit, Box, Box | None]:
+        top = self.places(box, scale).foot.bottom + BELOW * scale
+        if self.whole or top + high > box.bottom:
+            return super().above(box, scale, high)
+        return replace(self, reasons=False), box, Box(box.x, top, box.width, box.bottom - top)
 
     def places(self, box: Box, scale: float) -> Places:
         size = LETTERS * scale
@@ -138,7 +172,7 @@ class Sorting(Exhibit):
                 canvas.text(x, y, words, color=color, room=box.right - x, **look)
         if self.whole:
             self._paint_all(canvas, box, places, theme)
-        else:
+        elif self.reasons:
             self._paint_reasons(canvas, box, places, theme)
 
     @property
@@ -158,7 +192,7 @@ class Sorting(Exhibit):
 
     def _paint_reasons(self, canvas: Canvas2D, box: Box, places: Places, theme: Theme) -> None:
         """Draw what the answer rests on, and what is still wrong."""
-        top = places.foot.bottom + 14.0 * canvas.scale
+        top = places.foot.bottom + BELOW * canvas.scale
         columns = self.pictures.shape[2]
 
         def draw_map(shares: list[float], x: float, y: float, cell: float) -> None:

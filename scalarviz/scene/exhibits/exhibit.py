@@ -170,6 +170,10 @@ class Exhibit(ABC):
         said = text("headline.off", things=things)
         return said, decimal(was), decimal(off), off <= was
 
+    def aside(self) -> str:
+        """Return what the headline has besides, such as what was known before; "" for nothing."""
+        return ""
+
     def score(self) -> tuple[int, int] | None:
         """Return how many of the samples are right, and of how many; None without a meaning."""
         return None

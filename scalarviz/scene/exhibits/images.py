@@ -74,7 +74,7 @@ class Pictures(Exhibit):
     def places(self, box: Box, scale: float) -> Places:
         rows, columns = self.images[0].shape[:2]
         more = START * LETTERS * scale
-        return self.pair(box, scale, aspect=columns / rows, more=more, beside=0.0)
+        return self.pair(box, scale, aspect=columns / rows, more=more)
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """Draw output and target as one plate, with a ring at the point in use, and the start."""
@@ -106,7 +106,7 @@ class Pictures(Exhibit):
         canvas.text(
             out.x,
             top - 0.8 * size,
-            text("exhibits.pictures.start"),
+            f"{text('exhibits.pictures.start')}: {self.first.verdict()}",
             size=size,
             color=theme.quiet,
             room=box.width,
@@ -117,7 +117,10 @@ class Pictures(Exhibit):
         draw_before(canvas, theme, ends)
         x, low = around.right + size, top + size
         room: dict[str, Any] = {"room": box.right - x}
-        said = text("exhibits.pictures.ring").split("\n") if self.answer is not None else []
+        said = list[str]()
+        if self.answer is not None and self.focus is not None:
+            u, v = map(decimal, self.focus)
+            said = text("exhibits.pictures.ring", u=u, v=v).split("\n")
         for words in said if 5.0 * LINE * size < high else []:
             canvas.text(x, low, words, size=size, color=theme.soft, **room)
             low += LINE * size
@@ -127,8 +130,6 @@ class Pictures(Exhibit):
                 at += canvas.text(at, low, f"{name} ", size=large, color=color, bold=True)
                 number = decimal(float(number))
                 at += canvas.text(at, low, number, size=large, color=theme.ink, bold=True) + size
-        look = {"size": large, "bold": True, "color": theme.former, **room}
-        canvas.text(x, small.bottom - 0.2 * size, self.first.verdict(), **look)
 
     def paint_answer(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         paint_image(canvas, box, self.images[0])

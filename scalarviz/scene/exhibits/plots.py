@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import near_border
-from scalarviz.scene.annotations import Border, draw_to_shown, way_on_map
+from scalarviz.scene.annotations import ON_MAP, Border, draw_to_shown, way_on_map
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme, class_colors, faded, rgb
 from scalarviz.scene.exhibits.classified import readable_on
@@ -205,9 +205,9 @@ class Plane(Exhibit):
             (self.names[1], 0.0, 0.5),
             (short(self.high[1]), 0.0, 1.0),
         )
-        wide = canvas.measure("".join(self.names), size=size)
+        wide = canvas.widest([words for words, *_ in axes], size=size)
         for words, across, up in (
-            axes if at_edge.all() and wide < min(3.0 * size, 0.3 * plot.width) else ()
+            axes if at_edge.all() and wide < min(3.0 * size, 0.25 * plot.width) else ()
         ):
             x = plot.x + (1.3 + across * (plot.width / size - 2.6)) * size
             y = plot.bottom - (0.9 + up * (plot.height / size - 2.6)) * size
@@ -234,7 +234,7 @@ class Plane(Exhibit):
     def _paint_table(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """Draw each question with its answer at the start, that of now, and the goal."""
         size, first = letter_size(canvas), self.first
-        if not box.height:
+        if not box.height or (COLUMNS[1] - COLUMNS[0]) * box.width < 1.7 * size:
             return
         begun = first.outputs if isinstance(first, Plane) else np.full(len(self.points), np.nan)
         x = [box.x + part * box.width for part in COLUMNS]
@@ -312,6 +312,9 @@ class Plane(Exhibit):
             return np.asarray(np.array([plot.x, plot.y]) + inside * [plot.width, plot.height])
 
         spots, colors, wrong = place(self.points), self._dots(self.targets, theme), self.wrong
+        is_beside = plot.x > BESIDE_NETWORK * canvas.width
+        if self.focus is not None and not self.classes and is_beside:  # below the samples
+            draw_to_shown(canvas, way_on_map(plot, *self.focus.tolist()), RIM, WHITE, ON_MAP)
         if self.show_tests:
             holes, hollow = place(self.tests), self._dots(self.test_targets, theme)
             canvas.discs(holes, 1.2 * radius, RIM)
@@ -320,8 +323,6 @@ class Plane(Exhibit):
         paint_crosses(canvas, spots[wrong], radius, colors[wrong])
         if self.focus is not None:
             x, y = place(self.focus[np.newaxis])[0].tolist()
-            if not self.classes and plot.x > BESIDE_NETWORK * canvas.width:
-                draw_to_shown(canvas, way_on_map(plot, *self.focus.tolist()), RIM, WHITE)
             paint_shown(canvas, x, y, SHOWN * radius)
             own = np.flatnonzero(np.abs(self.points - self.focus).max(axis=1) < 1e-9)[:1]
             paint_crosses(canvas, spots[own][wrong[own]], INNER * radius, colors[own][wrong[own]])
@@ -475,7 +476,7 @@ class FunctionPlot(Exhibit):
 
     names  of the input and the output
     axis   number of the input
-    focus  input and output of the sample in use, which is marked
+    focus  input, output and goal of the sample in use, which is marked
     """
 
     outputs: FloatArray
@@ -484,7 +485,7 @@ class FunctionPlot(Exhibit):
     points: FloatArray
     names: tuple[str, str] = ("x", "y")
     axis: int = 0
-    focus: tuple[float, float] | None = None
+    focus: tuple[float, float, float] | None = None
     small = 1.0
 
     @property
@@ -509,7 +510,8 @@ class FunctionPlot(Exhibit):
     ) -> FunctionPlot:
         """Return the plot with a mark at the sample in use."""
         x = float(inputs[self.axis])
-        return replace(self, focus=(x, float(self.at(x))))
+        goal = np.nan if target is None else float(target[0])
+        return replace(self, focus=(x, float(self.at(x)), goal))
 
     def at(self, x: Any) -> Any:
         """Return the outputs at some inputs."""
@@ -526,19 +528,37 @@ class FunctionPlot(Exhibit):
         more = (LINE_PITCH + 2.0) * LETTERS * scale
         return self.pair(box, scale, aspect=PLOT_SHAPE, count=1, more=more)
 
+    def doors(self, box: Box, scale: float) -> list[tuple[float, float]]:
+        if self.focus is None or not np.isfinite(self.focus[1]):
+            return super().doors(box, scale)
+        places, (bottom, top) = self.places(box, scale), self.range()
+        below = self._below(places, scale)
+        high = places.out.height + below - LINE_PITCH * LETTERS * scale
+        part = min(1.0, max(0.0, (top - self.focus[1]) / (top - bottom)))
+        return [(places.out.x, places.out.y + part * high)]
+
+    def _below(self, places: Places, scale: float) -> float:
+        """Return the height of the names below the plot, in the foot if that has room."""
+        line = LINE_PITCH * LETTERS * scale
+        return line if places.foot.height > VERDICT * LETTERS * scale + line else 0.0
+
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """Draw the curve over the samples, the axes, and a key below them."""
         size = letter_size(canvas)
         places = self.places(box, canvas.scale)
         bottom, top = self.range()
         axes = Axes(self.names, (self.low, bottom), (self.high, top))
-        below = LINE_PITCH * size if places.foot.height > (VERDICT + LINE_PITCH) * size else 0.0
+        below = self._below(places, canvas.scale)
         whole = replace(places.out, height=places.out.height + below)
         plot = axes.plot(canvas, whole)
         self._boxes[:] = [plot]
         places = places._replace(out=plot, goal=plot)
         self.paint_heads(canvas, places, theme)
         axes.paint(canvas, whole, plot, theme)
+        if self.focus is not None and np.isfinite(self.focus[1]):  # the line from OUT goes on
+            ((x, y),) = self.doors(box, canvas.scale)
+            dot = plot.x + (self.focus[0] - self.low) / (self.high - self.low) * plot.width
+            canvas.line([(x, y), (dot, y)], theme.quiet, width=1.4 * canvas.scale)
         self.paint_answer(canvas, plot, theme)
         if not below:
             return
@@ -574,5 +594,9 @@ class FunctionPlot(Exhibit):
             at = np.linspace(self.low, self.high, len(self.outputs))
             canvas.line(place(at, self.outputs), theme.no_yes[0], width=0.8 * radius)
             if self.focus is not None:
-                x, y = place(*np.array([self.focus]).T)[0].tolist()
-                paint_shown(canvas, x, y, 2.0 * radius)
+                x, out, goal = np.array([self.focus]).T
+                ends = place(np.tile(x, 2), np.append(out, goal))
+                if np.isfinite(ends).all():
+                    canvas.line(ends, theme.loss, width=1.2 * radius)
+                    canvas.discs(ends[1], 1.6 * radius, theme.quiet, outline=RIM, line=0.4 * radius)
+                paint_shown(canvas, float(ends[0, 0]), float(ends[0, 1]), 2.0 * radius)

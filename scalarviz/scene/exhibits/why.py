@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short
 from scalarviz.scene.layout.camera import Box
+from scalarviz.story.panel_words import percent
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D
@@ -32,7 +33,7 @@ PICTURE, PITCH, ROW, FIRST = (
 )  # of a wrong image: side, and down to the next row
 BELOW, MOST_ROWS = (14.0, 30.0), 2  # from an image to what it is, and to the answer
 ROOM = 1.12  # from image to image in a column, relative to one
-SURE, LEAST = 0.99, 220.0  # from which share on an answer is over 99 % sure; width of the panel
+LEAST, KNOWN = 220.0, 0.8  # width of the panel; share from which on a class is known
 
 Pictures = Callable[[int, float, float, float], None]  # draws one by its corner and side
 
@@ -73,6 +74,41 @@ def why_of(outputs: Sequence[Sequence[float]], across: int) -> Why:
     return Why(said, other, lead, falls, across)
 
 
+@dataclass(frozen=True)
+class Learned:
+    """How many samples of some classes were right at the start, and are, and of how many."""
+
+    classes: str
+    before: int
+    after: int
+    count: int
+
+
+def learned_of(
+    names: Sequence[str], counts: Sequence[int], before: Sequence[int], after: Sequence[int]
+) -> list[Learned]:
+    """Return what has come of new classes, and of known ones; nothing if it is no such pair.
+
+    Of a new one nothing was right at the start, of a known one nearly all.
+
+    counts         of the samples of each class
+    before, after  how many of them were right at the start, and are
+    """
+    every = range(len(counts))
+    new = [i for i in every if before[i] == 0 and counts[i] > 0]
+    old = [i for i in every if before[i] > KNOWN * counts[i]]
+    if len(new) == 0 or len(old) < 2 or len(new) + len(old) < len(counts):
+        return []
+    found: list[Learned] = []
+    for own in (new, old):
+        ends = {"first": names[own[0]], "last": names[own[len(own) - 1]]}
+        is_pair = len(own) == 2
+        words = text("headline.pair", **ends) if is_pair else text("headline.span", **ends)
+        sums = [sum([each[i] for i in own]) for each in (before, after, counts)]
+        found.append(Learned(words, sums[0], sums[1], sums[2]))
+    return found
+
+
 def sure_words(answers: Sequence[float], goal: int) -> list[str]:
     """Return whether the largest answer is right, and how sure the network is; "" of no shares."""
     sizes: list[float] = [float(each) for each in answers]
@@ -80,8 +116,7 @@ def sure_words(answers: Sequence[float], goal: int) -> list[str]:
     said = text("why.right") if sizes.index(most) == goal else text("why.wrong")
     if min(sizes) < 0.0 or most > 1.0 or abs(sum(sizes) - 1.0) > 0.01:
         return [said]
-    percent = text("why.certain") if most > SURE else f"{100.0 * most:.0f} %"
-    return [said, percent, text("why.sure")]
+    return [said, percent(most), text("why.sure")]
 
 
 def draw_why(

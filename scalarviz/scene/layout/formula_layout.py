@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.messages import visible
 from scalarviz.base.texts import text
 from scalarviz.core.bank_arrays import Wall
+from scalarviz.core.trace_program import Bound, Piece
 from scalarviz.scene.canvas.fonts import font
 from scalarviz.scene.layout.camera import CAMERAS, FRONT, Camera
 from scalarviz.scene.layout.plates import (
@@ -24,18 +24,25 @@ from scalarviz.scene.layout.plates import (
     UP,
     Label,
     Layout,
+    Neurons,
     Plate,
+    Wires,
     WrittenWords,
 )
+from scalarviz.story.facts import NONE
 
 LETTERS = 0.36  # size of letters, in cells
-LINE, CUBE = 2.1, 1.16  # from a line to the next, and room of a cube in it, in cells
-RAISED, SMALL = 0.46, 0.74  # cells by which an exponent is raised, and the side of its cubes
-EXPONENT = 0.62  # size of its letters, relative to others
-MOST_LINES, WIDEST = 4, 30.0  # lines, and cells of a line, of a formula that is written
-BRACKET = 20.0  # what a line that begins in a bracket costs, in squares of cells
+CUBE, BALL = 1.14, 0.85  # room of a cube, and of an input, in cells
+RAISED = 0.7  # cells by which an exponent is raised
+STEP, BESIDE = 0.72, 0.42  # size of the letters of a step beside its value, and cells between them
+WIDEST = 22.0  # cells of a formula that is written
 PIXELS = 100  # size of letters at which words are measured
-NAME, LEAST = 0.7, 12.0  # cells from a value to its name, and pixels of the letters of that
+NAME, LEAST = 0.24, 12.0  # cells from a value to its name, and pixels of the letters of that
+# Cells: radius of a value, from the line to values, and from one to the next below it, at least and
+# at most; the ends of a bracket, from there to its value, and from a line of the key to the next.
+RADIUS, BELOW_LINE, DOWNWARDS, AROUND = 0.31, 0.62, (0.86, 1.2), 2.0
+TICK, OVER, KEY = 0.13, 0.12, 0.3
+LOWER = 0.32  # cells by which names in an exponent are lower: they are beside no letter
 
 # From the front and above, so that lines of words are level.
 VIEWS = {
@@ -45,17 +52,23 @@ VIEWS = {
 # A formula is seen as rows are.
 FORMULA_VIEWS = dict.fromkeys(VIEWS, Camera(azimuth=FRONT[0], elevation=FRONT[1], fov=0.0))
 
-Piece = str | int
 Part = tuple[Piece, bool]  # a piece, and whether it is part of an exponent
 
 
 def of_formula(
-    pieces: Sequence[Piece], rows: Sequence[int], names: Sequence[str], aspect: float
+    pieces: Sequence[Piece],
+    rows: Sequence[int],
+    names: Sequence[str],
+    aspect: float,
+    nodes: Mapping[int, tuple[str, int]],
 ) -> Layout | None:
     """Lay out a formula as formula_of returns it; None if it is too long, or has none.
 
+    Inputs are balls in it, and each result is a ball below its part of the formula.
+
     rows    bank indices of the parameters, by their numbers; `names` likewise
     aspect  width of the free stage divided by its height
+    nodes   buffer and operation of each input and result, by place
     """
     known: set[Piece] = set()
     shown: list[Piece] = []
@@ -65,28 +78,65 @@ def of_formula(
         known.add(piece)
     if not known >= {*range(len(rows))}:
         return None
-    parts = [(f"{text('picture.out')} = ", False), *raised(shown)]
-    wide = [width_of_part(*part) for part in parts]
-    tried = [in_lines(parts, wide, count) for count in range(1, MOST_LINES + 1)]
-    lines = min(tried, key=lambda lines: max(longest(lines, wide) / aspect, LINE * len(lines)))
-    if longest(lines, wide) > WIDEST:
+    plates, written, neurons, given = [], [], list[Neurons](), ""
+    begun: list[tuple[float, int, str]] = []  # where parts begin, how deep, and words of their own
+    parts: list[tuple[int, float, float, int, str]] = []  # place, ends, depth and words
+    x = 0.0
+    for piece, is_raised in [(f"{text('picture.out')} = ", False), *raised(shown)]:
+        if isinstance(piece, Bound):
+            buffer, operation = nodes.get(piece.place, ("", NONE))
+            given = buffer if piece.begins and operation == NONE else ""
+            if piece.begins:
+                begun.append((x, 0, ""))
+                continue
+            start, depth, said = begun.pop()
+            if operation != NONE:
+                depth += 1
+                parts.append((piece.place, start, x, depth, said.strip(" ()")))
+                said = ""
+            begun[-1:] = [(at, max(deep, depth), own + said) for at, deep, own in begun[-1:]]
+            continue
+        wide = CUBE if isinstance(piece, int) else BALL if given else width_of(piece)
+        middle, name = np.array([x + 0.5 * wide, RAISED * is_raised, 0.0]), str(piece)
+        x, radius = x + wide, RADIUS
+        if isinstance(piece, int):
+            plates.append(one_value(rows[piece], middle + 0.5 * (UP - RIGHT)))
+            name, radius = names[piece], HALF
+        elif given:
+            neurons.append(Neurons(middle[np.newaxis], "", given, radius=radius))
+        elif name.strip():
+            written.append(words_at(name.strip(), middle))
+        said = text("formula.power") if name == "e" else name
+        begun[-1:] = [(at, deep, own + said) for at, deep, own in begun[-1:]]
+        if isinstance(piece, int) or given:
+            written.append(name_below(name, middle + (radius + LOWER * is_raised) * DOWN))
+    if x > WIDEST or not parts:
         return None
-    plates, written = [], []
-    for down, line in enumerate(lines):
-        x = -0.5 * sum(wide[i] for i in line)
-        for i in line:
-            (piece, is_raised), line_at = parts[i], np.array([x + 0.5 * wide[i], -LINE * down, 0.0])
-            middle = line_at + RAISED * is_raised * UP
-            if isinstance(piece, int):
-                side = SMALL if is_raised else 1.0
-                plates.append(one_value(rows[piece], middle + 0.5 * side * (UP - RIGHT), side))
-                hangs = middle - HALF * side * UP if is_raised else None
-                written.append(name_below(names[piece], line_at, hangs))
-            elif piece.strip():
-                half = 0.5 * width_of_part(piece.strip(), is_raised) * RIGHT
-                written.append(WrittenWords(piece.strip(), middle, half))
-            x += wide[i]
-    return Layout(plates, (), (), (), FORMULA_VIEWS, written=written)
+    wires, deepest = list[Wires](), parts[-1][3]
+    pitch = min(DOWNWARDS[1], max(DOWNWARDS[0], (x / aspect - AROUND) / deepest))
+    for place, start, end, depth, said in parts:
+        x = end - RADIUS - TICK if depth == deepest else 0.5 * (start + end)
+        point = x * RIGHT + (BELOW_LINE + pitch * depth) * DOWN
+        wires.append(bracket_over(point, start, end, nodes[place][1], len(neurons)))
+        neurons.append(Neurons(point[np.newaxis], "", nodes[place][0], radius=RADIUS))
+        away = RADIUS + BESIDE + 0.5 * STEP * width_of(said)
+        away = -away - BESIDE if depth == deepest else away  # an arrow, and the line from OUT
+        written.append(words_at(said, point + away * RIGHT, STEP, LEAST))
+    written.append(name_below(text("picture.out"), point + RADIUS * DOWN))
+    for i, words in enumerate((text("formula.cubes"), text("formula.balls"))):
+        at = (start + 0.44 * (x - start)) * RIGHT + (float(point[1]) + 0.05 - KEY * i) * UP
+        written.append(WrittenWords(words, at, 0.045 * len(words) * RIGHT, LEAST))
+    return Layout(plates, neurons, wires, (), FORMULA_VIEWS, written=written)
+
+
+def bracket_over(
+    point: FloatArray, start: float, end: float, operation: int, neurons: int
+) -> Wires:
+    """Return the bracket below a part of a formula, over the value of the part."""
+    high = float(point[1]) + RADIUS + OVER
+    corners = [(start + TICK, high + TICK), (start + TICK, high), (end - TICK, high)]
+    ends = np.array([(x, y, 0.0) for x, y in [*corners, (end - TICK, high + TICK)]])
+    return Wires(ends[:-1], ends[1:], operation, neurons, outgoing=False)
 
 
 def raised(pieces: Sequence[Piece]) -> list[Part]:
@@ -94,7 +144,7 @@ def raised(pieces: Sequence[Piece]) -> list[Part]:
     found: list[Part] = []
     deep = 0  # brackets around a letter of an exponent
     for piece in pieces:
-        if isinstance(piece, int):
+        if not isinstance(piece, str):
             found.append((piece, deep > 0))
             continue
         words = ""
@@ -111,51 +161,25 @@ def raised(pieces: Sequence[Piece]) -> list[Part]:
     return [part for part in found if part[0] != ""]
 
 
-def width_of_part(piece: Piece, is_raised: bool) -> float:
-    """Return the width of a part of a formula, in cells."""
-    if isinstance(piece, int):
-        return CUBE * (SMALL if is_raised else 1.0)
-    return width_of(piece) * (EXPONENT if is_raised else 1.0)
-
-
 def width_of(words: str) -> float:
     """Return the width of words, in cells."""
     return LETTERS * sum(font(PIXELS, False).advances(words)) / PIXELS
 
 
-def in_lines(parts: Sequence[Part], wide: Sequence[float], count: int) -> list[list[int]]:
-    """Return the pieces of so many lines, or fewer, about equally long.
-
-    A line begins with a sign, in as few brackets as possible.
-    """
-    words = ["" if is_raised or isinstance(piece, int) else piece for piece, is_raised in parts]
-    deep = np.cumsum([0, *(each.count("(") - each.count(")") for each in words)])
-    starts = [i for i, each in enumerate(words) if each.startswith(" ") or i == 0]
-    ends = np.array([*starts, len(parts)])
-    upto = np.cumsum([0.0, *wide])[ends]
-    cost = (upto - upto[:, np.newaxis]) ** 2 + BRACKET * deep[ends]  # of a line from start to end
-    cost[np.tril_indices(len(ends))] = np.inf
-    best, found = cost[0], [[0] for _ in ends]
-    for _ in range(min(count, len(starts)) - 1):
-        longer = best[:, np.newaxis] + cost
-        found = [[*found[i], int(ends[i])] for i in longer.argmin(axis=0)]
-        best = longer.min(axis=0)
-    return [list(range(*each)) for each in pairwise([*found[-1], len(parts)])]
+def words_at(words: str, middle: FloatArray, size: float = 1.0, least: float = 0.0) -> WrittenWords:
+    """Return words that are as large as the cubes of their formula."""
+    half = round(0.5 * size * width_of(words), 3)  # as precise as pages have it
+    return WrittenWords(words, middle, half * RIGHT, least)
 
 
-def longest(lines: Sequence[Sequence[int]], wide: Sequence[float]) -> float:
-    """Return the width of the longest line."""
-    return max(sum(wide[i] for i in line) for line in lines)
-
-
-def name_below(name: str, middle: FloatArray, hangs: FloatArray | None) -> WrittenWords:
-    """Return the name of a value, below its cube, no wider than a cell unless letters are small."""
+def name_below(name: str, foot: FloatArray) -> WrittenWords:
+    """Return the name of a value, below it, no wider than a cell unless letters are small."""
     half = 0.045 * min(len(name), 10) * RIGHT
-    return WrittenWords(name, middle + NAME * DOWN, half, LEAST, hangs)
+    return WrittenWords(name, foot + NAME * DOWN, half, LEAST)
 
 
-def one_value(row: int, corner: FloatArray, side: float = 1.0) -> Plate:
-    return Plate(int(row), 1, 1, 1, corner, side * RIGHT, side * DOWN, NEAR, "value")
+def one_value(row: int, corner: FloatArray) -> Plate:
+    return Plate(int(row), 1, 1, 1, corner, RIGHT, DOWN, NEAR, "value")
 
 
 # Walls, in lines.

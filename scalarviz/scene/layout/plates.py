@@ -120,6 +120,16 @@ class Plate:
         return (self.seat > 0.0 or self.size == 1) and self.tiles is None
 
     @property
+    def is_numbered(self) -> bool:
+        """Whether its cubes may have their numbers at rest."""
+        return self.in_row or self.role in ("gain", "shift")
+
+    @property
+    def gap(self) -> float:
+        """Room for numbers between its rows, in sizes of its cubes."""
+        return self.cell[1] / self.unit - 1.0 if self.is_numbered else 0.0
+
+    @property
     def least(self) -> float:
         """Side of its smallest cube relative to the largest."""
         if self.tiles is not None:
@@ -258,8 +268,10 @@ class Neurons:
     tied    middle of the color that these neurons stand for, which lines join to them; or None
     square  whether they are squares with what each computes over all places, `radius` half the side
     along   unit vector along the rows of images
+    told    whether the number of each stands below it
     scores  whether each has its number as a bar beside it, and no ball
     bends   the curve of their activation around 0, from -1 to 1; a straight line without
+    curve   name of the activation
     """
 
     points: FloatArray
@@ -274,8 +286,10 @@ class Neurons:
     radius: float = 0.36
     tied: FloatArray | None = None
     square: bool = False
+    told: bool = False
     scores: bool = False
     bends: Sequence[float] = (-1.0, 1.0)
+    curve: str = ""
     along: Sequence[float] = (1.0, 0.0, 0.0)
 
     @property
@@ -479,14 +493,12 @@ class WrittenWords:
 
     half   from the middle to the right end
     least  logical pixels of the letters, at least
-    hangs  where a line to what they name ends above them; None without
     """
 
     words: str
     middle: FloatArray
     half: FloatArray
     least: float = 0.0
-    hangs: FloatArray | None = None
 
     @property
     def ends(self) -> list[FloatArray]:

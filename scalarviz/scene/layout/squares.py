@@ -80,29 +80,27 @@ def words_of(
     found: list[tuple[str, FloatArray]] = []
     blocks = [i for i, (_, columns) in enumerate(sizes) if columns > PAIRS]
     for i in blocks:
-        count, words = (
-            len(neurons[i].points),
-            plural("plates.neurons.block", len(neurons[i].points)),
-        )
-        if neurons[i + 1 : i + 2] and neurons[i + 1].is_color:
-            words = plural("plates.paints", count)
+        words = plural("plates.neurons.block", len(neurons[i].points))
         found.append((words, top_of(neurons[i], LABEL)))
+        if neurons[i + 1 : i + 2] and neurons[i + 1].is_color:
+            found.append((text("squares.adds"), top_of(neurons[i], LABEL + LINE)))
     if not blocks or not neurons[0].square:
         return [written(*each) for each in found]
     first, last = neurons[blocks[0]], neurons[blocks[-1]]
-    found.append((text("squares.square"), top_of(first, LABEL + LINE)))
+    top = top_of(first, LABEL + 2.0 * LINE)
+    top[0] = 0.5 * (top[0] + neurons[blocks[0] + 1].points[:, 0].mean())
+    found.append((text("squares.square"), top))
     if len(neurons[0].points) == 2 and len(neurons[1].points) > 2:
-        count, top = len(neurons[1].points), top_of(neurons[1], LABEL)
-        top[0] = 0.5 * (neurons[0].points[:, 0].min() + neurons[1].points[:, 0].max())
-        found.append((text("squares.place"), top + LINE * UP))
-        found.append((text("squares.waves", count=count), top))
+        waves = text("squares.waves", count=len(neurons[1].points))
+        found.append((text("squares.place"), top_of(neurons[0], LABEL)))
+        found.append((waves, top_of(neurons[1], LABEL)))
     total = sum(each.units * (each.inputs + (each.biases != NONE)) for each in fans)
     said = text("squares.cubes", count=len(fans), total=total)
     if neurons[-1].is_color:
         said = text("squares.cubes.red", count=len(fans), total=total)
     middle = 0.5 * (first.points.mean(axis=0) + last.points.mean(axis=0))
     low = first.points[:, 1].min() - LABEL
-    for i, words in enumerate([text("squares.signs"), said, text("squares.every")]):
+    for i, words in enumerate([said, text("squares.added")]):
         found.append((words, np.array([middle[0], low - LINE * i, 0.0])))
     return [written(*each) for each in found]
 

@@ -46,7 +46,7 @@ HIGH, SEEN = 10.0, 1.03  # cells of the height of all rows, and how high they ar
 PITCH = 2.95  # the most from one row to the next
 ROOM, LARGEST = 1.46, 1.14  # from row to row by the largest cube, and the most of that, in cells
 CROWDED = 0.5  # cells from cube to cube, below which other things give way, down to these shares:
-NARROW, NARROW_SCALE, NARROW_IMAGE = 0.36, 0.56, 0.84  # squares, gains and shifts, images
+NARROW, NARROW_SCALE, NARROW_IMAGE = 0.38, 0.56, 0.84  # squares, gains and shifts, images
 CLOSE, LONG = 1.25, 20  # as ROOM in long rows: longer than ALONE, and at most so long
 SLOT, WIDE = 1.267, 1.36  # from one cube of a row to the next by the largest cube: least and most
 LOOSE = 1.42  # the same in long rows, one of which has its numbers
@@ -68,10 +68,19 @@ LOOSER = 2.2  # most that rooms grow to fill a stage
 TIED = 1.1  # cells from the first neurons to the color that they stand for
 OPENED, MOST_OPEN = 2.9, 128  # cells above rows of kernels for one that is open; their most weights
 SAID = 0.25  # cells below rows, for words
+HEADED_SCALE, LINE, BELOW_ROWS = 0.58, 0.29, 0.75  # cells up to heads of gains and to a line above
+# them, and down to words
 RAISED, HEADED, SHORT = 2.75, 0.3, 3.0  # cells that the only image at the start is raised, up to
 # headings, and of rows of which one is opened
 BESIDE_IN = 0.2  # beside that image, whose words are wide
-REST, BARS = 0.4, 1.3  # cells that long rows take beyond others, and for bars of an upright one
+REST, BARS, FEWER, SAYS = (
+    0.4,
+    2.85,
+    1.08,
+    0.9,
+)  # cells that long rows take beyond others, for numbers and bars of
+# an upright one, times this if it is long, and before others for what comes in
+BEADS, STRUNG = (0.06, 0.12), 0.12  # radius of what is evened out, before and behind; between them
 BENDS, REACH = 8, 3.0  # points of the curve of an activation to each side, and how far it is shown
 PASSING = 1.0  # from the rows to a skip connection
 KEPT_LAYOUTS = 4  # layouts of a program
@@ -253,9 +262,12 @@ def stations_of(program: Layered, names: Names, squares: Sequence[str] = ()) -> 
         elif operation.kind == "activation" and is_open(last):
             target = operation.target.name
             seen = names.get(target, last.neurons.names)
-            sums, bends = last.neurons.values, bends_of(operation)
             last.neurons = replace(
-                last.neurons, sums=sums, values=target, names=seen, also=(), bends=bends
+                with_curve(last.neurons, operation),
+                sums=last.neurons.values,
+                values=target,
+                names=seen,
+                also=(),
             )
         elif operation.kind == "branch":
             last.neurons = replace(last.neurons, also=(*last.neurons.also, operation.target.name))
@@ -274,16 +286,28 @@ def stations_of(program: Layered, names: Names, squares: Sequence[str] = ()) -> 
             found.append(line)
     for each in found:
         square = not each.shape and not {*squares}.isdisjoint(each.neurons.buffers)
-        each.neurons = replace(each.neurons, square=square)
+        each.neurons = replace(each.neurons, square=square, told=square)
+    for line, behind in pairwise(found):
+        evened = is_evened(program, line)
+        if is_evened(program, behind) or (behind.kind == "scale" and evened):
+            line.neurons = replace(line.neurons, square=False, told=evened)
+            line.ball = BEADS[evened]
     return found
 
 
-def bends_of(operation: Operation) -> Sequence[float]:
-    """Return the curve of an activation around 0, from -1 to 1."""
+def is_evened(program: Layered, line: Station) -> bool:
+    """Return whether a line of single neurons is evened out."""
+    place = NONE if line.shape or line.kind != "line" else line.place
+    return place != NONE and program.operations[place].formula.endswith("norm")
+
+
+def with_curve(line: Neurons, operation: Operation) -> Neurons:
+    """Return a line with the curve of its activation around 0, from -1 to 1."""
     value = ACTIVATIONS[operation.formula].value
     found = np.array([value(REACH * each / BENDS) for each in range(-BENDS, BENDS + 1)])
     least, most = min(0.0, float(found.min())), max(0.0, float(found.max()))
-    return tuple((2.0 * (found - least) / (most - least or 1.0) - 1.0).tolist())
+    bends = tuple((2.0 * (found - least) / (most - least or 1.0) - 1.0).tolist())
+    return replace(line, bends=bends, curve=operation.formula)
 
 
 def line_of(program: Layered, place: int, units: Units, buffer: Buffer, names: Names) -> Station:
@@ -296,7 +320,7 @@ def line_of(program: Layered, place: int, units: Units, buffer: Buffer, names: N
             shape = units.count, windows.out_height, windows.out_width
     neurons = Neurons(np.zeros((0, 3)), "", buffer.name, names.get(buffer.name, ()), layer, shape)
     if isinstance(program, Chain) and place != NONE and program.operations[place].formula:
-        neurons = replace(neurons, bends=bends_of(program.operations[place]))
+        neurons = with_curve(neurons, program.operations[place])
     return Station("line", place, units, units, shape=shape, neurons=neurons)
 
 
@@ -443,17 +467,20 @@ def along(stations: list[Station], looser: float) -> float:
     for station in stations[1:]:
         if station.kind == "rows":
             alone = station.before.count if station.form == "nested" else 1
-            x += last.half + (BEFORE + LANE * alone) * looser + BESIDE_IN * (last.lift > 0.0)
+            is_said = station.form == "upright" and station.before.count <= ALONE
+            room = SAYS if is_said else (BEFORE + LANE * alone) * looser
+            x += last.half + room + BESIDE_IN * (last.lift > 0.0)
             station.x = x + 0.5 * station.length
             gate = 0.0 if station.tile else min(GATE, SMALLER * station.step)
-            gate = BARS if station.form == "upright" else gate
+            gate = BARS * (1.0 if is_said else FEWER) if station.form == "upright" else gate
             x += station.length + AFTER * looser + gate
         elif station.kind == "scale":
-            station.x = x + last.half + 0.5 * NEXT * looser + BESIDE * station.step
-            x = station.x + BESIDE * station.step
+            gap = 1.8 * STRUNG if last.ball in BEADS else 0.5 * NEXT
+            station.x = x + last.half + gap * looser + BESIDE * station.step
+            x = station.x + (BESIDE + 0.1) * station.step
         else:
-            direct = x == last.x
-            x += station.half + (last.half + NEXT * looser if direct else 0.0)
+            gap = (STRUNG if station.ball in BEADS else NEXT) * looser
+            x += station.half + (last.half + gap if x == last.x else 0.0)
             station.x, last = x, station
     ends = stations[0].half + stations[-1].half
     return x + ends + SCORED * stations[-1].neurons.scores
@@ -758,18 +785,19 @@ def line_at(stations: list[Station], number: int) -> Neurons:
 def heads_of_scale(program: Layered, stations: list[Station], number: int) -> list[WrittenWords]:
     """Return the signs of gains and shifts, above them, and what the line before them is."""
     station, line = stations[number], stations[number - 1]
-    top = station.rows_at([0])[0] + 0.5 * station.pitch * UP
+    top = station.rows_at([0])[0] + min(0.72 * station.pitch, HEADED_SCALE) * UP
     operation = program.operations[station.place]
     signs = [("×", operation.weights), ("+", operation.biases)]
     words = [sign for sign, first in signs if first != NONE]
-    places = [station.origin + side * RIGHT for side in sides_of(station, len(words))]
-    if line.place != NONE and program.operations[line.place].formula.endswith("norm"):
-        middle = 0.5 * (line.origin + stations[number - 2].origin)  # from what to what
-        words, places = [text("plates.norm.evened"), *words], [middle, *places]
-    half = 0.4 * station.step * RIGHT
-    return [
-        WrittenWords(said, at + top, half, 12.0) for said, at in zip(words, places, strict=True)
-    ]
+    places = [station.origin + top + side * RIGHT for side in sides_of(station, len(words))]
+    if is_evened(program, line):
+        low = station.rows_at([station.units.count - 1])[0] - BELOW_ROWS * UP
+        long, short = text("plates.norm.evened"), text("plates.norm.evened.short")
+        above = station.lift < 0.0  # where no call-outs are
+        words = [*words, short if above else long]
+        places.append(line.origin + top + LINE * UP if above else station.origin + low)
+    half = 0.1 * station.step * RIGHT
+    return [WrittenWords(said, at, half, 12.0) for said, at in zip(words, places, strict=True)]
 
 
 def sides_of(station: Station, count: int) -> list[float]:

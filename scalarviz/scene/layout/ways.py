@@ -22,7 +22,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from scalarviz.base.texts import text
-from scalarviz.base.texts.decimals import short
+from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.scene.layout.camera import Box
 
 if TYPE_CHECKING:
@@ -45,13 +45,10 @@ RUN = 0.21  # takes at most this part of a cell
 COLUMN, ARM = 0.47, 10.0  # from a foot to its wire, in slots, and up to its arm, in pixels
 BELOW, STRANDS, INTO = 5.0, 4.0, 20.0  # foot to strands, strand to strand, and before a gate
 RIBBON, STUB, TRUNK = 3.0, 1.4, 8.0  # width of a ribbon, of its ends, and pixels to it from heads
-HEADS, HEAD = 2.4, 0.365  # from feet up to the heads of long rows in cells, half of one in slots
-ZERO, ADDED, LONGEST = (
-    0.46,
-    0.84,
-    0.36,
-)  # between an upright row and its gate: the line of zero, that
-# of the sum, and the longest bar
+HEADS, HEAD = 2.75, 0.365  # from feet up to the heads of long rows in cells, half of one in slots
+ZERO, ADDED, LONGEST = 0.8, 0.94, 0.11  # between an upright row and its gate: the line of zero,
+# that of the sum, and the longest bar
+HALF_CUBE = 0.38  # of its largest cube, in its slots
 BAR = 12.0  # pixels of the height of a bar
 NARROWEST, VEIL, FRAME = 1.28, "47", "aa"  # slots by largest cubes; alpha over rows, and of frames
 FAINT, SMALL = 0.05, 0.06  # of the largest that comes in, and product, of what has no hue or strand
@@ -60,6 +57,7 @@ GATE, SMALLER, CURVED = 0.4, 0.74, 1.8  # side of a gate in cells, its most in s
 # the curve in it
 
 MOST, MOST_DIRECT = 4096, 131_072  # weights of a layer whose lines are drawn
+NEIGHBOUR, FAINT_WAY = 1.0, 0.7  # width and strength of lines beside the way that carries most
 JOINED = "2a"  # alpha of what joins blocks of squares
 LIT = 1.6  # how much wider lines are that are pointed at or spoken of
 TUBE = 3.4  # least width of a tube
@@ -146,7 +144,7 @@ class SeenFan:
     def bars(self) -> list[float]:
         """Beside an upright row: x of the line of zero, and of that of the sum; the longest bar."""
         x, _ = self.feet[0][0]
-        left = x + 0.5 * self.slot
+        left = x + HALF_CUBE * self.slot
         room = self.gates[0][0] - self.half_gate - left
         return [left + ZERO * room, left + ADDED * room, LONGEST * room]
 
@@ -423,10 +421,7 @@ def products(fan: SeenFan, terms: list[list[float]]) -> list[Stroke]:
     for unit, row in enumerate(terms):
         row = [] if fan.tiled else row  # kernels go on as one line
         own, feet = sizes[unit], fan.feet[unit]
-        least = SMALL * top
-        if len(row) > FEW:
-            least = max(least, sorted(own)[len(own) - ALONE - 1])
-        alone = [column for column in range(len(row)) if own[column] > least]
+        alone = [] if fan.tiled else alone_in(own, top)
         rest = [column for column in range(len(row)) if column not in alone]
         if len(row) > FEW and len(rest) > 0:
             places = [feet[column][0] for column in rest]
@@ -447,8 +442,19 @@ def products(fan: SeenFan, terms: list[list[float]]) -> list[Stroke]:
     return [*quiet, *found]
 
 
+def alone_in(own: Sequence[float], top: float) -> list[int]:
+    """Return the columns of a row whose products have strands of their own.
+
+    own  sizes of the products; `top` is the largest one of all rows
+    """
+    least = SMALL * top
+    if len(own) > FEW:
+        least = max(least, sorted(own)[len(own) - ALONE - 1])
+    return [column for column in range(len(own)) if own[column] > least]
+
+
 # The column of the biases: half its width in slots, and pixels from its top to the letter above it.
-BAND, LETTER, BELOW_BAND = 0.46, 9.0, 14.0
+BAND, LETTER, BELOW_BAND = 0.46, 6.0, 14.0
 DIM = 0.12  # of the ink that it is tinted with
 
 
@@ -519,11 +525,18 @@ def draw_joined(canvas: Canvas2D, theme: Theme, fan: SeenFan) -> None:
 
 
 def frame_thread(
-    canvas: Canvas2D, theme: Theme, fans: Sequence[SeenFan | None], thread: Sequence[Step]
+    canvas: Canvas2D,
+    theme: Theme,
+    fans: Sequence[SeenFan | None],
+    thread: Sequence[Step],
+    said: Sequence[float],
 ) -> None:
-    """Draw frames around the squares of the way that carries most."""
-    look = 1.8 * canvas.scale
-    for number, unit, column in thread:
+    """Draw frames around the squares of the way that carries most, with their numbers.
+
+    said  what the unit before each weight says; without any there are no numbers
+    """
+    look, size = 1.8 * canvas.scale, LETTERS * canvas.scale
+    for place, (number, unit, column) in enumerate(thread):
         fan = fans[number]
         if fan is None:
             continue
@@ -533,12 +546,29 @@ def frame_thread(
             canvas.box(
                 corner[0], corner[1], side, side, None, radius=4.0, outline=theme.lit, line=look
             )
+        if len(said) == 0:
+            continue
+        x, y, half = fan.starts[column]
+        words = typeset(short(said[place], 2))
+        canvas.text(
+            x,
+            y - half - 0.4 * size,
+            words,
+            size=size,
+            color=theme.lit,
+            bold=True,
+            outline=theme.ground,
+            anchor="center",
+        )
 
 
 def thread_strokes(
     fan: SeenFan, unit: int, column: int, value: float, product: float
 ) -> list[Stroke]:
-    """Return the line of a weight of the way that carries most, to its cube and on from it."""
+    """Return the line of a weight of the way that carries most, to its cube and on from it.
+
+    Grey ones, one for each row of units before it, stand for all that come to the same unit.
+    """
     x, y, radius = fan.starts[column]
     end, below, reach = fan.ends[unit]
     left = max([ring[0] + ring[2] for ring in fan.starts])
@@ -546,7 +576,11 @@ def thread_strokes(
     start, far = x + radius, end - reach
     part = (0.5 * (left + right) - start) / max(1e-9, far - start)
     path, scale = curve((start, y), (far, below)), fan.scale
-    found: list[Stroke] = []
+    width = NEIGHBOUR * scale
+    found = [
+        Stroke("rest", [(left, level), (right, below)], unit, -1, 0.0, width, 0.0, FAINT_WAY)
+        for level in sorted({round(ring[1], 1) for ring in fan.starts})
+    ]
     for kind, number, first, last in (("in", value, 0.0, part), ("product", product, part, 1.0)):
         own = part_of(path, first, last)
         found += [Stroke(kind, own, unit, column, number, 4.2 * scale, 2.3 * scale, 0.95)]
@@ -555,23 +589,14 @@ def thread_strokes(
 
 # Beside rows that are long: the bars of an upright one, and one row with its numbers.
 
-LETTERS, LEAST_SLOT, TALL = (
-    12.0,
-    24.0,
-    78.0,
-)  # pixels of numbers, of slots and of a row with numbers
-SHEET, SHEET_SLOT, SHEET_CUBE, SUM = (
-    116.0,
-    56.0,
-    40.0,
-    64.0,
-)  # pixels of a sheet with a row: height,
-# most of a slot and of a cube, and room for the sum
+# Pixels of numbers, of slots and of a row with numbers; of a sheet with a row, its height, the most
+# of a slot and of a cube, and room for the sum.
+LETTERS, LEAST_SLOT, TALL = 12.0, 24.0, 94.0
+SHEET, SHEET_SLOT, SHEET_CUBE, SUM = 124.0, 56.0, 40.0, 72.0
 MOST_SHEET = 0.42  # of the height of the network, so that it is still seen
 READABLE = 34.0  # pixels of slots, below which a row that is looked at has a sheet
-MINUS, STRONG = 3.6, 0.2  # pixels of a minus; share of the largest term, from which on it is bold
-# Digits of numbers below 1, of others, and of their sum: the first that add up are written.
-DIGITS = [(2, 1, 2), (2, 1, 1), (2, 2, 2), (2, 2, 1), (3, 3, 2), (3, 3, 1)]
+MINUS, WIDER = 3.6, 14.0  # pixels of a minus, and of an open row beyond its layer
+APART_NUMBERS, WIDE_NUMBER = 4.0, "−0.00"  # pixels between two numbers of a row; a wide one
 
 
 @dataclass
@@ -582,9 +607,8 @@ class OpenRow:
     inputs   number of its numbers that come in, without that of a bias
     comes    what comes into its cubes; the bias has 1
     weights  its numbers; `shares` are those of the largest cube
-    result   what the engine has
+    terms    the products, which add up to the `result`
     bends    whether a curve follows
-    digits   of numbers below 1, of others and of the result, see `digits_of`
     """
 
     unit: int
@@ -592,29 +616,66 @@ class OpenRow:
     comes: list[float]
     weights: list[float]
     shares: list[float]
+    terms: list[float]
     result: float
     bends: bool
-    digits: tuple[int, int, int]
 
 
 def draw_upright(
-    canvas: Canvas2D, theme: Theme, fan: SeenFan, terms: list[float], signs: tuple[Color, Color]
+    canvas: Canvas2D,
+    theme: Theme,
+    fan: SeenFan,
+    row: OpenRow | None,
+    signs: tuple[Color, Color],
+    *,
+    written: bool,
 ) -> None:
-    """Draw the products of an upright row as bars from the line of zero."""
-    zero, _, longest = fan.bars
-    scale, size = canvas.scale, LETTERS * canvas.scale
-    up = fan.feet[0][0][1] - fan.starts[0][1]
-    high = min(BAR * scale, 0.6 * fan.slot)
-    levels = [foot - up for _, foot in fan.feet[0]]
-    bars_from(canvas, zero, levels, terms, (longest, high), signs)
-    y = fan.feet[0][0][1] - fan.slot - 0.5 * size
+    """Draw the products of an upright row as bars from the line of zero.
+
+    row      None while its products are not known
+    written  whether their arithmetic stands beside them
+    """
+    zero, added, longest = fan.bars
+    scale, size, feet = canvas.scale, LETTERS * canvas.scale, fan.feet[0]
+    up, pitch = feet[0][1] - fan.starts[0][1], feet[1][1] - feet[0][1]
+    levels = [foot - up for _, foot in feet]
+    bar = longest, min(BAR * scale, 0.6 * fan.slot)
+    bars_from(canvas, zero, levels, [] if row is None else row.terms, bar, signs)
+    y = feet[0][1] - fan.slot - 0.5 * size
     canvas.text(zero, y, "0", size=size, color=theme.quiet, bold=True, anchor="center")
-    left, room = fan.feet[0][0][0] - 0.6 * fan.slot, fan.ends[0][0] - fan.feet[0][0][0]
-    lines = [text("long_rows.upright.products", count=fan.count), text("long_rows.upright.sum")]
-    if max([canvas.measure(line, size=size) for line in lines]) < room + 2.0 * fan.slot:
-        for number, line in enumerate(lines):
-            low = y - (2.8 - 1.35 * number) * size
-            canvas.text(left, low, line, size=size, color=theme.soft)
+    if row is None or not written:
+        return
+    said = text("long_rows.upright.sum", sum=short(row.result))
+    low = feet[len(feet) - 1][1] + 1.7 * size
+    canvas.text(added, low, said, size=size, color=theme.ink, bold=True, anchor="center")
+    half, gap = HALF_CUBE * fan.slot, APART_NUMBERS * scale
+    left, middle, right = feet[0][0] - half, feet[0][0] + half, zero - longest - gap
+    products = [f"= {short(each)}" for each in adding_up(row)]
+    weights, start = [short(each) for each in row.weights], right
+    start -= canvas.widest(products, size=size)
+    if pitch < 1.2 * size or middle > start:
+        return
+    columns, comes = (
+        [("product", products, right)],
+        [f"{short(each)} ×" for each in row.comes[: row.inputs]],
+    )
+    rim = max([x + radius for x, _, radius in fan.starts])
+    if left - rim > canvas.widest(comes, size=size):
+        columns.append(("says", comes, left))
+    if start - middle > canvas.measure(WIDE_NUMBER, size=size) + 2.0 * gap:
+        columns.append(("weight", weights, start - gap))
+    for name, words, edge in columns:
+        head = text(f"long_rows.head.{name}")
+        canvas.text(edge, y, head, size=size, color=theme.soft, anchor="right")
+        canvas.texts(
+            [(edge, level + 0.36 * size) for level in levels[: len(words)]],
+            words,
+            size=size,
+            color=theme.ink,
+            anchor="right",
+            depth=[-1.0] * len(words),
+            outline=theme.ground,
+        )
 
 
 def bars_from(
@@ -638,23 +699,21 @@ def bars_from(
             canvas.box(left, level - 0.5 * high, long, high, signs[1 if number > 0.0 else 0])
 
 
-def digits_of(
-    comes: Sequence[float], weights: Sequence[float], result: float
-) -> tuple[int, int, int]:
-    """Return the digits of a row's numbers below 1, of its others and of its sum, which add up."""
-    for small, large, last in DIGITS:
-        total = 0.0
-        for come, weight in zip(comes, weights, strict=True):
-            total += as_printed(come, small, large) * as_printed(weight, small, large)
-        if f"{total:.{last}f}" == f"{result:.{last}f}":
-            return small, large, last
-    return DIGITS[len(DIGITS) - 1]
+def adding_up(row: OpenRow) -> list[float]:
+    """Return the products of a row with two digits, which add up to those of its result.
 
-
-def as_printed(value: float, small: int, large: int) -> float:
-    """Return a number with the `small` count of digits below 1, and the `large` one from 1 on."""
-    power = 10.0 ** (small if -1.0 < value < 1.0 else large)
-    return round(value * power) / power
+    Those that are nearest to the next digit are rounded to it where the sum asks for that.
+    """
+    whole = [round(100.0 * each) for each in row.terms]
+    missing = round(100.0 * row.result) - sum(whole)
+    way = 1 if missing > 0 else -1
+    if missing == 0:
+        return [each / 100.0 for each in whole]
+    rest = [way * (100.0 * each - own) for each, own in zip(row.terms, whole, strict=True)]
+    order = sorted(range(len(whole)), key=lambda i: -rest[i])
+    for i in order[: abs(missing)]:
+        whole[i] += way
+    return [each / 100.0 for each in whole]
 
 
 def draw_open(
@@ -674,6 +733,7 @@ def draw_open(
     feet = fan.feet[row.unit]
     left, right = fan.left - 5.0 * scale, end + radius + 5.0 * scale
     top, low = fan.bus + TRUNK * scale + 2.0 * HEAD * slot + 4.0 * scale, fan.top + 4.0 * scale
+    wide = right - left + WIDER * scale
     first, last = fan.feet[0][0][1], fan.feet[len(fan.feet) - 1][0][1]
     pitch = (last - first) / max(1, len(fan.feet) - 1)
     begin, stop = feet[0][1] - 0.84 * pitch, feet[0][1] + 0.2 * pitch
@@ -681,11 +741,11 @@ def draw_open(
         canvas.box(left, start, right - left, max(0.0, until - start), theme.ground + VEIL)
     rim, frame, fill = 6.0 * scale, theme.lit + FRAME, theme.panel[:7]
     canvas.box(left, begin, right - left, stop - begin, None, radius=rim, outline=frame)
-    canvas.box(left, top, right - left, low - top, fill, radius=rim, outline=frame)
+    canvas.box(left, top, wide, low - top, fill, radius=rim, outline=frame)
     canvas.line([(right, low - rim), (right, begin + rim)], frame, width=scale)
     has_numbers = slot >= LEAST_SLOT * scale and low - top >= TALL * scale
     places = [x for x, _ in feet]
-    box = Box(left, top, right - left, low - top)
+    box = Box(left, top, wide, low - top)
     if has_numbers:
         write_row(canvas, theme, row, box, places, slot / NARROWEST, signs, draw_cubes)
         return
@@ -698,7 +758,7 @@ def draw_open(
 
 def has_sheet(fan: SeenFan, scale: float) -> bool:
     """Return whether a row that is looked at has a sheet: numbers have no room at its cubes."""
-    is_open = fan.form == "long" and fan.slot >= LEAST_SLOT * scale  # among its rows
+    is_open = fan.form in ("long", "upright") and fan.slot >= LEAST_SLOT * scale  # at its cubes
     return fan.slot < READABLE * scale and not is_open and not fan.tiled
 
 
@@ -748,64 +808,47 @@ def write_row(
     side  of the largest cube
     """
     scale, size = canvas.scale, LETTERS * canvas.scale
-    rim, top, low = 6.0 * scale, box.y, box.bottom
-    under, room = low - 1.9 * size, box.width - 2.0 * rim
+    rim, top, low = 6.0 * scale, box.y, box.bottom - 0.55 * size
+    under, room = low - 2.9 * size, box.width - 2.0 * rim
     draw_cubes([(x, under, side, share) for x, share in zip(places, row.shares, strict=True)])
-    long = text("long_rows.open") if row.bends else text("long_rows.open.linear")
+    long = text("long_rows.open" if row.bends else "long_rows.open.linear", sum=short(row.result))
     words = long if canvas.measure(long, size=size) < room else text("long_rows.open.short")
     if canvas.measure(words, size=size) < room:
         canvas.text(box.x + rim, top + 1.4 * size, words, size=size, color=theme.lit)
-    small, large, digits = row.digits
-    comes, weights = (
-        [as_printed(each, small, large) for each in each_row]
-        for each_row in (row.comes, row.weights)
-    )
-    terms = [abs(come * weight) for come, weight in zip(row.comes, row.weights, strict=True)]
-    least: float = STRONG * max(terms)
-    every = range(row.inputs)
-    plus, minus = [i for i in every if comes[i] > 0.0], [i for i in every if comes[i] < 0.0]
-    zero = [i for i in every if comes[i] == 0.0]
-    strong = [i for i in range(len(places)) if terms[i] > least]
-    weak = [i for i in range(len(places)) if i not in strong]
-    for columns, numbers, y, hue in (
-        (plus, comes, top + 2.9 * size, signs[1]),
-        (minus, comes, top + 2.9 * size, signs[0]),
-        (zero, comes, top + 2.9 * size, theme.quiet),
-        (strong, weights, low - 0.55 * size, theme.ink),
-        (weak, weights, low - 0.55 * size, theme.quiet),
-    ):
-        at, own = [(places[i], y) for i in columns], [numbers[i] for i in columns]
-        draw_short(canvas, at, own, (small, large), hue, bold=columns is strong)
-    said = text("long_rows.sum", sum=short(row.result, digits))
     pitch = places[1] - places[0] if len(places) > 1 else side
-    x = min(
-        places[len(places) - 1] + 0.75 * pitch,
-        box.right - 0.5 * rim - canvas.measure(said, size=size, bold=True),
-    )
-    canvas.text(x, low - 0.55 * size, said, size=size, color=theme.ink, bold=True)
+    x, hues = places[len(places) - 1] + 0.6 * pitch, [theme.quiet, signs[1], signs[0]]
+    lines = [
+        (row.comes[: row.inputs], top + 2.9 * size, text("long_rows.comes")),
+        (row.weights, low - 1.35 * size, text("long_rows.head.weight")),
+        (adding_up(row), low, text("long_rows.head.product")),
+    ]
+    for numbers, y, name in lines:
+        for sign, color in enumerate(hues):
+            own = [i for i, each in enumerate(numbers) if (each > 0.0) + 2 * (each < 0.0) == sign]
+            at, some = [(places[i], y) for i in own], [numbers[i] for i in own]
+            draw_short(canvas, at, some, color)
+        if x + canvas.measure(name, size=size) < box.right - 0.4 * rim:
+            canvas.text(x, y, name, size=size, color=theme.soft)
 
 
 def draw_short(
     canvas: Canvas2D,
     places: list[Point],
     values: list[float],
-    digits: tuple[int, int],
     color: Color,
-    *,
-    bold: bool,
 ) -> None:
     """Write numbers around points, with a minus that is short."""
     size, minus = LETTERS * canvas.scale, MINUS * canvas.scale
-    said = [short(abs(each), digits[0] if abs(each) < 1.0 else digits[1]) for each in values]
+    said = [short(abs(each), 2 if abs(each) < 1.0 else 1) for each in values]
     at = [(x + 0.5 * minus * (each < 0.0), y) for (x, y), each in zip(places, values, strict=True)]
     starts: list[Point] = []
     for (x, y), words, value in zip(at, said, values, strict=True):
         if value < 0.0:
-            left = x - 0.5 * canvas.measure(words, size=size, bold=bold)
+            left = x - 0.5 * canvas.measure(words, size=size)
             starts += [(left - minus, y - 0.3 * size)]
     if len(said) > 0:
         front = [-1.0] * len(said)
-        canvas.texts(at, said, size=size, color=color, bold=bold, anchor="center", depth=front)
+        canvas.texts(at, said, size=size, color=color, anchor="center", depth=front)
     if len(starts) > 0:
         ends = [(x + 0.75 * minus, y) for x, y in starts]
         canvas.segments(starts, ends, color, width=1.2 * canvas.scale)
@@ -816,8 +859,9 @@ def draw_heads(canvas: Canvas2D, theme: Theme, fan: SeenFan) -> None:
     rows, columns = len(fan.ends), fan.count
     words = text("long_rows.neurons", rows=rows, columns=columns)
     if fan.square:
-        words = text("long_rows.pictures", rows=rows, columns=columns)
+        words = text("long_rows.pictures", rows=rows)
     size, left, right = LETTERS * canvas.scale, fan.feet[0][0][0], fan.feet[0][fan.count][0]
-    if canvas.measure(words, size=size) < right - left + fan.slot:
+    has_room = fan.slot >= LEAST_SLOT * canvas.scale
+    if has_room and canvas.measure(words, size=size) < right - left + fan.slot:
         y = fan.bus - 0.6 * size
-        canvas.text(left, y, words, size=size, color=theme.soft)
+        canvas.text(right, y, words, size=size, color=theme.soft, anchor="right")

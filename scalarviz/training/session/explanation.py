@@ -182,8 +182,13 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
 
 def is_final(trainer: Trainer, row: int, done: int) -> bool:
     """Return whether the gradient of a weight is final that is no sum of products."""
-    left = {each.kind for each in trainer.moments[done:]}
-    return left <= {"step"} if trainer.network.program.is_graph else is_ready(trainer, row, done)
+    program = trainer.network.program
+    if not program.is_graph:
+        return is_ready(trainer, row, done)
+    left = [each for each in trainer.moments[done:] if each.kind != "step"]
+    clips = bool(left) and trainer.settings.optimizer.clip_norm < np.inf
+    back = all(each.kind == "operand gradient" for each in left)
+    return back and not clips and all(row not in program.rows_read(x.operation) for x in left)
 
 
 def is_ready(trainer: Trainer, row: int, done: int) -> bool:

@@ -9,17 +9,20 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.core.program import NONE, Buffer, Operation
 from scalarviz.core.trace import Trace
 from scalarviz.core.trace_program import (
+    SIGNS,
     Node,
     TraceProgram,
     formula_words,
+    name_of,
     numbers_within,
     slopes_of_node,
     spelled_out,
 )
-from scalarviz.story.caption import Bar, Bars, Caption, Piece
+from scalarviz.story.caption import Bar, Bars, Caption, Effect, Piece, Trial
 from scalarviz.story.captions import step, zero_grad
 from scalarviz.story.equations import (
     PRODUCT,
@@ -33,14 +36,19 @@ from scalarviz.story.equations import (
     sum_line,
     whole_line,
 )
-from scalarviz.story.facts import TERMS, Neuron, sample_of
+from scalarviz.story.facts import TERMS, Neuron, Numbers, sample_of
 from scalarviz.story.formats import FEW, pretty, said
-from scalarviz.story.forward_captions import CaptionFn, loss
-from scalarviz.story.traced_weight import TracedWeight
+from scalarviz.story.forward_captions import REACH, CaptionFn, bent_at, loss
+from scalarviz.story.names import number_word
+from scalarviz.story.panel_words import number, said_goal
+from scalarviz.story.reason import change_of, others_words
+from scalarviz.story.traced_weight import TracedWeight, read_answers
+from scalarviz.story.trial import STEPS, misses_of, off_of
 
 DIGITS = 3  # fewest of a result
 LONGEST_FORMULA = 48  # letters of the formula of a node
-SHORT = 24  # letters of the formula of what a node takes
+SHORT = 12  # letters of what a bar is
+FEW_PARAMETERS = 5  # that a step lists
 FEW_OPERANDS = 3  # lines on the way back; of more, those with the largest gradients
 
 
@@ -89,6 +97,16 @@ def named(program: TraceProgram, place: int, most: int = LONGEST_FORMULA) -> str
     return pretty(words).replace("−", "-")
 
 
+def spoken(program: TraceProgram, place: int) -> str:
+    """Return the name of a value in a sentence: OUT, its label or formula, or that of any part."""
+    inputs = range(program.trace.inputs)
+    if place in program.trace.outputs and np.isin(program.trace.operands, inputs).any():
+        return text("picture.out")
+    words = program.trace.label(place - program.trace.first_made)
+    words = words or pretty(formula_words(program.trace, place, LONGEST_FORMULA))
+    return text("captions.node.part") if "…" in words else words.replace("exp(", "e^(")
+
+
 def entitled(program: TraceProgram, place: int) -> str:
     """Return the label of a value, and its formula; of many equal ones, how many they are."""
     label = program.trace.label(place - program.trace.first_made)
@@ -110,10 +128,18 @@ def node_forward(ctx: TracedWeight) -> Caption:
     if node.count > 1:
         mean = said(float(results.mean()))
         return Caption(text("captions.node.forward_mean", name=name, value=mean), neurons=(own,))
-    title = text("captions.node.forward", name=name, value=said(float(results[0]), DIGITS))
-    lines, whole, bars = computed(program, node, numbers_of(ctx, run.values), DIGITS)
+    value, taken = float(results[0]), numbers_of(ctx, run.values)
+    name = spoken(program, program.trace.first_made + node.root)
+    title = text("captions.node.forward", name=name, value=said_goal(value))
+    lines, whole, bars = computed(program, node, taken, DIGITS)
+    why = "".join(piece.words for piece in lines[0]).replace("exp(", "e^(")
+    formula, bent = program.trace.formulas[node.root], None
+    if len(node.members) == len(formula.partials) == 1 and not formula.symbol:
+        (x,) = taken.values()
+        reach = abs(x) if formula.name == "exp" else REACH
+        bent = bent_at(formula.value, x, value, reach)
     lines = (of_sample(ctx, lines[0]), *lines[1:])
-    return Caption(title, "", lines, neurons=(own,), whole=whole, bars=bars)
+    return Caption(title, "", lines, whole, neurons=(own,), why=why, bars=bars, bent=bent)
 
 
 def computed(
@@ -141,11 +167,14 @@ def computed(
         if len(taken_by) > 1 or taken_by[0] not in inside:
             break
         (place,) = taken_by
-    taken_by = trace.taken[node.root]
-    rows = [Bar(named(program, each, SHORT), numbers[each]) for each in taken_by]
-    result = trace.first_made + node.root
-    rows.append(Bar("=", numbers[result]))
-    return (*found,), (), Bars(tuple(rows), marked=len(taken_by))
+    if trace.formulas[node.root].name != "add":
+        return (*found,), (), None
+    names = {each: spoken(program, each) for each in trace.taken[node.root]}
+    rows = [
+        Bar(name if len(name) <= SHORT else short(numbers[each]), numbers[each])
+        for each, name in names.items()
+    ]
+    return (*found,), (), Bars((*rows,), numbers[trace.first_made + node.root])
 
 
 def addends(
@@ -229,38 +258,144 @@ def node_back(ctx: TracedWeight) -> Caption:
         subject_of(program, each.offset) for each in dict.fromkeys(operation_of(ctx).sources)
     ]
     rows = tuple(row for row, _ in subjects if row != NONE)
-    neurons = (target.name, 0), *(each for _, each in subjects if each is not None)
+    parts = [each for _, each in subjects if each is not None]
+    made = [each for each in parts if program.place_of[each[0]] >= trace.inputs]
+    neurons = (target.name, 0), *made
     came = float(of_focus(ctx, run.gradients(target)).sum())
-    about = {"name": entitled(program, trace.first_made + node.root), "gradient": said(came)}
     if node.count > 1:
-        title = text("captions.node.back_all", **about)
+        title = text("captions.node.back_all", name=entitled(program, trace.first_made + node.root))
         return Caption(title, text("captions.node.rule"), rows=rows, neurons=neurons)
     numbers, gradients = numbers_of(ctx, run.values), numbers_of(ctx, run.gradients)
     slopes = slopes_of_node(trace, node, numbers_within(trace, node, numbers))
     taken = sorted(
-        dict.fromkeys(each for each, _ in slopes),
+        dict.fromkeys(each for each, _ in slopes if each >= trace.inputs),
         key=lambda each: -abs(gradients[each]) if len(subjects) > FEW_OPERANDS else 0.0,
     )
-    names = [named(program, each, SHORT) for each in taken]
-    both = filter(None, [", ".join(names[:-1]), *names[-1:]])
-    title = text("captions.node.back", **about, operands=text("captions.node.and").join(both))
-    if not names:
-        title = text("captions.node.back_to_none", **about)
-    if len(names) > FEW_OPERANDS:
-        title = text("captions.node.back_to_many", **about, count=len(names))
     lines: list[CaptionLine] = []
-    for each, name in zip(taken[:FEW_OPERANDS], names, strict=False):
-        passed = [slope for operand, slope in slopes if operand == each]
-        lines += operand_lines(ctx, each, name, [(slope, came) for slope in passed])
+    for each in taken[:FEW_OPERANDS]:
+        passed = [(slope, came) for operand, slope in slopes if operand == each]
+        lines += operand_lines(ctx, each, named(program, each), passed)
     lines[:1] = [of_sample(ctx, line) for line in lines[:1]]
-    caption = Caption(title, text("captions.node.rule"), (*lines,), (), rows, neurons)
-    blame = [
-        Bar(name, -came * sum(slope for operand, slope in slopes if operand == each))
-        for each, name in zip(taken[:TERMS], names, strict=False)
-    ]
+    name = spoken(program, trace.first_made + node.root)
     if came == 0.0:
-        return replace(caption, title=text("captions.back.none", unit=about["name"]))
-    return replace(caption, bars=Bars((*blame,), unit="blame") if blame else None)
+        title = text("captions.back.none", unit=name)
+        return Caption(title, text("captions.node.rule"), (*lines,), (), rows, neurons)
+    asks = text("captions.node.should", name=name, way=way_of(came))
+    asking = [each for each in taken[:2] if rows and subject_of(program, each)[0] == rows[0]]
+    why = [
+        text("captions.node.since", name=spoken(program, each), way=way_of(slope * came), by=by)
+        for each in asking or taken[:2]
+        for slope in [sum(k for x, k in slopes if x == each)]
+        for by in [passed_on(program, node, slope)]
+        if slope
+    ]
+    caption = Caption(asks, text("captions.node.rule"), (*lines,), (), rows, neurons)
+    if not rows:
+        return replace(caption, why=" ".join(why))
+    place = next(each for each in taken if subject_of(program, each)[0] == rows[0])
+    return asked(ctx, replace(caption, why=" ".join([asks, *why])), place, gradients[place])
+
+
+def way_of(gradient: float) -> str:
+    """Return where a number should go."""
+    return text(f"captions.way.{'down' if gradient > 0.0 else 'up'}")
+
+
+def passed_on(program: TraceProgram, node: Node, slope: float) -> str:
+    """Return how an operation passes blame on to what it takes."""
+    formula, kept = program.trace.formulas[node.root], "same" if slope > 0.0 else "turned"
+    sign = SIGNS.get(formula.name, formula.symbol)
+    if len(node.members) > 1 or (not sign and len(formula.partials) == 1):
+        return text(f"blame.curve.{kept}")
+    by = f"×{number(slope)}" if sign == "×" else sign or formula.name
+    return text(f"blame.passed.{kept}", by=by)
+
+
+def asked(ctx: TracedWeight, caption: Caption, place: int, own: float) -> Caption:
+    """Return what all samples ask of a parameter, and what comes of it for the one that is shown.
+
+    place  of the parameter in the trace
+    own    its gradient of the shown sample alone
+    """
+    program, (row, _) = program_of(ctx), subject_of(program_of(ctx), place)
+    grad = float(ctx.state.run.gradients(program.node(place)).sum())
+    way = -1.0 if grad > 0.0 else 1.0
+    title = text("captions.node.should", name=named(program, place), way=way_of(grad))
+    why = caption.why if own * grad > 0.0 else others_words(way, own, ctx.state.batch)
+    trial, wish = trial_of(ctx, place, row, way), change_of(ctx.state, row)
+    caption = replace(caption, title=title, why=why, trial=trial)
+    before, _, after = wish.replace("−", "-").partition(" → ")
+    if wish and way * (float(after) - float(before)) < 0.0:
+        title = text("captions.node.momentum", name=named(program, place), way=way_of(grad))
+        caption = replace(caption, title=title)
+    return replace(caption, wish=wish)
+
+
+def trial_of(ctx: TracedWeight, place: int, row: int, way: float) -> Trial | None:
+    """Return what another value of a parameter makes of the shown sample, if that is closer."""
+    program, state, misses = program_of(ctx), ctx.state, misses_of(ctx.facts, ctx.state)
+    old = float(state.value[row])
+    value = list(state.value)
+    for by in STEPS if len(misses) == 1 else ():
+        new, miss = old + way * by, misses[0]
+        value[row] = new
+        answer = answer_of(program, inputs_of(ctx), value)
+        after = read_answers([answer], ctx.facts.loss.logits)
+        out = Effect(miss.neuron, miss.name, miss.out, after[0])
+        off = off_of([out], misses)
+        is_seen = short(out.before) != short(out.after) and short(off[0], 3) != short(off[1], 3)
+        if is_seen and off[1] < off[0]:
+            name = named(program, place)
+            return Trial(way * by, (old, new), None, (out,), (), off, name)
+    return None
+
+
+def answer_of(program: TraceProgram, inputs: Sequence[float], value: Numbers) -> float:
+    """Return the first result for these inputs; `value` has the numbers of the bank."""
+    trace, values = program.trace, np.asarray(value)[program.rows].tolist()
+    given = {**dict(enumerate(inputs)), **dict(enumerate(values, trace.first_parameter))}
+    whole = Node((*range(len(trace.formulas)),), ())
+    return numbers_within(trace, whole, given)[trace.outputs[0]]
+
+
+def cleared(ctx: TracedWeight) -> Caption:
+    """The first operation of a step, which says which sample is followed."""
+    caption, state, trace = zero_grad(ctx), ctx.state, program_of(ctx).trace
+    if state.batch < 2 or state.target is None or trace.inputs + len(state.target) > FEW_PARAMETERS:
+        return caption
+    title = text("captions.node.follows", count=number_word(state.batch))
+    given = [(name_of(trace, i), x) for i, x in enumerate(inputs_of(ctx))]
+    goals = [(text("telling.goal"), float(each)) for each in state.target]
+    numbers = ", ".join(f"{name} = {number(x)}" for name, x in [*given, *goals])
+    return replace(caption, title=title, why=f"{numbers}. {caption.title}", rows=())
+
+
+def inputs_of(ctx: TracedWeight) -> list[float]:
+    """Return the inputs of the focus sample."""
+    inputs = range(program_of(ctx).trace.inputs)
+    run, program = ctx.state.run, program_of(ctx)
+    return [float(of_focus(ctx, run.values(program.node(i)))[0]) for i in inputs]
+
+
+def node_step(ctx: TracedWeight) -> Caption:
+    """The step: all parameters before and after it, if they are few."""
+    caption, state, program = step(ctx), ctx.state, program_of(ctx)
+    outcome, found, trace = caption.outcome, state.explained, program.trace
+    if found is None or outcome is None or len(program.rows) > FEW_PARAMETERS:
+        return caption
+    moved = [
+        Effect(("", NONE), trace.name(i), found(row).value, float(state.value[row]))
+        for i, row in enumerate(program.rows.tolist(), trace.first_parameter)
+    ]
+    goals, closer = ctx.of_batch("targets"), 0
+    names = [program.node(i).name for i in range(trace.inputs)]
+    known = {} if state.all is None else state.all.values
+    if {*names} <= known.keys() and goals is not None and len(outcome.outputs) == 1:
+        inputs = [known[name] for name in names]
+        after = [answer_of(program, each, state.value) for each in zip(*inputs, strict=True)]
+        before = np.asarray(known[program.outputs.name])
+        closer = int((np.abs(np.subtract(after, goals)) < np.abs(before - goals)).sum())
+    return replace(caption, outcome=replace(outcome, moved=(*moved,), closer=closer))
 
 
 def operand_lines(
@@ -305,14 +440,22 @@ def subject_of(program: TraceProgram, place: int) -> tuple[int, Neuron | None]:
 
 
 def loss_or_value(ctx: TracedWeight) -> Caption:
-    return itself(ctx) if ctx.facts.loss.is_value else loss(ctx)
+    if ctx.facts.loss.is_value:
+        return itself(ctx)
+    caption, function = loss(ctx), ctx.facts.loss
+    if (function.name, function.factor, len(caption.misses)) != ("mse", 1.0, 1):
+        return caption
+    off = abs(caption.misses[0].out - caption.misses[0].goal)
+    title = text("captions.node.off", off=number(off), square=number(off * off))
+    count, whole = number_word(ctx.state.batch), typeset(short(ctx.state.loss, DIGITS))
+    return replace(caption, title=title, why=text("captions.node.squared", count=count, loss=whole))
 
 
 # By the kind of the moment.
 TELLERS: dict[str, CaptionFn] = {
-    "zero_grad": zero_grad,
+    "zero_grad": cleared,
     "forward": node_forward,
     "loss": loss_or_value,
     "operand gradient": node_back,
-    "step": step,
+    "step": node_step,
 }

@@ -439,6 +439,7 @@ def loss_text(row: LossRow | RowLossRow, part: str) -> str:
 
 # ---- State --------------------------------------------------------------------------------------
 
+FEW_INPUTS = 4  # of a compiled function, up to which those of a whole step are read
 # Actions after a step that do not change the network's outputs.
 HARMLESS = {name for name, kind in ACTIONS.items() if kind.changes != "outputs"}
 
@@ -488,8 +489,10 @@ def state_of(session: Session) -> State:
     with timeline.at_work():
         program = session.network.program  # an activation may have been set since
         done = () if program.is_graph else program.moments[: operation or None]
-        ends = program.outputs if program.is_graph else program.inputs
-        written = {each.name: each for each in (ends, *(b for m in done for b in m.values))}
+        ends = [program.outputs if program.is_graph else program.inputs]
+        if isinstance(program, TraceProgram):
+            ends += [program.node(place) for place in range(min(FEW_INPUTS, program.trace.inputs))]
+        written = {each.name: each for each in (*ends, *(b for m in done for b in m.values))}
         flows = {each.name: each for m in done for each in m.gradients}
         run, bank = timeline.trainer.run, timeline.trainer.bank
         values: Mapping[str, Any] = Numbers(written, lambda name: run.values(written[name]))

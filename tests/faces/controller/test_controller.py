@@ -770,7 +770,7 @@ def test_keys_do_what_the_help_says(controller: Any) -> None:
     assert controller.session.step_index == 11
     for key in ("up", "up", "down", ">", "<", "<", "c", "d", "?"):
         controller.face.press(key)
-    assert (controller.face.state.rate, controller.face.state.focus) == (1.0, 7)
+    assert (controller.face.state.rate, controller.face.state.focus) == (1.0, 1)
     assert (stage.look.color, stage.look.theme) == ("gradient", "light")
     assert stage.common.help
     for key in ("escape", "f", "1", "3"):

@@ -219,9 +219,9 @@ def test_a_picture_is_divided_as_it_was_agreed() -> None:
     assert parts.exhibit == Box(984.0, 168.0, 280.0, 502.0)
     assert Division.of(1366, 656, exhibit=250.0, card=True).exhibit.height == 100.0
     parts = Division.of(800, 460, exhibit=250.0, card=True)
-    assert (parts.head.height, parts.strip.height, parts.band.height) == (48.0, 26.0, 62.0)
-    assert parts.scene.height == 324.0 and parts.exhibit == Box(534.0, 256.0, 250.0, 100.0)
-    assert parts.card == Box(534.0, 64.0, 250.0, 176.0)
+    assert (parts.head.height, parts.strip.height, parts.band.height) == (42.0, 26.0, 62.0)
+    assert parts.scene.height == 330.0 and parts.exhibit == Box(534.0, 256.0, 250.0, 100.0)
+    assert parts.card == Box(534.0, 58.0, 250.0, 182.0)
     parts = Division.of(2560, 1600, present=True)
     assert parts.scale == pytest.approx(2.7) and parts.head.height == 0.0
     assert parts.strip.height == pytest.approx(75.6) and not parts.band.height

@@ -13,16 +13,19 @@ from hypothesis import strategies as st
 import scalarviz as sv
 from docs.guide.microgpt import Gpt
 from scalarviz import nn
+from scalarviz.base.texts import text
 from scalarviz.core.bank_arrays import Wall, row_numbers
-from scalarviz.core.trace_program import TraceProgram
+from scalarviz.core.trace_program import TraceProgram, formula_of
 from scalarviz.scene.labels import place_written
 from scalarviz.scene.layout.division import Box
-from scalarviz.scene.layout.formula_layout import LINE, MOST_LINES, RAISED, of_formula, of_walls
+from scalarviz.scene.layout.formula_layout import RAISED, of_formula, of_walls
 from scalarviz.scene.layout.graph_layout import block
 from scalarviz.scene.layout.layered import NODE_GAP, GraphLayout, lay_out
-from scalarviz.scene.layout.plates import Layout, Plate
+from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.picture import write_ends
+from scalarviz.scene.silhouettes import balls_of
 from scalarviz.stage.network_layout import layout_of
+from scalarviz.story.facts import NONE
 from scalarviz.training.session.value_session import session_of
 from tests.scene.measures import DARK, Words, projection, stage_of, trained
 
@@ -214,7 +217,7 @@ def test_a_node_without_edges_stands_beside_the_others() -> None:
     assert min(ys) - 60.0 <= layout.heights[2] <= max(ys) + 60.0
 
 
-NAMES = {"height", "damping", "speed", "phase"}
+NAMES = {"height", "growth", "speed", "phase"}
 
 
 def pieces_on_screen(size: tuple[int, int]) -> tuple[list[tuple[str, Box]], Box]:
@@ -228,6 +231,10 @@ def pieces_on_screen(size: tuple[int, int]) -> tuple[list[tuple[str, Box]], Box]
         xy = see(plate.corners_of(0, 0, plate.half)).xy
         (left, top), (right, bottom) = xy.min(axis=0).tolist(), xy.max(axis=0).tolist()
         found.append(("cube", Box(left, top, right - left, bottom - top)))
+    for line in layout.neurons:
+        (ball,) = balls_of(see, line.points, line.radius)
+        side = 2.0 * ball.radius
+        found.append(("ball", Box(ball.x - ball.radius, ball.y - ball.radius, side, side)))
     return found, see.box
 
 
@@ -248,7 +255,7 @@ def test_words_and_cubes_are_read_in_order_and_none_covers_another(size: tuple[i
     pieces = {words for line in level_lines(size) for words, _, _ in line}
     assert {words for words, _ in found} >= NAMES | pieces
     lines = [sorted(y for _, _, y in line) for line in level_lines(size)]
-    assert len(lines) == 3 and all(line[-1] - line[0] < 1.0 for line in lines)  # one is raised
+    assert len(lines) == 2 and all(line[-1] - line[0] < 1.0 for line in lines)  # one is raised
     for words, each in found:
         assert box.x - 1.0 <= each.x and each.right <= box.right + 1.0, words
         assert box.y - 1.0 <= each.y and each.bottom <= box.bottom + 8.0, words
@@ -258,45 +265,55 @@ def test_words_and_cubes_are_read_in_order_and_none_covers_another(size: tuple[i
         assert min(wide, high) <= 3.0, (first, second)  # the corner of a cube at a bracket
 
 
-def test_pieces_follow_each_other_and_cubes_stand_for_letters() -> None:
-    pieces = [0, " · ", "exp(", "-", 1, " · ", "x", ")", " + ", 0]
-    layout = of_formula(pieces, [5, 3], ["a", "b"], 3.0)
-    assert layout is not None and [plate.first for plate in layout.plates] == [5, 3]
+A, B = sv.Value(2.0, label="a"), sv.Value(3.0, label="b")
+
+
+def written(function: Callable[[sv.Value], sv.Value]) -> tuple[Any, Layout | None]:
+    """The program of a function of x, and its formula."""
+    program = sv.compile(function, 1, engine="python").program
+    nodes = {at: (name, program.node_at.get(at, NONE)) for name, at in program.place_of.items()}
+    names = [value.label for value in program.trace.parameters]
+    pieces = formula_of(program.trace)
+    return program, of_formula(pieces, range(len(names)), names, 1.5, nodes)
+
+
+def test_pieces_follow_each_other_and_cubes_and_balls_stand_for_letters() -> None:
+    _, layout = written(lambda x: A * (-B * x).exp() + A)
+    assert layout is not None and [plate.first for plate in layout.plates] == [1, 0]  # a, b
     words = [(each.words, *each.middle[:2]) for each in layout.written if each.least == 0.0]
-    assert [each for each, _, _ in words] == ["OUT =", "·", "e", "-", "·", "x", "+", "a"]
+    assert [each for each, _, _ in words] == ["OUT =", "×", "e", "−", "×", "+", "a"]
+    steps = [each.words for each in layout.written if each.words not in ("a", "b", "x")]
+    assert steps[6:11] == ["−b", "× x", text("formula.power"), "a ×", "+ a"]
     for i, ((_, x, y), (_, after, below)) in enumerate(pairwise(words)):
-        assert x < after and below - y == pytest.approx(
-            [0.0, 0.0, RAISED, 0.0, 0.0, -RAISED, 0.0][i]
-        )
+        assert x < after and below - y == pytest.approx([0.0, 0.0, RAISED, 0.0, -RAISED, 0.0][i])
+    assert layout.neurons[0].points[0, 1] == pytest.approx(RAISED)
 
 
-@pytest.mark.parametrize("aspect", [0.4, 1.0, 1.75, 4.0])
-def test_lines_are_as_many_as_make_the_letters_largest(aspect: float) -> None:
-    pieces: list[Any] = [each for i in range(8) for each in (i, " + ")][:-1]
-    layout = of_formula(pieces, range(8), [f"p{i}" for i in range(8)], aspect)
-    lines = len({float(plate.origin[1]) for plate in layout.plates})
-    assert lines == {0.4: 4, 1.0: 3, 1.75: 2, 4.0: 1}[aspect]
+def test_each_result_hangs_below_the_part_of_the_formula_that_it_is_of() -> None:
+    program, layout = written(lambda x: A * (-B * x).exp() + (x * A).sin())
+    assert layout is not None
+    ends = {
+        program.operations[each.operation].name: (each.start[1, 0], each.end[1, 0])
+        for each in layout.wires
+    }
+    (b,) = [plate.origin[0] for plate in layout.plates if plate.first == 0]  # it is taken first
+    first, last = (float(layout.neurons[i].points[0, 0]) for i in (0, 1))  # both x
+    left, right = ends["negate 0"]
+    assert left < b < right < first
+    assert all(start < b < first < end < last for start, end in [ends["exp 2"], ends["multiply 1"]])
+    assert first < ends["sin 5"][0] < last < ends["sin 5"][1] == ends["add 6"][1]
+    for each in layout.wires:
+        (x, y), line = layout.neurons[each.neurons].points[0, :2], each.start[1, 1]
+        assert each.start[1, 0] < x < each.end[1, 0] and y < line  # below its bracket
+        inner = program.operations[each.operation].sources
+        below = [
+            one.points[0, 1] for one in layout.neurons if one.values in {i.name for i in inner}
+        ]
+        assert all(y < other for other in below)
 
 
-def test_a_tall_stage_has_no_more_lines_than_are_asked_for() -> None:
-    pieces = [each for i in range(9) for each in (i, " · ", "x", " + ")][:-1]
-    layout = of_formula(pieces, range(9), [f"p{i}" for i in range(9)], 0.3)
-    words = [each.middle[1] for each in layout.written if each.least == 0.0]
-    assert len({*map(float, words)}) <= MOST_LINES
-
-
-def test_lines_are_about_equally_long_and_begin_outside_brackets() -> None:
-    pieces = [each for i in range(8) for each in (2 * i, " · relu(", 2 * i + 1, " · x)", " + ")]
-    layout = of_formula(pieces[:-1], range(16), [f"p{i}" for i in range(16)], 1.4)
-    lines: dict[float, list[Any]] = {}
-    for each in (*layout.plates, *(each for each in layout.written if each.least == 0.0)):
-        middle = each.origin if isinstance(each, Plate) else each.middle
-        lines.setdefault(round(float(middle[1]) / LINE), []).append((float(middle[0]), each))
-    assert len(lines) == 4
-    widths = [np.ptp([x for x, _ in line]) for line in lines.values()]
-    assert max(widths) < 1.25 * min(widths)
-    firsts = [min(line, key=lambda each: each[0])[1] for line in lines.values()]
-    assert [getattr(each, "words", "cube") for each in firsts] == ["OUT =", "+", "+", "+"]
+def test_a_formula_that_is_too_long_for_a_line_is_a_graph() -> None:
+    assert written(lambda x: sum([A * x + B] * 9, x))[1] is None
 
 
 GPT = [(27, 16), (16, 16), (16, 16), (16, 16), (16, 16), (16, 16), (64, 16), (16, 64), (27, 16)]

@@ -33,13 +33,13 @@ def test_no_two_squares_meet_and_blocks_follow_each_other(shape: float) -> None:
     assert not layout.plates
     assert [each.words for each in layout.written] == [
         "64 neurons",
-        "40 paints",
-        "a square: what one neuron says, for every place",
-        "a place comes in",
+        "40 neurons",
+        "what each adds to the colour",
+        "a square: what one neuron says, for every place; blue minus, grey 0",
+        "a place",
         "12 waves of it",
-        "orange plus, blue minus, grey 0",
-        "3 cubes of 3,555: the ones that add most to this red;",
-        "W shows every weight as a cube",
+        "one of many ways to this red: 3 of 3,555 cubes",
+        "each cube × the square before it; all such products are added",
     ]
     assert [len(line.points) for line in layout.neurons] == [2, 12, 64, 40, 3]
     assert [line.square for line in layout.neurons] == [True] * 4 + [False]

@@ -1,0 +1,87 @@
+"""Marks of a formula: which way blame asks its parts and its parameters to go.
+
+Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from scalarviz.scene.marks import cube_boxes
+from scalarviz.scene.pace import WAYS_BACK
+from scalarviz.scene.silhouettes import balls_of
+
+if TYPE_CHECKING:
+    from scalarviz.base.checks import FloatArray
+    from scalarviz.scene.canvas.canvas2d import Canvas2D
+    from scalarviz.scene.canvas.palette import Theme
+    from scalarviz.scene.frame_data import FrameData
+    from scalarviz.scene.layout.division import Projection
+    from scalarviz.scene.layout.plates import Layout
+
+LONG, TIP, BESIDE = 9.0, 5.0, 10.0  # pixels: half an arrow, its head, and from a part to it
+THIN, WIDER = 1.5, 2.0  # pixels of a bracket, and how much wider most blame makes it
+
+
+def blame_of_parts(layout: Layout, kind: str, flows: Mapping[str, FloatArray]) -> dict[int, float]:
+    """Return the blame that has come to parts of a formula, by line of neurons.
+
+    It is a share of the largest one; more than 0: the part should be higher.
+
+    kind   of the operation; "" without
+    flows  gradients that are known in this step, by name of the buffer
+    """
+    found: dict[int, float] = {}
+    if len(layout.written) == 0 or (kind != "loss" and kind not in WAYS_BACK):
+        return found
+    for bundle in layout.wires:
+        flow = flows.get(layout.neurons[bundle.neurons].values)
+        if flow is not None:
+            found[bundle.neurons] = -float(flow[0])
+    most: float = max([0.0, *[abs(each) for each in found.values()]])
+    if not (0.0 < most < math.inf):
+        return {}
+    return {place: each / most for place, each in found.items()}
+
+
+def bracket_width(blame: float) -> float:
+    """Return the pixels of a bracket, by the share of blame that has come to its part."""
+    return THIN * (1.0 + WIDER * abs(blame))
+
+
+def draw_ways(
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    theme: Theme,
+    blame: Mapping[int, float],
+) -> None:
+    """Draw an arrow at each part and cube that blame has come to.
+
+    blame  of parts, see `blame_of_parts`
+    """
+    layout: Layout = frame_data.layout
+    for place, share in blame.items():
+        line = layout.neurons[place]
+        ball = balls_of(see, line.points, line.radius)[0]
+        draw_way(canvas, theme, ball.x - ball.radius - BESIDE * canvas.scale, ball.y, share)
+    pushes = frame_data.cubes.pushes
+    if len(blame) == 0 or pushes is None:
+        return
+    for plate in layout.plates:
+        push = float(pushes[plate.first])
+        for box in cube_boxes(see, frame_data, [plate.first], None) if abs(push) > 0.0 else []:
+            y = box.y - (LONG + TIP) * canvas.scale
+            draw_way(canvas, theme, box.x + 0.5 * box.width, y, -push)
+
+
+def draw_way(canvas: Canvas2D, theme: Theme, x: float, y: float, way: float) -> None:
+    """Draw an arrow at a number: up, where it should be higher, else down."""
+    scale, up = canvas.scale, -1.0 if way > 0.0 else 1.0
+    end, tip = y + up * LONG * scale, y + up * (LONG - TIP) * scale
+    hook = [(x - TIP * scale, tip), (x, end), (x + TIP * scale, tip)]
+    for color, more in ((theme.ground, 2.6), (theme.push, 0.0)):
+        canvas.line([(x, y - up * LONG * scale), (x, end)], color, width=(3.0 + more) * scale)
+        canvas.line(hook, color, width=(2.6 + more) * scale)

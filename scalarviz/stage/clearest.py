@@ -1,0 +1,110 @@
+"""The sample of a step that is easiest to follow, chosen of what the step has computed.
+
+Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from scalarviz.base.texts.decimals import short
+from scalarviz.scene.telling import FEW_OUTPUTS, printed
+from scalarviz.story.facts import NONE, Facts, Numbers, State
+from scalarviz.story.traced_weight import (
+    explained_row,
+    read_answers,
+    summing,
+    thread_of,
+    values_of,
+)
+from scalarviz.story.trial import mean_off
+
+MOST = 20_000  # numbers of a batch times weights: of a larger step none is computed before
+# How many agreements it is worth that the sample asks for what all ask for, and that no number of
+# the loss is printed twice.
+ASKED, APART = 4, 3
+FAR = 2.0  # how many, that an answer is off by 1: of several samples one that is wrong is shown
+
+
+def can_choose(facts: Facts, weights: int, batch: int) -> bool:
+    """Return whether a step is explained in full, and is small enough to be computed before."""
+    places = summing(facts)
+    if facts.is_graph or facts.learning or len(places) == 0 or weights * batch > MOST:
+        return False
+    is_told = facts.operations[places[-1]].kind == "affine"
+    return is_told and facts.buffers[facts.outputs].size <= FEW_OUTPUTS
+
+
+def clearest_sample(facts: Facts, state: State, fresh: Numbers) -> int | None:
+    """Return the sample of a step that is easiest to follow; None: not known, or none is.
+
+    state  after the step
+    fresh  the outputs of its samples by the weights then
+
+    Each of its outputs moves toward its goal. Of several it is the one of which most is true: that
+    printed terms add up to the printed sum, that the weight that is explained changes in print, as
+    the sample itself asks, that no number of its loss is printed twice, and that it is far off.
+    """
+    batch, size = state.all, facts.buffers[facts.outputs].size
+    if batch is None or state.before is None:
+        return None
+    names = [each for each in facts.buffers if each in batch.gradients]
+    best, most = -1, -1.0
+    for sample in range(state.batch):
+        values = {each: part_of(facts, batch.values[each], each, sample) for each in facts.buffers}
+        sent = {each: part_of(facts, batch.gradients[each], each, sample) for each in names}
+        goals = [float(each) for each in batch.targets[sample * size : sample * size + size]]
+        before = read_answers(values[facts.outputs], facts.loss.logits)
+        after = read_answers(part_of(facts, fresh, facts.outputs, sample), facts.loss.logits)
+        pairs = zip(before, after, goals, strict=True)
+        if not all(abs(new - goal) < abs(out - goal) for out, new, goal in pairs):
+            continue
+        own = replace(state, focus=sample, values=values, gradients=sent, target=goals)
+        agreed = agreements(facts, own)
+        found = FAR * mean_off(before, goals) + (APART if are_apart(before, goals) else 0)
+        for place, each in enumerate(agreed):
+            found += (ASKED + 1 if place % 3 == 1 else 1) if each else 0
+        if found > most:
+            best, most = sample, found
+    return best if best >= 0 else None
+
+
+def agreements(facts: Facts, state: State) -> list[bool]:
+    """Return what is true of the thread of a sample after a step, layer by layer.
+
+    Printed terms add up; the weight that is explained changes in print, as the sample itself asks.
+    """
+    thread, before, moment = thread_of(facts, state), state.before, facts.moments[state.moment]
+    places = summing(facts)
+    found: list[bool] = []
+    if before is None:
+        return found
+    for layer, unit in enumerate(thread):
+        each = facts.operations[places[layer]]
+        x = values_of(facts, state, each.source)
+        first = each.weights + unit * len(x)
+        terms = [x[place] * float(before[first + place]) for place in range(len(x))]
+        terms += [] if each.biases == NONE else [float(before[each.biases + unit])]
+        row = explained_row(facts, state, moment, (each.target, unit))
+        own = float(state.gradients[each.target][unit]) * x[row - first]
+        found += [
+            len(printed(terms, values_of(facts, state, each.target)[unit])) > 0,
+            own * float(state.grad[row]) > 0.0,
+            short(float(before[row])) != short(float(state.value[row])),
+        ]
+    return found
+
+
+def part_of(facts: Facts, numbers: Numbers, name: str, sample: int) -> list[float]:
+    """Return the numbers of a sample, of those of all samples of a buffer."""
+    size = facts.buffers[name].size
+    return [float(each) for each in numbers[sample * size : sample * size + size]]
+
+
+def are_apart(outputs: Sequence[float], goals: Sequence[float]) -> bool:
+    """Return whether outputs, goals, how far these are apart, and the mean are printed apart."""
+    gaps = [abs(out - goal) for out, goal in zip(outputs, goals, strict=True)]
+    mean = [sum(gaps) / len(gaps)] if len(gaps) > 1 else []
+    words = [short(each) for each in [*outputs, *goals, *gaps, *mean]]
+    return len({*words}) == len(words)
