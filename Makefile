@@ -23,7 +23,7 @@ TORCH = torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV CONDA_PREFIX PIP_USER PIP_TARGET PIP_PREFIX
 unexport PYTHONDONTWRITEBYTECODE
 .NOTPARALLEL:
-.PHONY: help watch notebooks pictures docs lessons pages release test test-all proofs bench check lint lint-js format clean again
+.PHONY: help watch notebooks pictures docs lessons release test test-all proofs bench check lint lint-js format clean again
 
 WEB = scalarviz/pages/web
 NODE = build/node/node_modules
@@ -57,22 +57,18 @@ test-all: .venv/ready-to-test-all lint ## the same with the slow tests, and more
 proofs: .venv/ready-to-test ## the long proofs alone; they write docs/RELIABILITY.md
 	@.venv/bin/python -m pytest -m "" tests/proofs
 
-docs: .venv/ready-for-docs ## build build/docs: README, guide, lessons, a reference of the public names
-	@.venv/bin/python -W error -m docs.build_pages
+docs: .venv/ready-for-docs ## build build/docs: the site with gallery, guide, lessons and reference
+	@.venv/bin/python -m sphinx -qW --keep-going -t pages -c docs . build/docs
 	@echo "Open build/docs/index.html"
 
 lessons: .venv/ready-to-test ## build/lessons: the lessons as pages
 	@.venv/bin/scalarviz lesson -o build/lessons
 
-pages: .venv/ready-to-run .venv/ready-for-docs ## build/docs/docs/pages: scenes that train in a browser, after `make docs`
-	@.venv/bin/python -W error -m docs.build_demo_pages
-	@echo "Open build/docs/docs/pages/index.html"
-
 pictures: .venv/ready-to-test-all ## draw all pictures anew: README's, the guide's, those of lessons, the page
 	@.venv/bin/python -W error -m docs.build_pictures
 	@.venv/bin/python -m tests.lessons
 
-release: docs pages ## dist/: what is released, tried in empty environments; build/docs: the site
+release: docs ## dist/: what is released, tried in empty environments; build/docs: the site
 	@.venv/bin/python -m docs.build_release
 
 bench: .venv/ready-to-test ## measure beside micrograd, and PyTorch and JAX if they are there

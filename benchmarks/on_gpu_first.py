@@ -80,9 +80,10 @@ def apart(a: Any, b: Any) -> float:
 class Ours:
     """scalarviz: many steps of one batch that is on the card.
 
-    fused   False: whole steps by numba's kernel
-    whole   False: kernel by kernel
-    graphs  False: each by a launch of its own
+    Args:
+        fused: False: whole steps by numba's kernel
+        whole: False: kernel by kernel
+        graphs: False: each by a launch of its own
     """
 
     def __init__(

@@ -30,8 +30,9 @@ MORE = "value", "landscape", "operation"
 def measured(name: str, unit: str, steps: int = 50, shown_before: int = 0) -> tuple[float, int]:
     """Return milliseconds and calls, the medians of some pictures of a scene.
 
-    steps  of the training before the first picture
-    shown_before  pictures before those whose calls are counted; 0, the default: as above
+    Args:
+        steps: of the training before the first picture
+        shown_before: pictures before those whose calls are counted; 0, the default: as above
     """
     show, took, calls = load(find(name))(engine="cpu"), [], []
     session = show.session

@@ -113,8 +113,9 @@ def print_beside(
 ) -> None:
     """A line for each side, and how many times as fast the cpu engine is.
 
-    of_cpu  what else there is to say of the cpu engine
-    more    the same of each other side
+    Args:
+        of_cpu: what else there is to say of the cpu engine
+        more: the same of each other side
     """
     width = max(map(len, names.values())) + 1
     for side, seconds in times.items():

@@ -22,9 +22,10 @@ from PIL import Image
 import scalarviz as sv
 from docs.guide.microgpt import Gpt
 from scalarviz import data
-from scalarviz.faces.scene_file import find, load
+from scalarviz.faces.scene_file import find, load, scenes
 from scalarviz.faces.scene_options import played
 from scalarviz.stage.show import Show
+from scalarviz.stage.thread import sample_to_explain
 from scalarviz.training.session.threads import FILM
 from scalarviz.training.session.timeline import holding
 from tests.faces.notebook import readme_picture
@@ -45,7 +46,8 @@ def rgb(path: Path) -> None:
 
 
 def step(path: Path) -> None:
-    show = scene("rgb", 60)
+    show = scene("rgb", 89)
+    show.session.focus = sample_to_explain(show.session) or 0  # as a window does
     show.session.advance(show.session.operations.index("weight gradient 0") + 1, "operation")
     sv.picture(show, path)
 
@@ -137,6 +139,13 @@ def followed(path: Path) -> None:
         sv.picture(session, path)
 
 
+def gallery(path: Path) -> None:
+    """Draw a scene of the gallery after as many steps as show what it learns."""
+    steps = {"rgb": 400, "circle": 900, "texture": 4000, "normalized": 900, "retrain": 60}
+    drawn = sv.picture(scene(path.stem, steps.get(path.stem, 300)))
+    Image.fromarray(drawn).save(path, quality=80, method=6)
+
+
 def page(path: Path) -> None:
     sv.page(scene("rgb", 0), path, progress=False)
 
@@ -156,6 +165,7 @@ PICTURES = {
     "follow.png": followed,
     "notebook.png": readme_picture.draw,
     "pages/rgb.html": page,
+    **{f"gallery/{name}.webp": gallery for name in scenes()},
 }
 
 

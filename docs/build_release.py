@@ -1,6 +1,6 @@
 """Builds what is released, and tries it as somebody does who has only the files.
 
-    python -m docs.build_release     into dist/; after `make docs pages`, whose pages it looks for
+    python -m docs.build_release     into dist/; after `make docs`, whose pages it looks for
 
 The wheel is made of the source distribution, and must be the one that the checkout makes. It is
 installed into empty environments: by the stock Python and the newest one that is found, and with
@@ -97,7 +97,7 @@ def check_links(wheel: Path) -> None:
         for link in LINK.findall(content.decode()):
             page = SITE / link.removeprefix(address).strip("/")
             if link.startswith(address) and not page.exists():
-                raise LookupError(f"{name} links to {link}, of which `make docs pages` has no page")
+                raise LookupError(f"{name} links to {link}, of which `make docs` has no page")
             if described and link and not link.startswith("https://"):
                 raise LookupError(f"the description links to {link}, which is nowhere in an index")
 

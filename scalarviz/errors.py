@@ -184,8 +184,9 @@ class FileError(ScalarvizError, ValueError):
 class GradientError(ScalarvizError, ArithmeticError):
     """A gradient is NaN or infinite, so no step was taken.
 
-    losses  losses of the steps before, if `Network.train` raised it
-    back    the step to go back to before other settings can help, if a session raised it
+    Attributes:
+        losses: losses of the steps before, if `Network.train` raised it
+        back: the step to go back to before other settings can help, if a session raised it
     """
 
     losses: Any = ()
@@ -202,8 +203,9 @@ class GradientError(ScalarvizError, ArithmeticError):
 class UpdateError(GradientError):
     """A step would make a weight, a slot or a running statistic NaN or infinite: it was not taken.
 
-    step    index of the step, from 0
-    change  which number would become infinite, and a remedy
+    Args:
+        step: index of the step, from 0
+        change: which number would become infinite, and a remedy
     """
 
     def __init__(self, step: int, change: str) -> None:
@@ -218,8 +220,9 @@ class UpdateError(GradientError):
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during `Network.train`, which ended after a whole step.
 
-    losses  losses of the steps that were taken
-    steps   number of steps that were requested
+    Args:
+        losses: losses of the steps that were taken
+        steps: number of steps that were requested
     """
 
     def __init__(self, losses: Any, steps: int) -> None:

@@ -48,18 +48,19 @@ def scene(
 ):
     """A 2-4-2-1 network with tanh learns two classes of points, as in TensorFlow Playground.
 
-    shape       shape of the classes: circle, gaussians, spiral, moons or quadrants
-    noise       noise of the points
-    share       share of the 500 points to train on; the others are held out
-    features    inputs of the network: some of x, y, x2, y2, xy, sinx and siny
-    hidden      sizes of the hidden layers
-    activation  activation of the hidden layers; the output is tanh
-    lr          learning rate
-    batch       points per step
-    l1          L1 regularization: pulls all weights to 0 equally
-    l2          L2 regularization: pulls large weights to 0 more
-    engine      the engine: python, cpu, cuda, or auto for the fastest
-    seed        seed of the points, the initial weights and the order
+    Args:
+        shape: shape of the classes: circle, gaussians, spiral, moons or quadrants
+        noise: noise of the points
+        share: share of the 500 points to train on; the others are held out
+        features: inputs of the network: some of x, y, x2, y2, xy, sinx and siny
+        hidden: sizes of the hidden layers
+        activation: activation of the hidden layers; the output is tanh
+        lr: learning rate
+        batch: points per step
+        l1: L1 regularization: pulls all weights to 0 equally
+        l2: L2 regularization: pulls large weights to 0 more
+        engine: the engine: python, cpu, cuda, or auto for the fastest
+        seed: seed of the points, the initial weights and the order
     """
     points = pick(SHAPES, shape, "shape")
     learned = points(noise=noise, share=share, scale=5.0, signed=True, seed=seed, features=features)

@@ -8,12 +8,13 @@ from scalarviz.stage.show import Show, whole_numbers
 def scene(folder="", channels="8,16", lr=0.01, batch=64, engine="auto", seed=0):
     """A small convolutional network classifies handwritten digits.
 
-    folder    folder with the files of MNIST; by default 1,797 digits of 8 x 8 pixels
-    channels  kernels of each convolution, each followed by 2 x 2 pooling
-    lr        learning rate
-    batch     digits per step
-    engine    the engine: python, cpu, cuda, or auto for the fastest
-    seed      seed of the held-out digits, the initial weights and the order
+    Args:
+        folder: folder with the files of MNIST; by default 1,797 digits of 8 x 8 pixels
+        channels: kernels of each convolution, each followed by 2 x 2 pooling
+        lr: learning rate
+        batch: digits per step
+        engine: the engine: python, cpu, cuda, or auto for the fastest
+        seed: seed of the held-out digits, the initial weights and the order
     """
     counts = whole_numbers(channels, "channels", least=0)
     digits = data.Digits(folder or None, seed=seed)

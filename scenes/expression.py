@@ -19,11 +19,12 @@ def scene(
 ):
     """Fit a damped oscillation, height * exp(growth x) * sin(speed x + phase), to measurements.
 
-    noise    noise of the measurements
-    samples  number of measurements
-    lr       learning rate
-    engine   the engine: python, cpu, or auto for the faster
-    seed     seed of the noise
+    Args:
+        noise: noise of the measurements
+        samples: number of measurements
+        lr: learning rate
+        engine: the engine: python, cpu, or auto for the faster
+        seed: seed of the noise
     """
     samples = whole_number(samples, "samples")
     seed = whole_number(seed, "seed", 0, 2**64 - 1)

@@ -29,12 +29,13 @@ def scene(
     Each neuron is a sum of products of Values, and relu. Its function is recorded once; kernels run
     it on all samples. Loss, learning rate and weight decay are those of micrograd's demo.
 
-    noise    noise of the points
-    hidden   neurons of each of the two hidden layers
-    samples  number of points
-    lr       learning rate of the first step; that of the last is a tenth of it
-    engine   the engine: python, cpu, or auto for the faster
-    seed     seed of the weights and of the points
+    Args:
+        noise: noise of the points
+        hidden: neurons of each of the two hidden layers
+        samples: number of points
+        lr: learning rate of the first step; that of the last is a tenth of it
+        engine: the engine: python, cpu, or auto for the faster
+        seed: seed of the weights and of the points
     """
     noise = number(noise, "noise", 0.0)
     hidden, samples = whole_number(hidden, "hidden"), whole_number(samples, "samples")

@@ -22,13 +22,14 @@ def scene(
 ):
     """A 2-8-8-1 network with normalized hidden layers learns a spiral.
 
-    norm    normalization: layer, rms, or none for comparison
-    hidden  perceptrons in each of the two hidden layers
-    noise   noise of the points
-    lr      learning rate
-    batch   points per step
-    engine  the engine: python, cpu, cuda, or auto for the fastest
-    seed    seed of the points, the initial weights and the order
+    Args:
+        norm: normalization: layer, rms, or none for comparison
+        hidden: perceptrons in each of the two hidden layers
+        noise: noise of the points
+        lr: learning rate
+        batch: points per step
+        engine: the engine: python, cpu, cuda, or auto for the fastest
+        seed: seed of the points, the initial weights and the order
     """
     hidden = whole_number(hidden, "hidden")
     kind = pick(NORMS, norm, "norm")

@@ -15,12 +15,13 @@ PARTS = {"conv1": "0", "conv2": "2", "fc": "5"}  # layers of the network
 def scene(freeze="conv1,conv2", digits="0123456789", lr=0.01, batch=64, engine="auto", seed=0):
     """A small convolutional network, trained by PyTorch on eight digits, learns two more.
 
-    freeze  layers whose parameters are frozen: some of conv1, conv2 and fc, or none
-    digits  digits to train on: with 89 alone, the network forgets the others
-    lr      learning rate
-    batch   digits per step
-    engine  the engine: python, cpu, cuda, or auto for the fastest
-    seed    seed of the order of the digits
+    Args:
+        freeze: layers whose parameters are frozen: some of conv1, conv2 and fc, or none
+        digits: digits to train on: with 89 alone, the network forgets the others
+        lr: learning rate
+        batch: digits per step
+        engine: the engine: python, cpu, cuda, or auto for the fastest
+        seed: seed of the order of the digits
     """
     network = sv.load(NETWORK)
     for name in freeze.replace("none", "").split(","):

@@ -34,14 +34,16 @@ def scene(
 ):
     """A 3-8-3 network, tanh and sigmoid, learns a map from colours to colours.
 
-    map          the map: invert, grey, sepia, hue, swap or copy
-    hidden       perceptrons in each hidden layer; 0: a single layer, 3-3
-    depth        number of hidden layers
-    lr           learning rate
-    batch        colours per step
-    engine       the engine: python, cpu, cuda, or auto for the fastest
-    seed         seed of the initial weights and of the order of the colours
-    first_setup  one layer without activation, weights from 0 to 1, rate 0.01, one colour per step
+    Args:
+        map: the map: invert, grey, sepia, hue, swap or copy
+        hidden: perceptrons in each hidden layer; 0: a single layer, 3-3
+        depth: number of hidden layers
+        lr: learning rate
+        batch: colours per step
+        engine: the engine: python, cpu, cuda, or auto for the fastest
+        seed: seed of the initial weights and of the order of the colours
+        first_setup: one layer without activation, weights from 0 to 1, rate 0.01, one colour per
+            step
     """
     if first_setup:
         for name, value, usual in (("hidden", hidden, 8), ("lr", lr, 0.5), ("batch", batch, 8)):

@@ -24,17 +24,18 @@ def scene(
 ):
     """A network of four hidden layers learns a picture from random points.
 
-    picture    a PNG or JPEG file; by default, a generated landscape
-    transform  transform of the positions: identity, zoom or flip
-    size       most pixels along a side; a larger picture is reduced
-    hidden     perceptrons in each hidden layer
-    depth      number of hidden layers
-    octaves    frequencies of the encoding of a position
-    lr         learning rate
-    batch      points per step
-    precision  full, or mixed: weights and gradients rounded to half precision
-    engine     the engine: python, cpu, cuda, or auto for the fastest
-    seed       seed of the initial weights and of the points
+    Args:
+        picture: a PNG or JPEG file; by default, a generated landscape
+        transform: transform of the positions: identity, zoom or flip
+        size: most pixels along a side; a larger picture is reduced
+        hidden: perceptrons in each hidden layer
+        depth: number of hidden layers
+        octaves: frequencies of the encoding of a position
+        lr: learning rate
+        batch: points per step
+        precision: full, or mixed: weights and gradients rounded to half precision
+        engine: the engine: python, cpu, cuda, or auto for the fastest
+        seed: seed of the initial weights and of the points
     """
     hidden, depth = whole_number(hidden, "hidden"), whole_number(depth, "depth", 1, 100)
     octaves, size = whole_number(octaves, "octaves", 1, 64), whole_number(size, "size")

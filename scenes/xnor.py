@@ -8,10 +8,11 @@ from scalarviz.stage.show import Show, whole_number
 def scene(hidden=8, lr=0.01, engine="auto", seed=168):
     """A 2-8-8-1 network, ReLU and linear, learns XNOR.
 
-    hidden  perceptrons in each of the two hidden layers
-    lr      learning rate
-    engine  the engine: python, cpu, cuda, or auto for the fastest
-    seed    seed of the initial weights
+    Args:
+        hidden: perceptrons in each of the two hidden layers
+        lr: learning rate
+        engine: the engine: python, cpu, cuda, or auto for the fastest
+        seed: seed of the initial weights
     """
     hidden = whole_number(hidden, "hidden")
     network = sv.Network(

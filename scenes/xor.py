@@ -23,12 +23,14 @@ def scene(
     Two hidden perceptrons can solve XOR, and four leave room for a poor start. Each step averages
     the gradients of all four samples, so that no sample undoes what another one has taught.
 
-    activation  activation of the hidden layer; the output is sigmoid
-    hidden      number of hidden perceptrons
-    lr          learning rate
-    engine      the engine: python, cpu, cuda, or auto for the fastest
-    seed        seed of the initial weights and of the order of the samples
-    as_posted   3-3-1 without biases, all sigmoid, rate 0.1, one sample per step, half the gradient
+    Args:
+        activation: activation of the hidden layer; the output is sigmoid
+        hidden: number of hidden perceptrons
+        lr: learning rate
+        engine: the engine: python, cpu, cuda, or auto for the fastest
+        seed: seed of the initial weights and of the order of the samples
+        as_posted: 3-3-1 without biases, all sigmoid, rate 0.1, one sample per step, half the
+            gradient
     """
     own = {"activation": (activation, "tanh"), "hidden": (hidden, 4), "lr": (lr, 1.0)}
     changed = [name for name, (value, usual) in own.items() if value != usual]

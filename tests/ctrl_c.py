@@ -18,7 +18,8 @@ OF_PYTHON = ("contextlib.py", "threading.py")
 class At:
     """A trace function that sends SIGINT at the n-th such moment in the code of the package.
 
-    folder  only what is in this folder of the package
+    Args:
+        folder: only what is in this folder of the package
     """
 
     def __init__(self, n: int, folder: str = "") -> None:
@@ -50,8 +51,9 @@ def at_each_moment(
     Yields after each whether KeyboardInterrupt was raised; ends after the first call that ends
     before its moment has come.
 
-    every   only each so manieth moment
-    folder  only moments in the code of this folder of the package
+    Args:
+        every: only each so manieth moment
+        folder: only moments in the code of this folder of the package
     """
     n = 1
     while True:

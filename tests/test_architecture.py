@@ -369,7 +369,7 @@ def test_the_idea_is_read_in_one_sitting() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     listed = text.partition("## The idea in one sitting")[2].partition("\n## ")[0]
     assert files == {ROOT / name for name in re.findall(r"^\d+\. `(.+?)`", listed, re.MULTILINE)}
-    assert sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files) <= 2_400
+    assert sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files) <= 2_430
 
 
 def test_a_base_class_has_two_classes_beneath_it() -> None:

@@ -29,10 +29,8 @@ from scalarviz.scene.visuals.shaders import SPHERE
 from scalarviz.stage.shader_evaluator import fragment_of
 from scalarviz.training.network.network import Network
 from tests.cases import MATRICES, chosen_of, id_of
-from tests.lessons import lessons
 from tests.machine import GENERATED, ROOT
 from tests.nearest import main, near_tests
-from tests.pages.browser import chromium
 from tests.sessions import RUNNABLE
 from tests.wording import OF_CUDA
 
@@ -283,9 +281,7 @@ def test_an_installed_package_has_every_file(tmp_path: Path) -> None:
     check_lesson(built / "scalarviz" / "notebooks" / "01-one-weight.ipynb")
     guide = built / "scalarviz" / "docs" / "guide"
     assert "](../../notebooks/01-one-weight.ipynb)" in guide.joinpath("glossary.md").read_text()
-    assert (
-        "](https://scalarviz.example/docs/sweep.png)" in guide.joinpath("sessions.md").read_text()
-    )
+    assert "](https://scalarviz.example/docs/sweep.png)" in guide.joinpath("compare.md").read_text()
 
 
 def check_lesson(path: Path) -> None:
@@ -349,87 +345,6 @@ def test_every_script_parses(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.js"
     wrong.write_text("export const x = ;\n")
     assert "SyntaxError" in unparsed({"wrong.js": wrong}, {})["wrong.js"]
-
-
-LINKS = "all => all.map(each => each.href)"
-
-
-@pytest.fixture(scope="module")
-def builder() -> Any:
-    pytest.importorskip("pdoc", reason="pip install 'scalarviz[docs]'")
-    from docs import build_pages
-
-    return build_pages
-
-
-@pytest.fixture(scope="module")
-def site(builder: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("site")
-    builder.main(folder)
-    return folder
-
-
-def test_links_of_readme_and_guide_find_their_places_on_the_site(
-    builder: Any, tmp_path: Path
-) -> None:
-    builder.write_texts(tmp_path)
-    others = [each.replace(".", "/") for each in builder.MODULES]  # written by what takes long
-    for name in (*others, *(f"notebooks/{path.stem}" for path in lessons())):
-        builder.put(tmp_path / f"{name}.html", "")
-    builder.check_links(tmp_path)
-
-
-def test_a_page_of_the_site_is_as_wide_as_the_screen(builder: Any) -> None:
-    assert "width=device-width" in builder.page("")
-
-
-@pytest.mark.slow
-def test_what_a_browser_opens_fetches_nothing_and_every_link_finds_its_place(site: Path) -> None:
-    places: dict[str, set[str]] = {}
-    links: list[tuple[str, str]] = []
-    with chromium() as browser:
-        page, asked = browser.new_page(), list[str]()
-        page.on("request", lambda request: asked.append(request.url))
-        for path in sorted(site.rglob("*.html")):
-            page.goto(f"{path.as_uri()}#tour=no")
-            url = path.as_uri()
-            places[url] = {*page.locator("[id]").evaluate_all("all => all.map(each => each.id)")}
-            found = page.locator("a[href]").evaluate_all(LINKS)
-            links += [(url, each.replace("#tour=no", "")) for each in found]
-            assert path.parent.name != "notebooks" or page.locator("math").count(), path.name
-    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
-    lost = []
-    for url, link in links:
-        target, _, name = link.partition("#")
-        if target.startswith("file:") and (
-            not Path(target.removeprefix("file://")).exists()
-            or (name and "=" not in name and name not in places[target])
-        ):
-            lost.append((Path(url).name, link))
-    assert len(links) > 1000 and lost == []
-
-
-@pytest.mark.parametrize(
-    ("html", "wrong"),
-    [
-        ('<a href="other.html">', "other.html"),
-        ('<a href="#there">', "#there"),
-        ('<p id="there"><a href="page.html#her">', "page.html#her"),
-        ('<script src="https://a.example/b.js"></script>', "https://a.example/b.js"),
-        ('<link rel="stylesheet" href="//a.example/b.css">', "//a.example/b.css"),
-        ("<style>p { background: url(https://a.example/b.png) }</style>", "a.example/b.png"),
-    ],
-)
-def test_a_lost_link_or_a_stranger_ends_the_build(
-    builder: Any, tmp_path: Path, html: str, wrong: str
-) -> None:
-    good = '<p id="there"><a href="page.html#there"><a href="https://a.example">'
-    (tmp_path / "page.html").write_text(good)
-    builder.check_links(tmp_path)
-    (tmp_path / "page.html").write_text(html)
-    with pytest.raises(LookupError) as found:
-        builder.check_links(tmp_path)
-    assert wrong in str(found.value)
 
 
 LISTED = ["tests/test_parity.py", "tests/test_public_names.py", "tests/test_guides.py"]

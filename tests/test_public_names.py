@@ -60,15 +60,15 @@ def test_the_docstring_says_what_each_argument_is() -> None:
         text = inspect.getdoc(function) or inspect.getdoc(inherited) or ""
         assert text, f"{name} has no docstring"
         for each in parameters(function):
-            line = rf"^ *(\*?\w+, )*\*?{each.name}(, \*?\w+)*  +\S"  # name    what it is
+            line = rf"^ *(\*?\w+, )*\*?{each.name}(, \*?\w+)*: \S"
             within = rf"`[^`\n]*\b{each.name}\b[^`\n]*`"
             assert re.search(f"{line}|{within}", text, re.M), f"{name} is silent about {each.name}"
 
 
 def lines_of(thing: Any) -> dict[str, str]:
     """What a docstring says of each argument, without its default."""
-    text = re.sub(r"\n {4,}(?=\S)", " ", inspect.getdoc(thing) or "")  # lines that go on
-    found = re.findall(r"^(\w[\w, ]*?) {2,}(\S.*)$", text, re.M)
+    text = re.sub(r"\n {8,}(?=\S)", " ", inspect.getdoc(thing) or "")  # lines that go on
+    found = re.findall(r"^ {4}(\w[\w, ]*?): (\S.*)$", text, re.M)
     return {name: re.split("; by default|, the default", said)[0] for name, said in found}
 
 

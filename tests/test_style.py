@@ -41,6 +41,8 @@ def test_files_and_folders_that_prose_names_exist() -> None:
     for path, texts in prose_of(quoted=True).items():
         around = ROOT, ROOT / "scalarviz", (ROOT / path).parent
         found = {name for _, text in texts for name in named.findall(text) if "/dutch/" not in name}
+        if path.startswith("docs/"):  # `make docs` writes a page for each scene
+            found = {name for name in found if not re.fullmatch(r"pages/\w+\.html", name)}
         assert not [name for name in found if not any((top / name).exists() for top in around)], (
             path
         )

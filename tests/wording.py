@@ -57,9 +57,11 @@ RUN = Run()
 class refused:
     """Asserts that an error of a class is raised, with values and the known wording.
 
-    kind    class of the error
-    values  what its message must contain: texts as they are, other objects as `shorten` shows them
-    varies  regular expression of what another machine may say otherwise
+    Args:
+        kind: class of the error
+        values: what its message must contain: texts as they are, other objects as `shorten` shows
+            them
+        varies: regular expression of what another machine may say otherwise
     """
 
     def __init__(self, kind: type[BaseException], *values: object, varies: str = "") -> None:

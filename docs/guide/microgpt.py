@@ -3,7 +3,7 @@
     python microgpt.py        # learns made-up names with scalarviz, and makes up some of its own
 
 The class is an argument: `Scalar` below, of plain Python, or `scalarviz.Value`. Both give the same
-losses, and `sv.compile` makes kernels of the latter: docs/guide/microgpt.md tells the story.
+losses, and `sv.compile` makes kernels of the latter: docs/guide/values.md has the story.
 """
 
 # Lists that are read together are equally long; strict=True in each zip would hide the formulas.

@@ -57,12 +57,13 @@ def as_batch(
 ) -> tuple[FloatArray, bool]:
     """Return `x` as a 2-D float64 array, one row a sample, and whether it was a single sample.
 
-    width    numbers of a sample; None: any number
-    who      receiver of `x` in the error
-    finite   False: accept NaN and infinity, as in gradients, which a step checks by name
-    copy     False: return an array of float32 or float64 as it is, if kernels can read it
-    picture  shape (channels, height, width) of a sample, if it has one: arrays of pictures become
-             rows in C order, without a copy where they can; by default none
+    Args:
+        width: numbers of a sample; None: any number
+        who: receiver of `x` in the error
+        finite: False: accept NaN and infinity, as in gradients, which a step checks by name
+        copy: False: return an array of float32 or float64 as it is, if kernels can read it
+        picture: shape (channels, height, width) of a sample, if it has one: arrays of pictures
+            become rows in C order, without a copy where they can; by default none
 
     Raises InputError, ShapeError or NotFiniteError.
     """
@@ -163,7 +164,8 @@ def answered(
 ) -> Callable[P, R]:
     """Wrap a function so that wrong arguments raise an error that ends in `remedy`.
 
-    gone  the whole message for each argument that it no longer has
+    Args:
+        gone: the whole message for each argument that it no longer has
     """
 
     @wraps(function)
@@ -378,7 +380,9 @@ def as_targets(
     One number a sample is a target if `width` is 1. For a larger width it is a class label if the
     loss takes labels of `classes` classes, see `Loss.classes`; 0, the default: it takes none.
 
-    Raises ShapeError for other shapes, InputError for wrong labels.
+    Raises:
+        ShapeError: for other shapes.
+        InputError: for wrong labels.
     """
     if getattr(targets, "ndim", 0) > 2:  # pictures
         rows = as_floats(targets, who)
@@ -462,7 +466,8 @@ def one_hot(labels: FloatArray, classes: int, trained: float = math.inf) -> Floa
 def check_labels(labels: FloatArray, classes: int, trained: float = math.inf) -> None:
     """Raise InputError unless all labels are whole numbers from 0 to `classes` - 1.
 
-    trained  after how many labels those of held-out samples follow; by default there are none
+    Args:
+        trained: after how many labels those of held-out samples follow; by default there are none
     """
     given = labels.ravel()
     wrong = np.flatnonzero((given < 0.0) | (given >= classes) | (given % 1.0 != 0.0))
@@ -573,8 +578,9 @@ def is_masked(x: object) -> bool:
 def floats(x: object, *, keep: bool = False, copy: bool = True) -> npt.NDArray[Any]:
     """Return real numbers as a float64 array; raise an error of any kind for anything else.
 
-    keep  whether float32 stays float32; by default no
-    copy  whether the array is a new one, the default, also if it need not be
+    Args:
+        keep: whether float32 stays float32; by default no
+        copy: whether the array is a new one, the default, also if it need not be
     """
     array = np.asarray(x)
     if not is_numeric(array.dtype) or is_masked(x):

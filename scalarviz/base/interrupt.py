@@ -83,7 +83,8 @@ def wholes_in(frame: FrameType | None) -> int:
 class HeldCtrlC:
     """Ctrl-C of the main thread, which alone receives signals; elsewhere the calls do nothing.
 
-    waits  whether a signal came that was not delivered yet
+    Attributes:
+        waits: whether a signal came that was not delivered yet
     """
 
     def __init__(self) -> None:
@@ -161,10 +162,11 @@ class Interrupt:
 class Stop:
     """Context manager: a first signal sets `asked`, a second one raises KeyboardInterrupt.
 
-    asked     whether a signal has come
-    hurried   whether a second one has come
-    code      exit status for the program: 130 after Ctrl-C
-    at_once   called at the second signal instead, where an exception would be lost, as within Qt
+    Attributes:
+        asked: whether a signal has come
+        hurried: whether a second one has come
+        code: exit status for the program: 130 after Ctrl-C
+        at_once: called at the second signal instead, where an exception would be lost, as within Qt
     """
 
     def __init__(self) -> None:
@@ -202,7 +204,8 @@ class StoppableProgram:
     after the second, process and children are killed. Exit status: 130 after Ctrl-C, 143 after
     SIGTERM, 129 after SIGHUP.
 
-    last  whether the process ends with this block
+    Args:
+        last: whether the process ends with this block
     """
 
     def __init__(self, *, last: bool) -> None:

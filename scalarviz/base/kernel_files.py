@@ -190,7 +190,8 @@ def is_compiled(path: Path) -> bool:
 def run_file(path: Path, text: str | None = None) -> ModuleType:
     """Return the module of a file of kernels, which are neither compiled nor loaded yet.
 
-    text  what the file has, or would have if it could be written; by default it is read
+    Args:
+        text: what the file has, or would have if it could be written; by default it is read
     """
     module = sys.modules[path.stem] = ModuleType(path.stem)
     module.__file__ = str(path)
@@ -268,7 +269,8 @@ class KernelFile:
 def keep_whole_files(module: ModuleType, *, beside: bool = True) -> None:
     """Make the kernels of a module keep their machine code in `KernelFile`s.
 
-    beside  whether these files are beside the module, or where numba keeps its own
+    Args:
+        beside: whether these files are beside the module, or where numba keeps its own
     """
     for kernel in vars(module).values():
         cache: Any = getattr(kernel, "_cache", None)

@@ -79,7 +79,8 @@ class Guard:
     `with guard:` waits for it; `acquire(seconds)` waits at most so long (-1: without limit), and
     returns whether it was acquired.
 
-    of_kernels  whether it raises the error also if no thread held it, but kernels were loaded
+    Args:
+        of_kernels: whether it raises the error also if no thread held it, but kernels were loaded
     """
 
     def __init__(self, *, of_kernels: bool = False) -> None:

@@ -50,9 +50,10 @@ def fits(needed: int) -> bool:
 def enough_memory(needed: int, what: str, remedy: str) -> Iterator[None]:
     """Context manager around an allocation: raise InputError if memory does not suffice.
 
-    needed  bytes
-    what    what they are for, in the error
-    remedy  what to do instead, in the error
+    Args:
+        needed: bytes
+        what: what they are for, in the error
+        remedy: what to do instead, in the error
     """
     text = f"{what} would take {in_units(needed)} of memory"
     if not fits(needed):
@@ -130,8 +131,9 @@ REMEDY = "make it smaller, or, if you know where the file is from, pass limit="
 class Budget:
     """Keeps account of the bytes that the content of one file takes.
 
-    limit  bytes, at least 1; None, the default: `usual`
-    usual  bytes; by default LIMIT
+    Args:
+        limit: bytes, at least 1; None, the default: `usual`
+        usual: bytes; by default LIMIT
     """
 
     def __init__(self, limit: object = None, usual: int = LIMIT) -> None:

@@ -93,7 +93,8 @@ class OnStandardError(logging.Handler):
 def inform(message: str, *, is_shown: bool = False) -> None:
     """Log a message of level INFO.
 
-    is_shown  something else shows it on this screen: only handlers of an application get it
+    Args:
+        is_shown: something else shows it on this screen: only handlers of an application get it
     """
     LOG.info("%s", message, extra={"is_shown": is_shown})
 

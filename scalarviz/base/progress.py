@@ -40,9 +40,10 @@ _running: Progress | None = None
 class Progress:
     """Context manager around long work: shows how far it is, on standard error or below a cell.
 
-    total   number of `unit` that the work takes; can be set later. With 0 it has no bar
-    wanted  False: nothing is shown for this work, nor for work inside it
-    unit    "steps", "pictures", "networks", "points", "kernels", which are compiled, or
+    Args:
+        total: number of `unit` that the work takes; can be set later. With 0 it has no bar
+        wanted: False: nothing is shown for this work, nor for work inside it
+        unit: "steps", "pictures", "networks", "points", "kernels", which are compiled, or
             "megabytes", which are saved
 
     The bar has the loss, the pace and the time left. It appears after DELAY, and is removed at the
@@ -89,8 +90,9 @@ class Progress:
     def tell(self, done: int, loss: float = math.nan) -> None:
         """Draw the bar if that is due and its total is known.
 
-        done  the count so far
-        loss  the newest, if any
+        Args:
+            done: the count so far
+            loss: the newest, if any
         """
         if self._joined and self.total:
             outer, before = self._joined
@@ -155,8 +157,9 @@ def saving(size: int) -> AbstractContextManager[Progress]:
 class Bar:
     """A line with a count, a bar, percents, and words, drawn by rich.
 
-    console   of a terminal; None: for `NotebookBar`
-    is_kept   whether the line stays there at the end
+    Args:
+        console: of a terminal; None: for `NotebookBar`
+        is_kept: whether the line stays there at the end
     """
 
     def __init__(self, console: Console | None, *, is_kept: bool = False) -> None:
@@ -252,10 +255,11 @@ def is_terminal(file: Any) -> bool:
 def words(unit: str, loss: float, pace: float, left: int) -> str:
     """Return loss, pace and time left in words.
 
-    unit  that of a `Progress`
-    loss  NaN: there is none
-    pace  units per second; 0.0: unknown
-    left  number of units
+    Args:
+        unit: that of a `Progress`
+        loss: NaN: there is none
+        pace: units per second; 0.0: unknown
+        left: number of units
     """
     told = [] if math.isnan(loss) else [text("progress.loss", loss=loss)]
     if pace > 0.0:
@@ -291,7 +295,8 @@ def has_display() -> bool:
 def opening(*, window: bool = True) -> Iterator[None]:
     """Say what a command does if that takes longer than LATE, and how far it is where no bars are.
 
-    window  whether it opens a window, if there is a screen
+    Args:
+        window: whether it opens a window, if there is a screen
     """
     global _timer
     _timer = Timer(LATE, inform, [text("start.opening" if window else "start.working")])

@@ -28,10 +28,11 @@ LANDSCAPE, ALONG = "landscape", ("main", "two")
 class GrowingStops:
     """Stops by what they are of: 1, 1.5, 2, 3, 5 or 7 times a power of ten.
 
-    known     the stops
-    held      whether a hand drags a cube, which must not shrink meanwhile: none changes
-    growth    of the one that has grown last, before and after it has grown at a time `grown_at`
-    unneeded  since when none of the numbers has needed a stop, and the largest that was enough
+    Attributes:
+        known: the stops
+        held: whether a hand drags a cube, which must not shrink meanwhile: none changes
+        growth: of the one that has grown last, before and after it has grown at a time `grown_at`
+        unneeded: since when none of the numbers has needed a stop, and the largest that was enough
     """
 
     known: dict[Any, float] = field(default_factory=dict)
@@ -52,7 +53,8 @@ class GrowingStops:
         One grows if a number exceeds it, at most once in GROWTH_SECONDS, and shrinks after as long
         without a number that needs it.
 
-        tells  whether the legend says that it has grown
+        Args:
+            tells: whether the legend says that it has grown
         """
         for key, number in largest.items():
             stop, before = stop_above(number), self.of(key)

@@ -36,8 +36,9 @@ def pasted(command: str) -> str:
 def needed(module: str, what: str, extra: str, otherwise: str = "") -> Any:
     """Return a module that an extra installs; raise InputError if it is not installed.
 
-    what       the beginning of the error: what needs which package
-    otherwise  the end of the error: what else can be done
+    Args:
+        what: the beginning of the error: what needs which package
+        otherwise: the end of the error: what else can be done
     """
     try:
         return import_module(module)
@@ -50,7 +51,8 @@ def needed(module: str, what: str, extra: str, otherwise: str = "") -> Any:
 def pip_command(extra: str, system: str = sys.platform) -> str:
     """Return the command that installs what an extra lacks here; all of it if nothing is lacking.
 
-    extra  the name of an extra; "" for what scalarviz itself needs
+    Args:
+        extra: the name of an extra; "" for what scalarviz itself needs
     """
     return pip_install(*lacking(extra) or requirements(extra), system=system)
 

@@ -37,15 +37,16 @@ SCALING = 3  # length of `scaling`, the first numbers of `Bank.state`
 class Bank:
     """All numbers of one network, flat: one row for each parameter.
 
-    value, grad     parameters and gradients, 1-D, of `dtype`
-    frozen          bool, 1-D: True where steps do not move the parameter
-    slots           optimizer state of each parameter, by name, such as Adam's "m" and "v"
-    state           non-parameter state, float64, 1-D: `scaling`, then what layers keep, such as
-                    running means
-    scaling         for mixed precision: loss scale, steps since it last changed, steps skipped
-    step_count      number of steps taken
-    has_gradients   whether a backward has run since the last zero_grad; set it to True after
-                    writing gradients into `grad` by hand that may all be 0
+    Attributes:
+        value, grad: parameters and gradients, 1-D, of `dtype`
+        frozen: bool, 1-D: True where steps do not move the parameter
+        slots: optimizer state of each parameter, by name, such as Adam's "m" and "v"
+        state: non-parameter state, float64, 1-D: `scaling`, then what layers keep, such as running
+            means
+        scaling: for mixed precision: loss scale, steps since it last changed, steps skipped
+        step_count: number of steps taken
+        has_gradients: whether a backward has run since the last zero_grad; set it to True after
+            writing gradients into `grad` by hand that may all be 0
 
     The arrays stay the same objects for the life of the bank, since weights, kernels and pictures
     refer to them: `bank.value = array` copies the numbers of `array` into `bank.value`, and raises
@@ -54,9 +55,10 @@ class Bank:
     While a session plays, the engine cuda has newer numbers than the arrays; to read `value`,
     `grad` or `slots` copies them, unless steps are under way: then they are those of the last copy.
 
-    rows   number of parameters, at least 0
-    dtype  "float32", the default, or "float64"
-    state  number of places in `state` after `scaling`; by default 0
+    Args:
+        rows: number of parameters, at least 0
+        dtype: "float32", the default, or "float64"
+        state: number of places in `state` after `scaling`; by default 0
     """
 
     dtype: Dtype

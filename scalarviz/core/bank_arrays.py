@@ -70,11 +70,12 @@ class Slots(Mapping[str, FloatArray]):
 class BankStack:
     """One array for each kind of number with a row for each network, and a bank on each row.
 
-    banks        one `Bank` for each network, all numbers 0
-    value, grad  shape (networks, parameters)
-    slots        shape (networks, slots of the optimizer, parameters)
-    frozen       shape (networks, parameters)
-    state        shape (networks, length of a bank's state)
+    Attributes:
+        banks: one `Bank` for each network, all numbers 0
+        value, grad: shape (networks, parameters)
+        slots: shape (networks, slots of the optimizer, parameters)
+        frozen: shape (networks, parameters)
+        state: shape (networks, length of a bank's state)
     """
 
     def __init__(self, count: int, like: Bank, slots: tuple[str, ...]) -> None:

@@ -46,10 +46,11 @@ def nobody() -> None:
 class DeviceNumbers:
     """Where the newest values, gradients and slots of a bank are.
 
-    keeper   has them on a device; None: they are in the arrays
-    allowed  whether an engine may leave them there: somebody fetches them in the end
-    is_lost  whether the device failed to give them back: the arrays have older ones
-    watcher  weak reference to a Watcher
+    Attributes:
+        keeper: has them on a device; None: they are in the arrays
+        allowed: whether an engine may leave them there: somebody fetches them in the end
+        is_lost: whether the device failed to give them back: the arrays have older ones
+        watcher: weak reference to a Watcher
     """
 
     def __init__(self) -> None:
@@ -82,7 +83,8 @@ class DeviceNumbers:
     def fetch(self, guard: Any) -> None:
         """Copy the numbers to the arrays, under a lock if `guard` is one, which must be free.
 
-        Raises EngineError if the device fails.
+        Raises:
+            EngineError: if the device fails.
         """
         if self._is_fetching:  # a keeper refers to the arrays that it copies to
             return

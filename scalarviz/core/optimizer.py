@@ -36,8 +36,9 @@ from scalarviz.errors import InputError
 class OwnRates:
     """Learning rates of some rows of a bank; all other rows have that of the optimizer.
 
-    firsts  where runs of rows with one rate begin, ascending; by default there is none
-    rates   of these runs, float64; NaN for the optimizer's, which the last one has. Neighbours
+    Args:
+        firsts: where runs of rows with one rate begin, ascending; by default there is none
+        rates: of these runs, float64; NaN for the optimizer's, which the last one has. Neighbours
             differ.
     """
 
@@ -143,19 +144,21 @@ class Optimizer:
 
     Setting `lr` by hand ends the schedule.
 
-    name        row of `OPTIMIZERS`: "sgd", "momentum", "nesterov", "rmsprop", "adam" or "adamw"
-    lr          learning rate, at least 0
-    settings    settings of that row by name, such as {"momentum": 0.9}; None, the default: its
-                defaults
-    schedule    a Schedule that multiplies the rate at each step; None, the default: constant
-    l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
-    clip_value  bound of the magnitude of each gradient; by default infinity, no bound
-    clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
-    not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
-    groups      names of parameters, as for `net.freeze`, and what they have instead: "lr", "decay"
-                of AdamW, as in {"vectors": {"decay": 0.0}}; None, the default: none
+    Args:
+        name: row of `OPTIMIZERS`: "sgd", "momentum", "nesterov", "rmsprop", "adam" or "adamw"
+        lr: learning rate, at least 0
+        settings: settings of that row by name, such as {"momentum": 0.9}; None, the default: its
+            defaults
+        schedule: a Schedule that multiplies the rate at each step; None, the default: constant
+        l1, l2: factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
+        clip_value: bound of the magnitude of each gradient; by default infinity, no bound
+        clip_norm: bound of the norm of all gradients of a step; by default infinity, no bound
+        not_finite: "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
+        groups: names of parameters, as for `net.freeze`, and what they have instead: "lr", "decay"
+            of AdamW, as in {"vectors": {"decay": 0.0}}; None, the default: none
 
-    Raises InputError for a number out of its range.
+    Raises:
+        InputError: for a number out of its range.
     """
 
     _sealed = ""  # if not empty, why attributes cannot be set
@@ -242,7 +245,8 @@ class Optimizer:
     def on(self, rows_named: Callable[[str], Any]) -> Optimizer:
         """Return it for one network: with the rates and decays of its groups.
 
-        rows_named  function from a name of parameters to their rows
+        Args:
+            rows_named: function from a name of parameters to their rows
         """
         if not self.groups:
             return self
@@ -282,7 +286,8 @@ class Optimizer:
     def of(optimizer: Optimizer | str | None) -> Optimizer:
         """Return `optimizer`, that of a name, or SGD(0.01) for None.
 
-        Raises InputError for anything else.
+        Raises:
+            InputError: for anything else.
         """
         if optimizer is None:
             return DEFAULT
@@ -406,16 +411,18 @@ def common_arguments() -> list[Parameter]:
 class SGD(Optimizer):
     """Stochastic gradient descent: w - lr * g.
 
-    lr          learning rate, at least 0; by default 0.01
-    schedule    a Schedule that multiplies the rate at each step; None, the default: constant
-    l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
-    clip_value  bound of the magnitude of each gradient; by default infinity, no bound
-    clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
-    not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
-    groups      names of parameters, as for `net.freeze`, and what they have instead: "lr", "decay"
-                of AdamW, as in {"vectors": {"decay": 0.0}}; None, the default: none
+    Attributes:
+        lr: learning rate, at least 0; by default 0.01
+        schedule: a Schedule that multiplies the rate at each step; None, the default: constant
+        l1, l2: factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
+        clip_value: bound of the magnitude of each gradient; by default infinity, no bound
+        clip_norm: bound of the norm of all gradients of a step; by default infinity, no bound
+        not_finite: "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
+        groups: names of parameters, as for `net.freeze`, and what they have instead: "lr", "decay"
+            of AdamW, as in {"vectors": {"decay": 0.0}}; None, the default: none
 
-    Raises InputError for a number out of its range.
+    Raises:
+        InputError: for a number out of its range.
 
     >>> SGD(0.1)
     SGD(lr=0.1)
@@ -431,17 +438,19 @@ class Momentum(Optimizer):
 
     The velocity of a step is momentum times the previous one, plus g.
 
-    lr          learning rate, at least 0; by default 0.01
-    momentum    share of the velocity kept at each step, 0 to below 1; by default 0.9
-    schedule    a Schedule that multiplies the rate at each step; None, the default: constant
-    l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
-    clip_value  bound of the magnitude of each gradient; by default infinity, no bound
-    clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
-    not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
-    groups      names of parameters, as for `net.freeze`, and what they have instead: "lr", "decay"
-                of AdamW, as in {"vectors": {"decay": 0.0}}; None, the default: none
+    Attributes:
+        lr: learning rate, at least 0; by default 0.01
+        momentum: share of the velocity kept at each step, 0 to below 1; by default 0.9
+        schedule: a Schedule that multiplies the rate at each step; None, the default: constant
+        l1, l2: factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
+        clip_value: bound of the magnitude of each gradient; by default infinity, no bound
+        clip_norm: bound of the norm of all gradients of a step; by default infinity, no bound
+        not_finite: "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
+        groups: names of parameters, as for `net.freeze`, and what they have instead: "lr", "decay"
+            of AdamW, as in {"vectors": {"decay": 0.0}}; None, the default: none
 
-    Raises InputError for a number out of its range.
+    Raises:
+        InputError: for a number out of its range.
     """
 
     @naming_common
@@ -454,17 +463,19 @@ class Nesterov(Optimizer):
 
     The velocity of a step is momentum times the previous one, plus g.
 
-    lr          learning rate, at least 0; by default 0.01
-    momentum    share of the velocity kept at each step, 0 to below 1; by default 0.9
-    schedule    a Schedule that multiplies the rate at each step; None, the default: constant
-    l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
-    clip_value  bound of the magnitude of each gradient; by default infinity, no bound
-    clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
-    not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
-    groups      names of parameters, as for `net.freeze`, and what they have instead: "lr", "decay"
-                of AdamW, as in {"vectors": {"decay": 0.0}}; None, the default: none
+    Attributes:
+        lr: learning rate, at least 0; by default 0.01
+        momentum: share of the velocity kept at each step, 0 to below 1; by default 0.9
+        schedule: a Schedule that multiplies the rate at each step; None, the default: constant
+        l1, l2: factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
+        clip_value: bound of the magnitude of each gradient; by default infinity, no bound
+        clip_norm: bound of the norm of all gradients of a step; by default infinity, no bound
+        not_finite: "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
+        groups: names of parameters, as for `net.freeze`, and what they have instead: "lr", "decay"
+            of AdamW, as in {"vectors": {"decay": 0.0}}; None, the default: none
 
-    Raises InputError for a number out of its range.
+    Raises:
+        InputError: for a number out of its range.
     """
 
     @naming_common
@@ -475,18 +486,20 @@ class Nesterov(Optimizer):
 class RMSProp(Optimizer):
     """Gradients divided by the root of their mean square: w - lr * g / (sqrt(square) + eps).
 
-    lr          learning rate, at least 0; by default 0.01
-    alpha       share of the mean square kept at each step, 0 to below 1; by default 0.99
-    eps         added to the root to avoid division by 0, above 0; by default 1e-8
-    schedule    a Schedule that multiplies the rate at each step; None, the default: constant
-    l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
-    clip_value  bound of the magnitude of each gradient; by default infinity, no bound
-    clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
-    not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
-    groups      names of parameters, as for `net.freeze`, and what they have instead: "lr", "decay"
-                of AdamW, as in {"vectors": {"decay": 0.0}}; None, the default: none
+    Attributes:
+        lr: learning rate, at least 0; by default 0.01
+        alpha: share of the mean square kept at each step, 0 to below 1; by default 0.99
+        eps: added to the root to avoid division by 0, above 0; by default 1e-8
+        schedule: a Schedule that multiplies the rate at each step; None, the default: constant
+        l1, l2: factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
+        clip_value: bound of the magnitude of each gradient; by default infinity, no bound
+        clip_norm: bound of the norm of all gradients of a step; by default infinity, no bound
+        not_finite: "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
+        groups: names of parameters, as for `net.freeze`, and what they have instead: "lr", "decay"
+            of AdamW, as in {"vectors": {"decay": 0.0}}; None, the default: none
 
-    Raises InputError for a number out of its range.
+    Raises:
+        InputError: for a number out of its range.
     """
 
     @naming_common
@@ -501,19 +514,21 @@ class Adam(Optimizer):
 
     w - lr * m' / (sqrt(v') + eps), with m' = m / (1 - beta1**t) and v' = v / (1 - beta2**t).
 
-    lr          learning rate, at least 0; by default 0.001
-    beta1       share of the mean kept at each step, 0 to below 1; by default 0.9
-    beta2       share of the mean square kept at each step, 0 to below 1; by default 0.999
-    eps         added to the root to avoid division by 0, above 0; by default 1e-8
-    schedule    a Schedule that multiplies the rate at each step; None, the default: constant
-    l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
-    clip_value  bound of the magnitude of each gradient; by default infinity, no bound
-    clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
-    not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
-    groups      names of parameters, as for `net.freeze`, and what they have instead: "lr", "decay"
-                of AdamW, as in {"vectors": {"decay": 0.0}}; None, the default: none
+    Attributes:
+        lr: learning rate, at least 0; by default 0.001
+        beta1: share of the mean kept at each step, 0 to below 1; by default 0.9
+        beta2: share of the mean square kept at each step, 0 to below 1; by default 0.999
+        eps: added to the root to avoid division by 0, above 0; by default 1e-8
+        schedule: a Schedule that multiplies the rate at each step; None, the default: constant
+        l1, l2: factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
+        clip_value: bound of the magnitude of each gradient; by default infinity, no bound
+        clip_norm: bound of the norm of all gradients of a step; by default infinity, no bound
+        not_finite: "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
+        groups: names of parameters, as for `net.freeze`, and what they have instead: "lr", "decay"
+            of AdamW, as in {"vectors": {"decay": 0.0}}; None, the default: none
 
-    Raises InputError for a number out of its range.
+    Raises:
+        InputError: for a number out of its range.
     """
 
     @naming_common
@@ -531,20 +546,22 @@ class Adam(Optimizer):
 class AdamW(Optimizer):
     """Adam with decoupled weight decay: at each step weights also shrink by lr * decay.
 
-    lr          learning rate, at least 0; by default 0.001
-    beta1       share of the mean kept at each step, 0 to below 1; by default 0.9
-    beta2       share of the mean square kept at each step, 0 to below 1; by default 0.999
-    eps         added to the root to avoid division by 0, above 0; by default 1e-8
-    decay       share of lr by which each weight shrinks at each step; by default 0.01
-    schedule    a Schedule that multiplies the rate at each step; None, the default: constant
-    l1, l2      factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
-    clip_value  bound of the magnitude of each gradient; by default infinity, no bound
-    clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
-    not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
-    groups      names of parameters, as for `net.freeze`, and what they have instead: "lr", "decay"
-                of AdamW, as in {"vectors": {"decay": 0.0}}; None, the default: none
+    Attributes:
+        lr: learning rate, at least 0; by default 0.001
+        beta1: share of the mean kept at each step, 0 to below 1; by default 0.9
+        beta2: share of the mean square kept at each step, 0 to below 1; by default 0.999
+        eps: added to the root to avoid division by 0, above 0; by default 1e-8
+        decay: share of lr by which each weight shrinks at each step; by default 0.01
+        schedule: a Schedule that multiplies the rate at each step; None, the default: constant
+        l1, l2: factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
+        clip_value: bound of the magnitude of each gradient; by default infinity, no bound
+        clip_norm: bound of the norm of all gradients of a step; by default infinity, no bound
+        not_finite: "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
+        groups: names of parameters, as for `net.freeze`, and what they have instead: "lr", "decay"
+            of AdamW, as in {"vectors": {"decay": 0.0}}; None, the default: none
 
-    Raises InputError for a number out of its range.
+    Raises:
+        InputError: for a number out of its range.
     """
 
     @naming_common

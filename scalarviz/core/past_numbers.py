@@ -20,14 +20,15 @@ Rows = Any  # an array of bank indices
 class OverTime:
     """Numbers of all weights at some steps.
 
-    kind    "value", "gradient", or "change", since the start of the training
-    steps   on arrival at which the numbers were so, increasing
-    rows    bank indices in the order shown
-    starts  the place in `rows` of the first weight of each tile
-    tiles   the mean of each tile at each step, shape (tiles, steps)
-    groups  name, first tile and number of tiles of each layer; one without a name if the order is
-            that of the distances
-    norms   of each layer at each step, shape (layers, steps), if the order is "norms": Euclidean
+    Attributes:
+        kind: "value", "gradient", or "change", since the start of the training
+        steps: on arrival at which the numbers were so, increasing
+        rows: bank indices in the order shown
+        starts: the place in `rows` of the first weight of each tile
+        tiles: the mean of each tile at each step, shape (tiles, steps)
+        groups: name, first tile and number of tiles of each layer; one without a name if the order
+            is that of the distances
+        norms: of each layer at each step, shape (layers, steps), if the order is "norms": Euclidean
             norms of values, of gradients, or of the change a step since the moment before
     """
 
@@ -66,17 +67,18 @@ class OverTime:
 class LossPlane:
     """The loss over a plane through the weights of a network, and the way of a training there.
 
-    center   the present values of the bank, float64; the point (0, 0)
-    across   direction of x: a unit vector of one number for each row of the bank; frozen weights
-             have 0
-    up       direction of y, perpendicular to `across`
-    names    names of the two weights; "" for main directions
-    steps    steps of the moments on the path, int64, up to the end of the branch
-    path     where these moments lie, seen from above the plane, shape (moments, 2)
-    span     left, right, bottom and top end of the grid
-    shares   share of the variance of the path that each direction explains; NaN for two weights
-    xs, ys   coordinates of the grid, float64
-    losses   loss at each point, shape (len(ys), len(xs)); NaN where it is not computed yet
+    Attributes:
+        center: the present values of the bank, float64; the point (0, 0)
+        across: direction of x: a unit vector of one number for each row of the bank; frozen weights
+            have 0
+        up: direction of y, perpendicular to `across`
+        names: names of the two weights; "" for main directions
+        steps: steps of the moments on the path, int64, up to the end of the branch
+        path: where these moments lie, seen from above the plane, shape (moments, 2)
+        span: left, right, bottom and top end of the grid
+        shares: share of the variance of the path that each direction explains; NaN for two weights
+        xs, ys: coordinates of the grid, float64
+        losses: loss at each point, shape (len(ys), len(xs)); NaN where it is not computed yet
     """
 
     center: FloatArray

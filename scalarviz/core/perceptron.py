@@ -28,12 +28,13 @@ class Perceptron(Part):
 
     The bias is a weight whose input is always 1.
 
-    inputs      number of weights, at least 1
-    activation  name of a row of core/formulas/activations.py; by default "linear"
-    bias        whether there is one; by default True
-    init        initializer, a name or an Init; by default "pytorch"
-    seed        seed of the initial numbers, an integer from 0; by default 0
-    dtype       "float64", the default, or "float32"
+    Args:
+        inputs: number of weights, at least 1
+        activation: name of a row of core/formulas/activations.py; by default "linear"
+        bias: whether there is one; by default True
+        init: initializer, a name or an Init; by default "pytorch"
+        seed: seed of the initial numbers, an integer from 0; by default 0
+        dtype: "float64", the default, or "float32"
 
     >>> p = Perceptron(2, "linear", seed=1)
     >>> p.weights[0].value, p.weights[1].value, p.bias.value = 2.0, -1.0, 0.5
@@ -134,11 +135,12 @@ class Perceptron(Part):
     ) -> Perceptron:
         """Return the perceptron on rows of an existing bank.
 
-        bank        the Bank
-        first       row of the first weight
-        inputs      number of weights
-        bias_row    row of the bias; None: no bias
-        activation  row of ACTIVATIONS
+        Args:
+            bank: the Bank
+            first: row of the first weight
+            inputs: number of weights
+            bias_row: row of the bias; None: no bias
+            activation: row of ACTIVATIONS
         """
         perceptron = cls.__new__(cls)
         perceptron._bind(bank, first, inputs, bias_row, activation)

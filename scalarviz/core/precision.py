@@ -28,10 +28,11 @@ class Precision:
     skips the whole step and halves the scale, and after `patience` steps without one it doubles.
     It is not halved below 2**-14, nor doubled above 2**40.
 
-    name        "full", the default, or "mixed"
-    loss_scale  above 0; by default 1024.0
-    dynamic     whether the scale follows the gradients; by default False
-    patience    steps, at least 1; by default 2000
+    Attributes:
+        name: "full", the default, or "mixed"
+        loss_scale: above 0; by default 1024.0
+        dynamic: whether the scale follows the gradients; by default False
+        patience: steps, at least 1; by default 2000
     """
 
     name: Literal["full", "mixed"] = "full"

@@ -57,14 +57,15 @@ class Buffer:
 class Operation:
     """One operation on every sample of a batch: reads buffers, and writes buffer `target`.
 
-    sources          the buffers that it reads; backward gives a gradient to each
-    weights, biases  first rows of its parameters in the bank, or NONE
-    state            first of its numbers in `bank.state`, or NONE
-    held_by          rows of its layer if running statistics stop while all of them are frozen, else
-                     empty
-    layer            index of its layer in the network; `label` is that index as text, with the
-                     place in a residual such as "2.1"
-    own              the layer whose Python computes an operation of the kind "own", else None
+    Attributes:
+        sources: the buffers that it reads; backward gives a gradient to each
+        weights, biases: first rows of its parameters in the bank, or NONE
+        state: first of its numbers in `bank.state`, or NONE
+        held_by: rows of its layer if running statistics stop while all of them are frozen, else
+            empty
+        layer: index of its layer in the network; `label` is that index as text, with the place in a
+            residual such as "2.1"
+        own: the layer whose Python computes an operation of the kind "own", else None
     """
 
     kind: str
@@ -285,14 +286,15 @@ def convolution_uses(operation: Operation, place: int) -> tuple[Places, Places]:
 class Kind:
     """One kind of operation. Functions take the Operation.
 
-    formulas          table of its formulas, if it has several
-    shape             shape of its weights
-    outputs_per_bias  number of consecutive outputs that share a bias
-    uses              outputs and inputs of a weight, counted from the first; see `Operation.uses`
-    memo              numbers a sample that it keeps for backward
-    statistics        number of features averaged over the batch, so that all samples must have
-                      arrived; 0 if there are none
-    learning          whether it computes something else in training than in evaluation
+    Attributes:
+        formulas: table of its formulas, if it has several
+        shape: shape of its weights
+        outputs_per_bias: number of consecutive outputs that share a bias
+        uses: outputs and inputs of a weight, counted from the first; see `Operation.uses`
+        memo: numbers a sample that it keeps for backward
+        statistics: number of features averaged over the batch, so that all samples must have
+            arrived; 0 if there are none
+        learning: whether it computes something else in training than in evaluation
     """
 
     name: str
@@ -390,13 +392,14 @@ MOST_LINES = 200  # of a table that is printed
 class Moment:
     """One entry of a training step; the clock of a session stands between two moments.
 
-    kind        zero_grad, forward, loss, delta, weight gradient, input gradient, or step
-    phase       zero_grad, forward, loss, backward, or step
-    name        name in displays: "affine 0", "delta 1", "weight gradient 1"
-    operation   index of its operation in the program, or NONE
-    layer       index of the layer of that operation, or NONE
-    values      buffers whose values it writes
-    gradients   buffers whose gradients it writes: of the loss, with respect to their values
+    Attributes:
+        kind: zero_grad, forward, loss, delta, weight gradient, input gradient, or step
+        phase: zero_grad, forward, loss, backward, or step
+        name: name in displays: "affine 0", "delta 1", "weight gradient 1"
+        operation: index of its operation in the program, or NONE
+        layer: index of the layer of that operation, or NONE
+        values: buffers whose values it writes
+        gradients: buffers whose gradients it writes: of the loss, with respect to their values
     """
 
     kind: str
@@ -417,7 +420,8 @@ class Program:
 
     `buffers[0]` holds the inputs, `outputs` what the last operation writes.
 
-    inputs  number of inputs of a sample
+    Args:
+        inputs: number of inputs of a sample
     """
 
     is_graph = (
@@ -461,7 +465,8 @@ class Program:
     ) -> Buffer:
         """Append an operation; return the buffer it writes. By default it reads the outputs.
 
-        Raises InputError if the program has an operation of this name already.
+        Raises:
+            InputError: if the program has an operation of this name already.
         """
         formulas = pick(KINDS, kind, "kind of operation").formulas
         if formulas is not None:

@@ -120,14 +120,15 @@ class Trace:
 
     All values are numbered: inputs, constants, parameters, then the results of the operations.
 
-    inputs       number of inputs
-    constants    float64, 1-D
-    parameters   the leaf Values from outside
-    operations   index in EVERY_OPERATION of each operation
-    operands     shape (operations, 3): numbers of the operands; NONE where there are fewer
-    outputs      numbers of the results
-    labels       of the results of operations, "" for those without; empty for none
-    names        of the blocks of `sv.name` that they were made in, as labels
+    Attributes:
+        inputs: number of inputs
+        constants: float64, 1-D
+        parameters: the leaf Values from outside
+        operations: index in EVERY_OPERATION of each operation
+        operands: shape (operations, 3): numbers of the operands; NONE where there are fewer
+        outputs: numbers of the results
+        labels: of the results of operations, "" for those without; empty for none
+        names: of the blocks of `sv.name` that they were made in, as labels
     """
 
     inputs: int
@@ -206,7 +207,8 @@ def record_function(
 ) -> Trace:
     """Call a function once with symbolic inputs and return its Trace; raise InputError.
 
-    parameters  leaves that are its first parameters, whether it uses them or not
+    Args:
+        parameters: leaves that are its first parameters, whether it uses them or not
     """
     token = value_graph.recorder.set(record)
     try:

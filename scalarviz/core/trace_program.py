@@ -38,8 +38,9 @@ class TraceProgram(Program):
     A step goes from node to node, forward and back. The workspace has one number for each value of
     the trace, in order.
 
-    trace  the function as a table
-    rows   rows of the bank that hold its parameters
+    Args:
+        trace: the function as a table
+        rows: rows of the bank that hold its parameters
     """
 
     is_graph = True
@@ -139,8 +140,9 @@ class TraceProgram(Program):
 class Chain:
     """The layers of a compiled function that is a network of neurons made of single Values.
 
-    operations  a sum of each layer and, where it has one, an activation
-    places      the numbers of the neurons of a layer in the trace, for each buffer
+    Attributes:
+        operations: a sum of each layer and, where it has one, an activation
+        places: the numbers of the neurons of a layer in the trace, for each buffer
     """
 
     inputs: Buffer
@@ -244,9 +246,10 @@ DEEP = 20  # nodes of a graph that is too deep for more
 class Node:
     """Operations that are shown as one.
 
-    members  their numbers in the trace, each after those whose results it takes
-    roots    those whose results others take: one, or one for each of the equal computations that
-             the node stands for; of nodes that follow each other, those of all
+    Attributes:
+        members: their numbers in the trace, each after those whose results it takes
+        roots: those whose results others take: one, or one for each of the equal computations that
+            the node stands for; of nodes that follow each other, those of all
     """
 
     members: tuple[int, ...]
@@ -305,7 +308,8 @@ def cones_of(trace: Trace) -> list[Node]:
 def merged(trace: Trace, cones: list[Node], *, by_parameters: bool) -> list[Node]:
     """Return nodes that stand for all that compute the same from the results of the same nodes.
 
-    by_parameters  whether they must take the same parameters and inputs, too
+    Args:
+        by_parameters: whether they must take the same parameters and inputs, too
     """
     first, kinds = trace.first_made, trace.operations.tolist()
     groups = dict[tuple[int, ...], list[Node]]()
@@ -391,7 +395,8 @@ def slopes_of_node(
 
     Of one operation in the order of its operands: one that is taken twice has two slopes.
 
-    numbers  of all values of the node
+    Args:
+        numbers: of all values of the node
     """
     first = trace.first_made
     if len(node.members) == 1:
@@ -409,7 +414,8 @@ def slopes_of_operation(
 ) -> list[tuple[int, float]]:
     """Return the operands that are no constants, each with the slope of the result in it.
 
-    numbers  of all values, by their places
+    Args:
+        numbers: of all values, by their places
     """
     places = trace.taken[operation]
     known = [*(numbers[place] for place in places), numbers[trace.first_made + operation]]
@@ -451,7 +457,8 @@ def formula_of(trace: Trace) -> list[Piece]:
 def pieces_of(trace: Trace, place: int, *, labelled: bool = False) -> Iterator[Piece]:
     """Iterate over the pieces of the formula of a value.
 
-    labelled  whether labels stand for what it takes, where there are some
+    Args:
+        labelled: whether labels stand for what it takes, where there are some
     """
     waiting: list[Piece | tuple[int, int]] = [(place, 0)]
     while waiting:
@@ -479,7 +486,8 @@ def formula_step(trace: Trace, place: int, binds: int) -> Sequence[Piece | tuple
 def formula_words(trace: Trace, place: int, most: int) -> str:
     """Return the formula of a value with the labels of what it takes; a short one if it is longer.
 
-    most  letters; of a longer formula all operands without a label are "…"
+    Args:
+        most: letters; of a longer formula all operands without a label are "…"
     """
     words = ""
     for piece in pieces_of(trace, place, labelled=True):

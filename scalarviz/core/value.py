@@ -113,11 +113,12 @@ def function(name: str) -> Callable[..., Value]:
 class Value:
     """A scalar that records the operations that made it, and computes gradients with `backward`.
 
-    data    the number, a float or an int; can be set
-    grad    derivative, with respect to this Value, of the Value whose `backward` was called: in a
+    Attributes:
+        data: the number, a float or an int; can be set
+        grad: derivative, with respect to this Value, of the Value whose `backward` was called: in a
             leaf (a Value made from a number) it accumulates until it is set to 0, in a result of an
             operation it is that of the last `backward`
-    label   name for printing; by default ""
+        label: name for printing; by default ""
 
     >>> x = Value(2.0, label="x")
     >>> y = x * x + 3

@@ -34,11 +34,14 @@ def minimum(x: Operand, y: Operand) -> Value:
 def lookup(rows: Sequence[Any], index: Operand) -> Any:
     """Return the row with an index; the gradient goes to that row alone.
 
-    rows   Values, or lists of Values that are equally long, such as the rows of a matrix
-    index  an integer, 0 for the first row. The input of a function that is compiled chooses at
-           each call: the first row for numbers below 0, the last one for numbers that are too large
+    Args:
+        rows: Values, or lists of Values that are equally long, such as the rows of a matrix
+        index: an integer, 0 for the first row. The input of a function that is compiled chooses at
+            each call: the first row for numbers below 0, the last one for numbers that are too
+            large
 
-    Raises InputError for any other index, and for lists of different lengths.
+    Raises:
+        InputError: for any other index, and for lists of different lengths.
     """
     widths = {len(row) if isinstance(row, (list, tuple)) else 0 for row in rows}
     require(len(widths) == 1, f"lookup takes rows of one length, and here are {sorted(widths)}")
@@ -71,9 +74,11 @@ def name(words: str) -> Iterator[None]:
     A picture of more than 40 operations shows those of the block as one node, with functions such
     as relu and all that is used in it alone. Of blocks in blocks, the innermost counts.
 
-    words  the name, such as "neuron 3"
+    Args:
+        words: the name, such as "neuron 3"
 
-    Raises InputError for what is no text, or an empty one.
+    Raises:
+        InputError: for what is no text, or an empty one.
     """
     if not isinstance(words, str) or not words.strip():
         raise InputError(f"a name is a text, such as 'neuron 3', not {shorten(words)}")

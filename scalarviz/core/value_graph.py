@@ -157,7 +157,8 @@ def one_step(value: Value) -> list[Value | str]:
 def spelled(formula: Formula, inputs: Sequence[T], sign: str) -> list[tuple[T, int] | str]:
     """Return the text of an operation; in between its inputs, each with the precedence around it.
 
-    sign  the symbol of the operation
+    Args:
+        sign: the symbol of the operation
     """
     operation = formula.name
     if not formula.symbol:
@@ -325,8 +326,9 @@ _this = threading.local()  # `written`: weak reference to the last Written of a 
 class Pickled:
     """The Values that one pickler has met. The pickler keeps this object alive, and so the Values.
 
-    known    those that it has, or is writing now
-    due      those of them that it will reduce next
+    Attributes:
+        known: those that it has, or is writing now
+        due: those of them that it will reduce next
     """
 
     def __init__(self) -> None:

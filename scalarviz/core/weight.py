@@ -64,8 +64,10 @@ class Part(metaclass=ABCMeta):
     def freeze(self, on: bool | str | Sequence[str] = True) -> None:
         """Freeze these parameters, so that steps do not move them; `on=False` unfreezes them.
 
-        on  True, the default, or False; or names of parameters of a network, which alone are
-            frozen: "0.weight", the beginning "0", a pattern such as "*.bias", or a list of these
+        Args:
+            on: True, the default, or False; or names of parameters of a network, which alone are
+                frozen: "0.weight", the beginning "0", a pattern such as "*.bias", or a list of
+                these
 
         Raises UnknownNameError for a name that fits no parameter, InputError for other arguments.
         """
@@ -78,7 +80,8 @@ class Part(metaclass=ABCMeta):
     def unfreeze(self, names: str | Sequence[str] | None = None) -> None:
         """Let steps move these parameters again.
 
-        names  those of a network to unfreeze, as for `freeze`; None, the default: all
+        Args:
+            names: those of a network to unfreeze, as for `freeze`; None, the default: all
         """
         self._set_frozen(self.rows if names is None else self._rows_named(names), False)
 
@@ -109,8 +112,9 @@ class Weight(Part):
     upstream gradient by the input of the matching forward, adds that to `grad`, and returns w times
     the upstream gradient, the gradient with respect to the input.
 
-    value  initial number, finite
-    dtype  "float64", the default, or "float32"
+    Args:
+        value: initial number, finite
+        dtype: "float64", the default, or "float32"
 
     >>> from scalarviz import SGD
     >>> w = Weight(0.5)

@@ -35,12 +35,13 @@ IN_ORDER, SHUFFLED, PICKED, POINTS = range(4)
 class Batches(ABC):
     """The batches of one training: `at(step)` returns inputs and targets of any step.
 
-    inputs, targets   tables, one row a sample, whose rows make up the batches
-    size              samples of a batch; the last one of an epoch may have fewer
-    weights           how much the samples of the tables count; None: all alike
-    samples           samples of an epoch
-    draw              code of the way of drawing, for kernels
-    settings          numbers that a kernel needs to draw
+    Attributes:
+        inputs, targets: tables, one row a sample, whose rows make up the batches
+        size: samples of a batch; the last one of an epoch may have fewer
+        weights: how much the samples of the tables count; None: all alike
+        samples: samples of an epoch
+        draw: code of the way of drawing, for kernels
+        settings: numbers that a kernel needs to draw
     """
 
     draw: int

@@ -84,10 +84,11 @@ ORDERS: dict[str, type[TableBatches]] = {
 class DataChoice:
     """A setting of a data set that a control can change during training.
 
-    names  valid values
-    help   description
-    drops  settings that go with the previous value, and are removed when it changes
-    offer  noun for what is chosen, for a button that offers the next one at the end of a run
+    Attributes:
+        names: valid values
+        help: description
+        drops: settings that go with the previous value, and are removed when it changes
+        offer: noun for what is chosen, for a button that offers the next one at the end of a run
     """
 
     names: Iterable[str]
@@ -99,34 +100,34 @@ class DataChoice:
 class DataSet(ABC):
     """Samples to learn. `batches(batch, seed)` draws them, determined by seed and step alone.
 
-    name             name of its row in DATA_SETS
-    inputs, outputs  numbers of a sample, and of its target
-    samples          number of samples of an epoch
-    held_out         inputs and targets for testing, one row a sample, or None
-    weights          how much each sample for training counts, or None: all alike
-    held_out_weights the same of the held-out ones
-    is_given         whether its settings are arrays of its user, which a file can leave out
+    Attributes:
+        name: name of its row in DATA_SETS
+        inputs, outputs: numbers of a sample, and of its target
+        samples: number of samples of an epoch
+        held_out: inputs and targets for testing, one row a sample, or None
+        weights: how much each sample for training counts, or None: all alike
+        held_out_weights: the same of the held-out ones
+        is_given: whether its settings are arrays of its user, which a file can leave out
 
     `settings` are the arguments that make it again.
 
     How it is displayed; all of these are optional:
 
-    input_names, output_names  labels of the first and the last neurons, one each
-    side_names                 the two classes that one output separates, that of the lower target
-                               first: "outside" and "inside", "upper" and "lower", or none
-    input_tint, output_tint    colours of the same neurons: "rgb" if they are red, green and blue
-                               from 0 to 1, "grey" if each is a pixel, "" for other numbers
-    bounds                     for inputs in the plane: smallest and largest coordinate to show, or
-                               None
-    choices                    settings that controls can change, by their names
-    picture_setting            setting that takes the path of a picture dropped on the window
-    standardize                whether a session lets a network that was just made begin with
-                               `affine()`
-    first_shown                inputs and target of the sample that is shown at first; None: that of
-                               the first batch
-    things                     what its samples are, a key of texts: "things.dots" and the like
-    rule                       function from inputs to targets, one row a sample, if there is one:
-                               "Learn this too" takes the answer from it
+    Attributes:
+        input_names, output_names: labels of the first and the last neurons, one each
+        side_names: the two classes that one output separates, that of the lower target first:
+            "outside" and "inside", "upper" and "lower", or none
+        input_tint, output_tint: colours of the same neurons: "rgb" if they are red, green and blue
+            from 0 to 1, "grey" if each is a pixel, "" for other numbers
+        bounds: for inputs in the plane: smallest and largest coordinate to show, or None
+        choices: settings that controls can change, by their names
+        picture_setting: setting that takes the path of a picture dropped on the window
+        standardize: whether a session lets a network that was just made begin with `affine()`
+        first_shown: inputs and target of the sample that is shown at first; None: that of the first
+            batch
+        things: what its samples are, a key of texts: "things.dots" and the like
+        rule: function from inputs to targets, one row a sample, if there is one: "Learn this too"
+            takes the answer from it
     """
 
     name: ClassVar[str]
@@ -183,8 +184,9 @@ class DataSet(ABC):
     def batches(self, batch: int | None = None, seed: int = 0) -> Batches:
         """Return the batches of a training.
 
-        batch  samples of a batch; None, the default: all of them
-        seed   seed of their order; by default 0
+        Args:
+            batch: samples of a batch; None, the default: all of them
+            seed: seed of their order; by default 0
         """
 
     @final
@@ -225,7 +227,8 @@ class DataSet(ABC):
     def settings(self) -> dict[str, Any]:
         """Return numbers, texts and arrays that make it again: `remake(data.name, settings)`.
 
-        Raises InputError if a setting is a function.
+        Raises:
+            InputError: if a setting is a function.
         """
         for key, value in self._settings.items():
             if callable(value):
@@ -268,7 +271,8 @@ class DataSet(ABC):
     def of(data: object) -> DataSet:
         """Return `data` if it is a DataSet, else Arrays of a pair (inputs, targets).
 
-        Raises InputError for anything else.
+        Raises:
+            InputError: for anything else.
         """
         if isinstance(data, DataSet):
             return data
@@ -291,11 +295,12 @@ def arguments_of(kind: type[DataSet]) -> Mapping[str, inspect.Parameter]:
 class TableSet(DataSet):
     """A data set that is a table: `training` holds its inputs and targets, one row a sample.
 
-    training  inputs and targets, one row a sample; targets of one output can be 1-D
-    settings  arguments that make it again
-    held_out  inputs and targets for testing, or None, the default
-    order     how batches are drawn: "shuffled", the default (each sample once an epoch),
-              "in_order", or "picked" (each sample at random, independent of earlier ones)
+    Args:
+        training: inputs and targets, one row a sample; targets of one output can be 1-D
+        settings: arguments that make it again
+        held_out: inputs and targets for testing, or None, the default
+        order: how batches are drawn: "shuffled", the default (each sample once an epoch),
+            "in_order", or "picked" (each sample at random, independent of earlier ones)
     """
 
     def __init__(
@@ -322,13 +327,15 @@ class TableSet(DataSet):
     def check_sample(self, inputs: FloatArray, targets: FloatArray) -> None:
         """Raise InputError for added samples that the set could not have.
 
-        inputs, targets  float64, one row a sample; subclasses override this
+        Args:
+            inputs, targets: float64, one row a sample; subclasses override this
         """
 
     def show_added(self, inputs: FloatArray, targets: FloatArray) -> None:
         """Take added samples into what displays show of the set; subclasses override this.
 
-        inputs, targets  float64, one row a sample
+        Args:
+            inputs, targets: float64, one row a sample
         """
 
     @final
@@ -391,36 +398,39 @@ class TableSet(DataSet):
 class Arrays(TableSet):
     """A data set of two arrays, inputs and targets, one row a sample.
 
-    inputs    shape (samples, inputs); or pictures, (samples, channels, height, width) or (samples,
-              height, width), for a network whose first layer takes them; float32 stays float32
-    targets   shape (samples, outputs), or pictures as above; or (samples,) for one output or for
-              class labels from 0 on, which a Session with a loss on logits takes for a network with
-              one output a class; names of classes, texts, become labels in sorted order, and
-              output_names
-    share     share of the samples for training, up to 1.0, the default; the rest is held out, of
-              classes the same share of each
-    seed      seed of the choice of held-out samples; by default 0
-    groups    a number or a text for each sample: those of a group, such as of one person, are all
-              for training or all held out; None, the default: there are no groups
-    order     "shuffled", the default: each sample once an epoch; "in_order"; or "picked": each
-              sample at random, independent of earlier ones
-    source    where the samples came from, a text or a path, for display; None, the default: unknown
-    classes   number of classes, if the targets are labels from 0 on: each becomes a row of so many
-              numbers, 1 at its class, else 0; None, the default: the session decides
-    held_out  samples for testing instead of a share: a pair of arrays (inputs, targets), or the
-              number of samples at the end; None, the default: those of the share
-    sample_weight  a number from 0 on for each sample, of both `inputs` and a part that is held out:
-                   how much it counts in the loss and in metrics, as in Loss; None, the default: all
-                   alike
-    class_weight   the same for the training samples of a class: a dict by labels or names, 1 for
-                   classes that it lacks; or "balanced", which lets each class count as much as
-                   another one; None, the default: all alike. Held-out ones count alike
-    input_names   one text for each input, its name in pictures; None, the default: the names of
-                  the columns of a data frame, else no names
-    output_names  one text for each output or class, in the same way
-    standardize   True: a session lets a network that was just made begin with `affine()`, which
-                  gives each input of the training samples mean 0 and deviation 1; the samples stay
-                  as they are. By default False
+    Args:
+        inputs: shape (samples, inputs); or pictures, (samples, channels, height, width) or
+            (samples, height, width), for a network whose first layer takes them; float32 stays
+            float32
+        targets: shape (samples, outputs), or pictures as above; or (samples,) for one output or for
+            class labels from 0 on, which a Session with a loss on logits takes for a network with
+            one output a class; names of classes, texts, become labels in sorted order, and
+            output_names
+        share: share of the samples for training, up to 1.0, the default; the rest is held out, of
+            classes the same share of each
+        seed: seed of the choice of held-out samples; by default 0
+        groups: a number or a text for each sample: those of a group, such as of one person, are all
+            for training or all held out; None, the default: there are no groups
+        order: "shuffled", the default: each sample once an epoch; "in_order"; or "picked": each
+            sample at random, independent of earlier ones
+        source: where the samples came from, a text or a path, for display; None, the default:
+            unknown
+        classes: number of classes, if the targets are labels from 0 on: each becomes a row of so
+            many numbers, 1 at its class, else 0; None, the default: the session decides
+        held_out: samples for testing instead of a share: a pair of arrays (inputs, targets), or the
+            number of samples at the end; None, the default: those of the share
+        sample_weight: a number from 0 on for each sample, of both `inputs` and a part that is held
+            out: how much it counts in the loss and in metrics, as in Loss; None, the default: all
+            alike
+        class_weight: the same for the training samples of a class: a dict by labels or names, 1 for
+            classes that it lacks; or "balanced", which lets each class count as much as another
+            one; None, the default: all alike. Held-out ones count alike
+        input_names: one text for each input, its name in pictures; None, the default: the names of
+            the columns of a data frame, else no names
+        output_names: one text for each output or class, in the same way
+        standardize: True: a session lets a network that was just made begin with `affine()`, which
+            gives each input of the training samples mean 0 and deviation 1; the samples stay as
+            they are. By default False
 
     The names can be set later, too, before the data is given to a Session.
 
@@ -550,7 +560,8 @@ class Arrays(TableSet):
     def output_names(self) -> Sequence[str]:
         """Names of the outputs or classes, one each; empty if they have none.
 
-        Raises InputError when set to anything else.
+        Raises:
+            InputError: when set to anything else.
         """
         names: Sequence[str] = self._settings.get("output_names", ())
         return names
@@ -598,8 +609,9 @@ class Arrays(TableSet):
     def told_as(self, classes: int | None, names: Mapping[str, Any]) -> Arrays:
         """Return the set as it was given, on the same inputs; raise InputError.
 
-        classes  number of classes of its labels, for a row of each; None: its targets
-        names    of outputs by "output_names", in the same way of inputs
+        Args:
+            classes: number of classes of its labels, for a row of each; None: its targets
+            names: of outputs by "output_names", in the same way of inputs
         """
         found, targets = copy.copy(self), self._settings["targets"]
         if classes is not None and self._rows is not None:
@@ -634,12 +646,13 @@ class Generated(DataSet):
     `np.random.default_rng([seed, step])`. It has `batch` rows. Files cannot hold such a data set,
     since the function is code.
 
-    make     the function; targets of one output can have the shape (batch,)
-    inputs   numbers of a sample
-    outputs  numbers of a target
-    samples  samples of an epoch, and of a batch with batch=None; by default 1024
-    standardize  True: a network that was just made begins with `affine()`, which gives the inputs
-                 of the first `samples` mean 0 and deviation 1; by default False
+    Args:
+        make: the function; targets of one output can have the shape (batch,)
+        inputs: numbers of a sample
+        outputs: numbers of a target
+        samples: samples of an epoch, and of a batch with batch=None; by default 1024
+        standardize: True: a network that was just made begins with `affine()`, which gives the
+            inputs of the first `samples` mean 0 and deviation 1; by default False
     """
 
     name = "generated"

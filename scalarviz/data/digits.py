@@ -43,17 +43,18 @@ class Digits(TableSet):
     Inputs are the pixels of a picture, line by line, from 0 to 1; targets are rows of ten numbers,
     1 at the digit, else 0. `shape` is (1, height, width), as sv.Conv2d takes it.
 
-    folder    folder with the files of MNIST, compressed or not: train-images-idx3-ubyte, ...; None,
-              the default: the 1,797 digits
-    held_out  share held out for testing, or, from 1 on, the number of digits at the end; by default
-              0.2. If the folder has test files, t10k-..., they are held out instead
-    digits    which digits to use: "01234567", or a list of numbers; by default all. Whether a digit
-              is held out does not depend on it
-    seed      seed of the choice of held-out digits; by default 0
-    order     "shuffled", the default, "in_order" or "picked", as in Arrays
-    pictures, labels   arrays instead of a folder, of shape (n, height, width) and (n,), integers;
-                       pixels from 0 to 255
-    limit     bytes that the files of a folder may take as float32; None, the default: 640 MB
+    Args:
+        folder: folder with the files of MNIST, compressed or not: train-images-idx3-ubyte, ...;
+            None, the default: the 1,797 digits
+        held_out: share held out for testing, or, from 1 on, the number of digits at the end; by
+            default 0.2. If the folder has test files, t10k-..., they are held out instead
+        digits: which digits to use: "01234567", or a list of numbers; by default all. Whether a
+            digit is held out does not depend on it
+        seed: seed of the choice of held-out digits; by default 0
+        order: "shuffled", the default, "in_order" or "picked", as in Arrays
+        pictures, labels: arrays instead of a folder, of shape (n, height, width) and (n,),
+            integers; pixels from 0 to 255
+        limit: bytes that the files of a folder may take as float32; None, the default: 640 MB
 
     Raises InputError or ShapeError for unsuitable files or arrays.
     """

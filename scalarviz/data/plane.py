@@ -29,9 +29,10 @@ PLANE = ("x", "y")
 class Feature(NamedTuple):
     """An input made of the coordinates.
 
-    label    its name in pictures
-    formula  a function of x and y; pages and shaders translate it
-    rounds   whether inputs are rounded, as machines differ in its last digits; by default False
+    Attributes:
+        label: its name in pictures
+        formula: a function of x and y; pages and shaders translate it
+        rounds: whether inputs are rounded, as machines differ in its last digits; by default False
     """
 
     label: str
@@ -105,9 +106,10 @@ class TwoClasses(TableSet):
 class CornerSet(TwoClasses):
     """The four corners of the unit square, each with a target, 0 or 1.
 
-    bias    True: a third input that is always 1; by default False
-    signed  True: targets are -1 and 1; False, the default: 0 and 1
-    order   "shuffled", the default, "in_order", or "picked", as in Arrays
+    Args:
+        bias: True: a third input that is always 1; by default False
+        signed: True: targets are -1 and 1; False, the default: 0 and 1
+        order: "shuffled", the default, "in_order", or "picked", as in Arrays
     """
 
     things = "questions"
@@ -130,9 +132,10 @@ class CornerSet(TwoClasses):
 class Xor(CornerSet):
     """1 at the corners (0, 1) and (1, 0), where just one input is 1; 0 at the other two.
 
-    bias    True: a third input that is always 1; by default False
-    signed  True: targets are -1 and 1; False, the default: 0 and 1
-    order   "shuffled", the default, "in_order", or "picked", as in Arrays
+    Attributes:
+        bias: True: a third input that is always 1; by default False
+        signed: True: targets are -1 and 1; False, the default: 0 and 1
+        order: "shuffled", the default, "in_order", or "picked", as in Arrays
     """
 
     name = "xor"
@@ -143,9 +146,10 @@ class Xor(CornerSet):
 class Xnor(CornerSet):
     """1 at the corners (0, 0) and (1, 1), where both inputs are equal; 0 at the other two.
 
-    bias    True: a third input that is always 1; by default False
-    signed  True: targets are -1 and 1; False, the default: 0 and 1
-    order   "shuffled", the default, "in_order", or "picked", as in Arrays
+    Attributes:
+        bias: True: a third input that is always 1; by default False
+        signed: True: targets are -1 and 1; False, the default: 0 and 1
+        order: "shuffled", the default, "in_order", or "picked", as in Arrays
     """
 
     name = "xnor"
@@ -160,16 +164,17 @@ class PlaneSet(TwoClasses):
     The noise is normal, added to both coordinates of a point, whose class does not change;
     TensorFlow Playground has uniform noise, which differs between sets.
 
-    noise    standard deviation of the noise, at most a million; by default 0.0
-    samples  number of points; by default 500
-    share    share of them for training, the others are held out; by default 0.5
-    scale    factor of all coordinates, at most a million; 5 gives those of TensorFlow Playground;
-             by default 1.0
-    signed   True: targets are -1 and 1, for tanh; False, the default: 0 and 1, for sigmoid
-    seed     seed of the points; by default 0
-    order    "shuffled", the default, "in_order" or "picked", as in Arrays
-    features  inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None, the
-             default: x and y themselves
+    Args:
+        noise: standard deviation of the noise, at most a million; by default 0.0
+        samples: number of points; by default 500
+        share: share of them for training, the others are held out; by default 0.5
+        scale: factor of all coordinates, at most a million; 5 gives those of TensorFlow Playground;
+            by default 1.0
+        signed: True: targets are -1 and 1, for tanh; False, the default: 0 and 1, for sigmoid
+        seed: seed of the points; by default 0
+        order: "shuffled", the default, "in_order" or "picked", as in Arrays
+        features: inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None,
+            the default: x and y themselves
     """
 
     things = "dots"
@@ -245,15 +250,16 @@ class PlaneSet(TwoClasses):
 class Circle(PlaneSet):
     """1 inside a circle of radius .5, 0 in the ring around it, from .7 to 1.
 
-    noise    standard deviation of normal noise on both coordinates; by default 0.0
-    samples  number of points; by default 500
-    share    share of them for training, the others are held out; by default 0.5
-    scale    factor of all coordinates; by default 1.0
-    signed   True: targets are -1 and 1; False, the default: 0 and 1
-    seed     seed of the points; by default 0
-    order    "shuffled", the default, "in_order" or "picked", as in Arrays
-    features  inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None, the
-             default: x and y themselves
+    Attributes:
+        noise: standard deviation of normal noise on both coordinates; by default 0.0
+        samples: number of points; by default 500
+        share: share of them for training, the others are held out; by default 0.5
+        scale: factor of all coordinates; by default 1.0
+        signed: True: targets are -1 and 1; False, the default: 0 and 1
+        seed: seed of the points; by default 0
+        order: "shuffled", the default, "in_order" or "picked", as in Arrays
+        features: inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None,
+            the default: x and y themselves
     """
 
     name = "circle"
@@ -268,15 +274,16 @@ class Circle(PlaneSet):
 class Gaussians(PlaneSet):
     """Two normal clouds of deviation .14: 1 around (.4, .4), 0 around (-.4, -.4).
 
-    noise    standard deviation of normal noise on both coordinates; by default 0.0
-    samples  number of points; by default 500
-    share    share of them for training, the others are held out; by default 0.5
-    scale    factor of all coordinates; by default 1.0
-    signed   True: targets are -1 and 1; False, the default: 0 and 1
-    seed     seed of the points; by default 0
-    order    "shuffled", the default, "in_order" or "picked", as in Arrays
-    features  inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None, the
-             default: x and y themselves
+    Attributes:
+        noise: standard deviation of normal noise on both coordinates; by default 0.0
+        samples: number of points; by default 500
+        share: share of them for training, the others are held out; by default 0.5
+        scale: factor of all coordinates; by default 1.0
+        signed: True: targets are -1 and 1; False, the default: 0 and 1
+        seed: seed of the points; by default 0
+        order: "shuffled", the default, "in_order" or "picked", as in Arrays
+        features: inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None,
+            the default: x and y themselves
     """
 
     name = "gaussians"
@@ -290,15 +297,16 @@ class Gaussians(PlaneSet):
 class Spiral(PlaneSet):
     """Two spiral arms around the middle, one and three quarter turns each.
 
-    noise    standard deviation of normal noise on both coordinates; by default 0.0
-    samples  number of points; by default 500
-    share    share of them for training, the others are held out; by default 0.5
-    scale    factor of all coordinates; by default 1.0
-    signed   True: targets are -1 and 1; False, the default: 0 and 1
-    seed     seed of the points; by default 0
-    order    "shuffled", the default, "in_order" or "picked", as in Arrays
-    features  inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None, the
-             default: x and y themselves
+    Attributes:
+        noise: standard deviation of normal noise on both coordinates; by default 0.0
+        samples: number of points; by default 500
+        share: share of them for training, the others are held out; by default 0.5
+        scale: factor of all coordinates; by default 1.0
+        signed: True: targets are -1 and 1; False, the default: 0 and 1
+        seed: seed of the points; by default 0
+        order: "shuffled", the default, "in_order" or "picked", as in Arrays
+        features: inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None,
+            the default: x and y themselves
     """
 
     name = "spiral"
@@ -312,15 +320,16 @@ class Spiral(PlaneSet):
 class Moons(PlaneSet):
     """Two interleaved half circles: 0 the upper one, 1 the lower one.
 
-    noise    standard deviation of normal noise on both coordinates; by default 0.0
-    samples  number of points; by default 500
-    share    share of them for training, the others are held out; by default 0.5
-    scale    factor of all coordinates; by default 1.0
-    signed   True: targets are -1 and 1; False, the default: 0 and 1
-    seed     seed of the points; by default 0
-    order    "shuffled", the default, "in_order" or "picked", as in Arrays
-    features  inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None, the
-             default: x and y themselves
+    Attributes:
+        noise: standard deviation of normal noise on both coordinates; by default 0.0
+        samples: number of points; by default 500
+        share: share of them for training, the others are held out; by default 0.5
+        scale: factor of all coordinates; by default 1.0
+        signed: True: targets are -1 and 1; False, the default: 0 and 1
+        seed: seed of the points; by default 0
+        order: "shuffled", the default, "in_order" or "picked", as in Arrays
+        features: inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None,
+            the default: x and y themselves
     """
 
     name = "moons"
@@ -340,15 +349,16 @@ class Quadrants(PlaneSet):
 
     Without noise no point is nearer to an axis than .06.
 
-    noise    standard deviation of normal noise on both coordinates; by default 0.0
-    samples  number of points; by default 500
-    share    share of them for training, the others are held out; by default 0.5
-    scale    factor of all coordinates; by default 1.0
-    signed   True: targets are -1 and 1; False, the default: 0 and 1
-    seed     seed of the points; by default 0
-    order    "shuffled", the default, "in_order" or "picked", as in Arrays
-    features  inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None, the
-             default: x and y themselves
+    Attributes:
+        noise: standard deviation of normal noise on both coordinates; by default 0.0
+        samples: number of points; by default 500
+        share: share of them for training, the others are held out; by default 0.5
+        scale: factor of all coordinates; by default 1.0
+        signed: True: targets are -1 and 1; False, the default: 0 and 1
+        seed: seed of the points; by default 0
+        order: "shuffled", the default, "in_order" or "picked", as in Arrays
+        features: inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None,
+            the default: x and y themselves
     """
 
     name = "quadrants"

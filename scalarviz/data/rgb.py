@@ -79,18 +79,19 @@ MAPS: dict[str, ColorMap] = {
 class Rgb(TableSet):
     """A map from colours to colours: `Rgb("invert")`.
 
-    map      "invert", the default, "grey", "sepia", "hue", "swap" (blue, red and green take the
-             places of red, green and blue) or "copy"; or a function from an array of colours, shape
-             (n, 3), to another; or an array to look up in, with linear interpolation: shape (n, 3),
-             the results of n evenly spaced values of each channel, or (n, n, n, 3), the results of
-             a regular grid of colours, indexed by red, green and blue
-    levels   values a channel of the regular grid of training colours; by default 16
-    samples  number of random training colours instead of the grid; None, the default: the grid
-    angle    degrees by which "hue" rotates; by default 90.0
-    seed     seed of the random colours; by default 0
-    order    "shuffled", the default, "in_order" or "picked", as in Arrays
-    answers  results of the map for the training colours, the held-out ones and the palette: a file
-             keeps a function this way; None, the default: they are computed
+    Args:
+        map: "invert", the default, "grey", "sepia", "hue", "swap" (blue, red and green take the
+            places of red, green and blue) or "copy"; or a function from an array of colours, shape
+            (n, 3), to another; or an array to look up in, with linear interpolation: shape (n, 3),
+            the results of n evenly spaced values of each channel, or (n, n, n, 3), the results of a
+            regular grid of colours, indexed by red, green and blue
+        levels: values a channel of the regular grid of training colours; by default 16
+        samples: number of random training colours instead of the grid; None, the default: the grid
+        angle: degrees by which "hue" rotates; by default 90.0
+        seed: seed of the random colours; by default 0
+        order: "shuffled", the default, "in_order" or "picked", as in Arrays
+        answers: results of the map for the training colours, the held-out ones and the palette: a
+            file keeps a function this way; None, the default: they are computed
 
     512 random colours are held out, and `palette` has eight colours to show, with their targets;
     added samples take the place of the first ones.

@@ -73,7 +73,8 @@ def as_table(inputs: object, targets: object, *, copy: bool = True) -> tuple[Pai
 def as_labels(targets: object, names: Sequence[str] = ()) -> tuple[object, Sequence[str]]:
     """Return labels from 0 on and the names of the classes, for targets that are texts.
 
-    names  those of the classes that there are; by default those of the texts, sorted
+    Args:
+        names: those of the classes that there are; by default those of the texts, sorted
 
     Targets that are no texts are returned as they are.
     """
@@ -113,7 +114,8 @@ def texts_in(targets: object) -> list[str]:
 def rows_of_labels(targets: FloatArray, classes: object, trained: float = math.inf) -> FloatArray:
     """Return a row of `classes` numbers for each label in a column; raise InputError.
 
-    trained  after how many labels those of held-out samples follow; by default there are none
+    Args:
+        trained: after how many labels those of held-out samples follow; by default there are none
     """
     count = count_of(classes, "classes")
     require(
@@ -166,10 +168,11 @@ def cut(whole: Pair, tests: int) -> tuple[Pair, Pair | None]:
 def held_out_last(rows: Any, kinds: Any, groups: Any, training: int) -> tuple[Any, int]:
     """Return rows with those that are held out at the end, and the number of these.
 
-    rows      all rows in a random order
-    kinds     a number for each row: of each kind the same share is held out, and at least one row
-    groups    a number for each row, or None: a group stays together
-    training  number of samples for training, at least
+    Args:
+        rows: all rows in a random order
+        kinds: a number for each row: of each kind the same share is held out, and at least one row
+        groups: a number for each row, or None: a group stays together
+        training: number of samples for training, at least
 
     With groups kinds are not looked at.
     """
@@ -208,7 +211,8 @@ FEWEST_OF_A_KIND = 10  # samples of a whole number, on average, for which it is 
 def kinds_in(targets: FloatArray, *, are_classes: bool) -> Any:
     """Return a number for each sample: its class, or 0 for all if targets are no classes.
 
-    are_classes  whether a column of targets has labels for sure
+    Args:
+        are_classes: whether a column of targets has labels for sure
     """
     if targets.shape[1] > 1:
         return targets.argmax(axis=1) * is_one_hot(targets)
@@ -227,11 +231,13 @@ def class_weights_of(
 ) -> FloatArray:
     """Return the weight of the class of each sample; raise InputError.
 
-    given    "balanced", or a dict of weights by labels or by the `names` of classes
-    targets  labels in a column, or rows that are 1 at a class, of all samples
-    classes  number of classes of labels, or None
-    weights  of the samples, by which those of a class are counted; None: all count alike
-    tests    number of held-out samples, the last ones, which are not counted and have the weight 1
+    Args:
+        given: "balanced", or a dict of weights by labels or by the `names` of classes
+        targets: labels in a column, or rows that are 1 at a class, of all samples
+        classes: number of classes of labels, or None
+        weights: of the samples, by which those of a class are counted; None: all count alike
+        tests: number of held-out samples, the last ones, which are not counted and have the weight
+            1
     """
     column = targets if targets.shape[1] == 1 else targets.argmax(axis=1)
     labels = np.union1d(column, np.arange(classes or len(names)))
@@ -327,7 +333,8 @@ SPARE = 64  # fewest rows that a copied table has room for
 class GrowingTable:
     """A table with spare rows, which the data sets share that grow from one another.
 
-    claimed  for each count of rows, the one growth that may write after them
+    Attributes:
+        claimed: for each count of rows, the one growth that may write after them
     """
 
     inputs: np.ndarray
@@ -363,9 +370,10 @@ def as_samples(
 ) -> Pair:
     """Return one or several samples as float64 arrays, one row a sample.
 
-    widths   numbers of a sample, and of its target
-    labels   whether a target may be a class label, for a row that is 1 at its class
-    picture  shape of inputs that are pictures; by default none
+    Args:
+        widths: numbers of a sample, and of its target
+        labels: whether a target may be a class label, for a row that is 1 at its class
+        picture: shape of inputs that are pictures; by default none
 
     Raises InputError, ShapeError or NotFiniteError.
     """

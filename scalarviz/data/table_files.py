@@ -63,21 +63,22 @@ def from_csv(
     1 has any, else by semicolons, else by commas. Line 1 holds names if `header` is True, or if it
     is None and no cell of the line is a number. They become names of the inputs.
 
-    path     the file, in UTF-8
-    inputs   columns; None, the default: all but the targets, and those without a name
-    targets  columns; None, the default: the last one
-    weights  the column with `sample_weight` of Arrays; None, the default: no column
-    class_weight  as in Arrays; None, the default: all classes count alike
-    header   whether line 1 holds names; None, the default: if no cell of it is a number
-    missing  of a line in which a cell of these columns is empty, or "NA", "NaN", "null", "?" or
-             "-": "refuse" it, the default, with an error that names the cell, or "drop" it; how
-             many were left out is logged
-    share    share of the samples for training, up to 1.0, the default; the rest is held out
-    seed     seed of the choice of held-out samples; by default 0
-    order    "shuffled", the default, "in_order" or "picked", as in Arrays
-    standardize  True: a network that was just made begins with `affine()`, as in Arrays; by default
-                 False
-    limit    bytes that the file, and its numbers as float64, may take; None, the default: 640 MB
+    Args:
+        path: the file, in UTF-8
+        inputs: columns; None, the default: all but the targets, and those without a name
+        targets: columns; None, the default: the last one
+        weights: the column with `sample_weight` of Arrays; None, the default: no column
+        class_weight: as in Arrays; None, the default: all classes count alike
+        header: whether line 1 holds names; None, the default: if no cell of it is a number
+        missing: of a line in which a cell of these columns is empty, or "NA", "NaN", "null", "?" or
+            "-": "refuse" it, the default, with an error that names the cell, or "drop" it; how many
+            were left out is logged
+        share: share of the samples for training, up to 1.0, the default; the rest is held out
+        seed: seed of the choice of held-out samples; by default 0
+        order: "shuffled", the default, "in_order" or "picked", as in Arrays
+        standardize: True: a network that was just made begins with `affine()`, as in Arrays; by
+            default False
+        limit: bytes that the file, and its numbers as float64, may take; None, the default: 640 MB
 
     Returns Arrays. Raises InputError for a file that cannot be read as numbers, and for a name that
     several columns have, UnknownNameError for an unknown column.
@@ -384,13 +385,14 @@ def from_npz(
 
     Each has one row a sample; inputs can be pictures, as in Arrays.
 
-    path   the file, .npz
-    share  share of the samples for training, up to 1.0, the default; the rest is held out
-    seed   seed of the choice of held-out samples; by default 0
-    order  "shuffled", the default, "in_order" or "picked", as in Arrays
-    standardize  True: a network that was just made begins with `affine()`, as in Arrays; by default
-                 False
-    limit  bytes that the arrays may take as float64; None, the default: 640 MB
+    Args:
+        path: the file, .npz
+        share: share of the samples for training, up to 1.0, the default; the rest is held out
+        seed: seed of the choice of held-out samples; by default 0
+        order: "shuffled", the default, "in_order" or "picked", as in Arrays
+        standardize: True: a network that was just made begins with `affine()`, as in Arrays; by
+            default False
+        limit: bytes that the arrays may take as float64; None, the default: 640 MB
 
     Returns Arrays. Raises InputError for a file that cannot be read, or has other arrays.
     """

@@ -52,20 +52,22 @@ class Texture(DataSet):
     (0, 0) is the upper left corner, u goes right and v down; the colour of a point is that of the
     pixel it is in.
 
-    picture      path to a PNG or JPEG; an array of shape (height, width, 3), or (height, width) for
-                 grey; or None, the default: a built-in picture
-    transform    part of the picture: "identity", the default, "zoom" (its middle, twice as large)
-                 or "flip" (u and v swapped)
-    color_space  meaning of the numbers of a colour, 0 to 1: "srgb", the default, are 8-bit numbers
-                 of a file divided by 255; "linear" are amounts of light, so that files and arrays
-                 of 8-bit integers are converted; an array of floats is not converted
-    size         longest side in pixels; a larger picture is reduced, by averages; None, the
-                 default: any
-    samples      random points of an epoch; by default 131072
-    limit        bytes that the numbers of a file may take, 24 a pixel; None, the default: 640 MB
+    Args:
+        picture: path to a PNG or JPEG; an array of shape (height, width, 3), or (height, width) for
+            grey; or None, the default: a built-in picture
+        transform: part of the picture: "identity", the default, "zoom" (its middle, twice as large)
+            or "flip" (u and v swapped)
+        color_space: meaning of the numbers of a colour, 0 to 1: "srgb", the default, are 8-bit
+            numbers of a file divided by 255; "linear" are amounts of light, so that files and
+            arrays of 8-bit integers are converted; an array of floats is not converted
+        size: longest side in pixels; a larger picture is reduced, by averages; None, the default:
+            any
+        samples: random points of an epoch; by default 131072
+        limit: bytes that the numbers of a file may take, 24 a pixel; None, the default: 640 MB
 
-    Raises InputError for a file that cannot be read, ShapeError or NotFiniteError for an unsuitable
-    array.
+    Raises:
+        InputError: for a file that cannot be read, ShapeError.
+        NotFiniteError: for an unsuitable array.
     """
 
     things = "pixels"
@@ -106,8 +108,9 @@ class Texture(DataSet):
     def batches(self, batch: int | None = None, seed: int = 0) -> Batches:
         """Return batches of random points.
 
-        batch  points of a batch; None, the default: a whole epoch
-        seed   seed of the points; by default 0
+        Args:
+            batch: points of a batch; None, the default: a whole epoch
+            seed: seed of the points; by default 0
         """
         count = self.samples if batch is None else batch
         return Points(self.picture, count, self.samples, seed, self.window)
@@ -135,7 +138,8 @@ def pixel_centres(width: int, height: int) -> FloatArray:
 def psnr(prediction: object, target: object) -> float:
     """Return the peak signal-to-noise ratio in decibels, for numbers from 0 to 1.
 
-    prediction, target  arrays of one shape
+    Args:
+        prediction, target: arrays of one shape
 
     Returns infinity for equal arrays. Raises ShapeError for arrays of different shapes. State the
     colour space and the points with a result; `Texture.pixels()` has all pixel centres.

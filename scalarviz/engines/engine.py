@@ -227,10 +227,11 @@ class StackEngine(Engine, Generic[Kept]):
 class RunOutcome(NamedTuple):
     """Result of some steps.
 
-    losses    one for each step taken, each before the update
-    bad       row of a gradient that is not finite, so that the next step was not taken, or NONE
-    overflow  error for the next step if it left a weight, a slot or a running statistic not finite;
-              the caller must then restore the bank
+    Attributes:
+        losses: one for each step taken, each before the update
+        bad: row of a gradient that is not finite, so that the next step was not taken, or NONE
+        overflow: error for the next step if it left a weight, a slot or a running statistic not
+            finite; the caller must then restore the bank
     """
 
     losses: FloatArray
@@ -245,7 +246,9 @@ class Run(ABC):
     `perform` for each moment. Numbers can be read from the moment that writes them until the next
     `begin`; `steps` begins anew.
 
-    named_arrays  of a followed model, which its parameters are named by: `ArrayFacts` of the story
+    Attributes:
+        named_arrays: of a followed model, which its parameters are named by: `ArrayFacts` of the
+            story
     """
 
     named_arrays: Sequence[Any] = ()
@@ -413,8 +416,9 @@ def error_of(
 class SnapshotValues:
     """The numbers of a snapshot: copies that never change, one number a row.
 
-    value, grad, slots  of the parameters
-    state               loss scale and running statistics
+    Attributes:
+        value, grad, slots: of the parameters
+        state: loss scale and running statistics
     """
 
     value: FloatArray
@@ -491,12 +495,13 @@ LARGE_ARRAY = 2**17  # bytes from which the memory of a copy is kept
 class BeforeStep:
     """A copy of all numbers of a bank that steps of one optimizer change.
 
-    bank       the Bank
-    optimizer  the Optimizer, whose slots are copied
-    gradients  whether gradients are copied, too; the optimizer's part of a step does not change
-               them
-    last       an earlier Before of the same bank that is no longer needed: its memory is used
-               again, since to get new memory takes longer than to copy; None, the default: none
+    Args:
+        bank: the Bank
+        optimizer: the Optimizer, whose slots are copied
+        gradients: whether gradients are copied, too; the optimizer's part of a step does not change
+            them
+        last: an earlier Before of the same bank that is no longer needed: its memory is used again,
+            since to get new memory takes longer than to copy; None, the default: none
     """
 
     def __init__(
@@ -531,8 +536,9 @@ class BeforeStep:
     def end_step(self, lost: UpdateError | None, *, overflowed: bool) -> None:
         """Count a step that succeeded; undo one that failed, and raise its error.
 
-        lost        error of the statistics of the step
-        overflowed  whether it left weights or slots that are not finite
+        Args:
+            lost: error of the statistics of the step
+            overflowed: whether it left weights or slots that are not finite
         """
         if lost is None and overflowed:
             lost = bad_update(self._bank, self._optimizer, self._bank.step_count)

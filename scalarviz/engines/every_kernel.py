@@ -36,7 +36,8 @@ def lacking_kernels() -> list[tuple[Unit, Dtype]]:
 def compile_all() -> Iterator[tuple[int, int]]:
     """Compile what is lacking, on all cores; iterate over how many are done, and of how many.
 
-    Raises EngineError if a kernel cannot be compiled.
+    Raises:
+        EngineError: if a kernel cannot be compiled.
     """
     paths = [kernel_units.path_of_unit(*each) for each in lacking_kernels()]
     yield from compile_files(paths, compiling.start_child)
@@ -47,7 +48,8 @@ def compile_files(
 ) -> Iterator[tuple[int, int]]:
     """Compile files of kernels as `compile_all` does, each child process a part of them.
 
-    start_child  returns a child process that compiles files
+    Args:
+        start_child: returns a child process that compiles files
     """
     workers = max(min(os.cpu_count() or 1, len(paths) // 8), -(-len(paths) // MOST), 1)
     starting = (start_child(paths[i::workers]) for i in range(workers) if paths)

@@ -36,13 +36,14 @@ Key = TypeVar("Key", str, Buffer)
 class OperationArrays(NamedTuple):
     """Arguments of an operation.
 
-    value, state  those of the network's bank; `step` is the number of steps taken
-    inputs        values of each buffer that it reads; `x` is the first one
-    y             outputs
-    upstream      gradient with respect to the outputs
-    learning      whether the network is trained; otherwise nothing is dropped, and running
-                  statistics are used
-    first         index in the batch of the first sample
+    Attributes:
+        value, state: those of the network's bank; `step` is the number of steps taken
+        inputs: values of each buffer that it reads; `x` is the first one
+        y: outputs
+        upstream: gradient with respect to the outputs
+        learning: whether the network is trained; otherwise nothing is dropped, and running
+            statistics are used
+        first: index in the batch of the first sample
     """
 
     value: FloatArray
@@ -85,9 +86,10 @@ def sent_forward(
 ) -> tuple[dict[str, FloatArray], Sequence[tuple[Operation, OperationArrays]]]:
     """Send a batch through a program; return values by buffer, and the arrays of each operation.
 
-    inputs   the samples, one row each
-    numbers  parameters, state and steps of the network, and the index of the first sample
-    learns   whether an operation computes as in training
+    Args:
+        inputs: the samples, one row each
+        numbers: parameters, state and steps of the network, and the index of the first sample
+        learns: whether an operation computes as in training
     """
     found, passed = {program.inputs.name: np.asarray(inputs, np.float64)}, []
     with np.errstate(all="ignore"):
@@ -106,7 +108,8 @@ def send_back(
 ) -> None:
     """Add the gradients of all buffers to `flows`, which has that of the outputs.
 
-    passed, found  the operations and the values, see `sent_forward`
+    Args:
+        passed, found: the operations and the values, see `sent_forward`
     """
     for operation, arrays in reversed(passed):
         arrays = arrays._replace(
@@ -121,9 +124,10 @@ def program_forward(
 ) -> dict[str, FloatArray]:
     """Return the numbers of all neurons for many samples, (samples, neurons) by buffer.
 
-    program  the program of the network
-    value    its parameters, in bank order; `state` is its state
-    inputs   the samples, one row each
+    Args:
+        program: the program of the network
+        value: its parameters, in bank order; `state` is its state
+        inputs: the samples, one row each
     """
     return sent_forward(program, inputs, OperationArrays(value, state, 0, ()), lambda _: False)[0]
 
@@ -133,8 +137,10 @@ def program_backward(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the outputs for a batch, and the gradient of each parameter, in float64.
 
-    upstream  gradient with respect to the outputs
-    learning  whether batch norms use the statistics of the batch; nothing is dropped in any case
+    Args:
+        upstream: gradient with respect to the outputs
+        learning: whether batch norms use the statistics of the batch; nothing is dropped in any
+            case
     """
     gradient = np.zeros(len(bank))
     found, passed = sent_forward(
@@ -487,10 +493,12 @@ def say_once(about: str, message: str) -> None:
 class Costs:
     """The time that operations without kernels take.
 
-    engine      name of the engine
-    operations  those that run as Python
+    Args:
+        engine: name of the engine
+        operations: those that run as Python
 
-    seconds  that Python has taken since the last `say`
+    Attributes:
+        seconds: that Python has taken since the last `say`
     """
 
     def __init__(self, engine: str, operations: Sequence[Operation]) -> None:

@@ -31,13 +31,15 @@ Maker = Callable[[Sequence[Layer], Program, Bank, Precision], Engine]
 class EngineRow:
     """An engine that `net.to(name)` can choose.
 
-    name       name for users
-    make       returns an Engine for layers, program, bank and precision
-    lack       returns in a few words what the engine lacks on this machine; "" if it can run
-    kernels    returns the kinds of operations that it has kernels for; None if it runs no kernels.
-               One that does raises EngineError in a process forked from one that has loaded kernels
-    only_full  why it cannot compute in mixed precision; "" if it can
-    weighs     whether it knows weights of samples; by default not
+    Attributes:
+        name: name for users
+        make: returns an Engine for layers, program, bank and precision
+        lack: returns in a few words what the engine lacks on this machine; "" if it can run
+        kernels: returns the kinds of operations that it has kernels for; None if it runs no
+            kernels. One that does raises EngineError in a process forked from one that has loaded
+            kernels
+        only_full: why it cannot compute in mixed precision; "" if it can
+        weighs: whether it knows weights of samples; by default not
     """
 
     name: str
@@ -139,9 +141,10 @@ def choose(
 ) -> EngineRow:
     """Return the row of an engine; raise EngineError if it cannot run. "auto" is the best one.
 
-    work       multiply-adds of a step; by default few
-    precision  for "auto": cuda has no mixed precision
-    program    for "auto": cuda is not chosen if it would run a part of it as Python
+    Args:
+        work: multiply-adds of a step; by default few
+        precision: for "auto": cuda has no mixed precision
+        program: for "auto": cuda is not chosen if it would run a part of it as Python
     """
     if name == AUTO:
         return choose_best(work, precision, program)

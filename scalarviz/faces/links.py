@@ -36,17 +36,18 @@ GRAMMAR = "write a link such as rgb#step=120&op=7&pin=42"
 class Link:
     """A moment of a training.
 
-    target     name of a scene of the package, or path of the file of a training
-    options    options of the scene, as texts
-    step       steps done; None: as the training begins, or as the file stands
-    operation  operations done of the step after them
-    pin        row of the pinned weight, or None
-    neuron     the pinned neuron as the name of a buffer and the place in it, or None
-    sample     index in the batch of the sample that is shown, or None
-    play       steps a second at which it plays on; None: it stands
-    hide       parts that a page leaves out
-    tour       "no": without the tour; else ""
-    look       fields of Look that it names
+    Attributes:
+        target: name of a scene of the package, or path of the file of a training
+        options: options of the scene, as texts
+        step: steps done; None: as the training begins, or as the file stands
+        operation: operations done of the step after them
+        pin: row of the pinned weight, or None
+        neuron: the pinned neuron as the name of a buffer and the place in it, or None
+        sample: index in the batch of the sample that is shown, or None
+        play: steps a second at which it plays on; None: it stands
+        hide: parts that a page leaves out
+        tour: "no": without the tour; else ""
+        look: fields of Look that it names
     """
 
     target: str
@@ -102,10 +103,11 @@ def link_to(
 ) -> Link:
     """Return the link to the present moment of a session.
 
-    session  a Session; changes of weights and of the rate are not part of a link
-    target   the scene or the file that it came from
-    options  options of the scene that differ from their defaults; None, the default: none
-    pinned   row of the pinned weight, or a neuron; None, the default: nothing is pinned
+    Args:
+        session: a Session; changes of weights and of the rate are not part of a link
+        target: the scene or the file that it came from
+        options: options of the scene that differ from their defaults; None, the default: none
+        pinned: row of the pinned weight, or a neuron; None, the default: nothing is pinned
     """
     clock = session.clock
     neuron = pinned if isinstance(pinned, tuple) else None
@@ -127,8 +129,9 @@ def is_plain(value: str) -> bool:
 def check_plain(option: str, value: str, source: str, *, names_files: bool = True) -> None:
     """Raise InputError for a value of an option that comes from elsewhere and is not plain.
 
-    source       what it comes from, such as "of a link"
-    names_files  False: also for the name of a file or folder in the current folder
+    Args:
+        source: what it comes from, such as "of a link"
+        names_files: False: also for the name of a file or folder in the current folder
     """
     if not is_plain(value) or (not names_files and lexists(value)):
         raise InputError(

@@ -59,16 +59,18 @@ CHANGES = dict.fromkeys(("", "data", "activations", "penalties", "rate", "engine
 class OptionInfo:
     """Metadata of an option, written in the annotation of a scene's parameter.
 
-    names    names to choose from, in a table or a list: others are refused; by default any value is
-             valid
-    changes  what a new value changes in a running session: "data", "activations", "penalties" (l1
-             and l2), "rate" (the learning rate) or "engine"; by default "", a new value restarts
-    offer    noun for what is chosen, such as "colour map": at the end of a run, a button offers
-             the next one; by default there is no such button
-    label    the option in plain words, beside its field; by default its name
-    others   True: `names` are examples, and other values are valid as well; by default False
+    Attributes:
+        names: names to choose from, in a table or a list: others are refused; by default any value
+            is valid
+        changes: what a new value changes in a running session: "data", "activations", "penalties"
+            (l1 and l2), "rate" (the learning rate) or "engine"; by default "", a new value restarts
+        offer: noun for what is chosen, such as "colour map": at the end of a run, a button offers
+            the next one; by default there is no such button
+        label: the option in plain words, beside its field; by default its name
+        others: True: `names` are examples, and other values are valid as well; by default False
 
-    Raises UnknownNameError for an unknown `changes`.
+    Raises:
+        UnknownNameError: for an unknown `changes`.
     """
 
     names: Iterable[str] = ()
@@ -231,7 +233,8 @@ PAGING = {
 def own_options(scene: Scene) -> dict[str, Option]:
     """Return the parameters of a scene that are options; raise SceneError for invalid ones."""
     where = place_of(scene)
-    lines = dict(re.findall(r"^(\w+)  +(\S.*)$", inspect.getdoc(scene) or "", re.MULTILINE))
+    said = re.sub(r"\n {8,}(?=\S)", " ", inspect.getdoc(scene) or "")  # lines that go on
+    lines = dict(re.findall(r"^(?: {4})?(\w+)(?::|  ) *(\S.*)$", said, re.MULTILINE))
     infos, found = annotated(scene), {}
     for name, parameter in inspect.signature(scene).parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -334,9 +337,10 @@ def played(scene: Scene, chosen: Mapping[str, Any]) -> Show:
 def make_show(scene: Scene, given: Mapping[str, Any], typed: Collection[str] = ()) -> Show:
     """Return the Show of a scene with these options, or one resumed from a file.
 
-    scene  the function of a scene file
-    given  option values by name; those left out have their defaults
-    typed  names of options that were given explicitly, even if equal to the default
+    Args:
+        scene: the function of a scene file
+        given: option values by name; those left out have their defaults
+        typed: names of options that were given explicitly, even if equal to the default
     """
     show = show_of(scene, given, typed)
     if conditions := given.get("stop_when"):
@@ -535,8 +539,9 @@ def with_penalty(optimizer: Optimizer, name: str, value: float) -> Optimizer:
 def rebuilt(network: Network, seed: int | None, init: str | None, bias: bool | None) -> Network:
     """Return a network with other initial numbers, or with or without biases.
 
-    Raises InputError if its weights do not come from its initializer, or for biases of layers
-    inside others.
+    Raises:
+        InputError: if its weights do not come from its initializer, or for biases of layers inside
+            others.
     """
     seed = network.seed if seed is None else seed
     if init is None and bias is None:

@@ -64,51 +64,50 @@ def watch(
     In a notebook, show it below the running cell, and return what shows it. Training runs in the
     background: the window stays responsive, and any thread may call the session meanwhile.
 
-    show            a Session, a Show, a fitted estimator of sv.sklearn, or the name or path of a
-                    scene; or 1 to 6 of them in a list, or in a dict by their names: they are shown
-                    side by side, on one clock; or a Sweep, which takes steps, theme, size, play,
-                    and networks to against: a click opens one of its networks; or the record of a
-                    followed training. A Network or a PyTorch module is followed, as by
-                    `sv.follow(show)`, which is returned
-    steps           number of steps after which it pauses; None, the default: no limit
-    speed           steps a second, 0 for as fast as possible; None, the default: the show's speed
-    keep            where and when the session is saved; None, the default: nowhere
-    recipe          how the scene was made, so that its options can be changed while it is shown;
-                    of several, one for each
-    size            width and height of the window, or of the picture in a notebook, in pixels;
-                    None, the default: fitted to the screen, and in a notebook (800, 560), or for an
-                    audience (1080, 756)
-    play            False: start paused; None, the default: play at once in a window, and in a
-                    notebook when its button is pressed
-    tour            True: show the tour of ten seconds first; by default False
-    reduced_motion  True: no animations; by default False
-    present         True: for an audience: larger letters; in a window no title, no loss, and no
-                    controls until the mouse is at its lower end; by default False
-    nodes           puts vispy visuals of your own beside the cubes: called with the view of the
-                    picture, a ViewBox, whenever one is made, as by
-                    lambda view: Markers(pos=points, parent=view.scene); in a notebook the method
-                    snapshot() draws them; by default none
-    pin             a Weight or its row of the bank, or a Perceptron, which is shown pinned in a
-                    window and a notebook; None, the default: none. Side by side also a list, with
-                    one or None for each
-    networks        how a Sweep shows each network: as a wall of "cubes", the default, by a map of
-                    the plane in "maps", by "swatches" of its colors, or by its loss in "losses"
-    order           column of its tables by which a Sweep orders settings and networks, such as
-                    "loss", or "-success" for the largest first; None, the default: settings as in
-                    the grid, networks as the sweep ranks them
-    group           column by whose values a Sweep groups its settings; None, the default: none
-    against         number of the setting with which a Sweep compares the others; None, the
-                    default: the best
-    browser         True: serve a page of one session of a network, whose address is printed, until
-                    Ctrl-C; by default False
-    address, port   where it is served; by default on this machine alone, at any free port. An
-                    address of its network, or "0.0.0.0" for all, lets others see it by a token,
-                    by default at port 8000, or another one if it is taken
-    share           "look", the default: others only look; "control": they change it, too
-    **view          how it is drawn at first, fields of Look
+    Args:
+        show: a Session, a Show, a fitted estimator of sv.sklearn, or the name or path of a scene;
+            or 1 to 6 of them in a list, or in a dict by their names: they are shown side by side,
+            on one clock; or a Sweep, which takes steps, theme, size, play, and networks to against:
+            a click opens one of its networks; or the record of a followed training. A Network or a
+            PyTorch module is followed, as by `sv.follow(show)`, which is returned
+        steps: number of steps after which it pauses; None, the default: no limit
+        speed: steps a second, 0 for as fast as possible; None, the default: the show's speed
+        keep: where and when the session is saved; None, the default: nowhere
+        recipe: how the scene was made, so that its options can be changed while it is shown; of
+            several, one for each
+        size: width and height of the window, or of the picture in a notebook, in pixels; None, the
+            default: fitted to the screen, and in a notebook (800, 560), or for an audience (1080,
+            756)
+        play: False: start paused; None, the default: play at once in a window, and in a notebook
+            when its button is pressed
+        tour: True: show the tour of ten seconds first; by default False
+        reduced_motion: True: no animations; by default False
+        present: True: for an audience: larger letters; in a window no title, no loss, and no
+            controls until the mouse is at its lower end; by default False
+        nodes: puts vispy visuals of your own beside the cubes: called with the view of the picture,
+            a ViewBox, whenever one is made, as by lambda view: Markers(pos=points,
+            parent=view.scene); in a notebook the method snapshot() draws them; by default none
+        pin: a Weight or its row of the bank, or a Perceptron, which is shown pinned in a window and
+            a notebook; None, the default: none. Side by side also a list, with one or None for each
+        networks: how a Sweep shows each network: as a wall of "cubes", the default, by a map of the
+            plane in "maps", by "swatches" of its colors, or by its loss in "losses"
+        order: column of its tables by which a Sweep orders settings and networks, such as "loss",
+            or "-success" for the largest first; None, the default: settings as in the grid,
+            networks as the sweep ranks them
+        group: column by whose values a Sweep groups its settings; None, the default: none
+        against: number of the setting with which a Sweep compares the others; None, the default:
+            the best
+        browser: True: serve a page of one session of a network, whose address is printed, until
+            Ctrl-C; by default False
+        address, port: where it is served; by default on this machine alone, at any free port. An
+            address of its network, or "0.0.0.0" for all, lets others see it by a token, by default
+            at port 8000, or another one if it is taken
+        share: "look", the default: others only look; "control": they change it, too
+        **view: how it is drawn at first, fields of Look
 
-    Raises InputError for invalid arguments, and DisplayError, which says what is missing, where no
-    window can be opened.
+    Raises:
+        InputError: for invalid arguments, and DisplayError, which says what is missing, where no
+            window can be opened.
     """
     if can_be_followed(show):
         return follow(show, show="browser" if browser else "auto")
@@ -208,7 +207,8 @@ def shown_in(
 ) -> tuple[Show | Several, Any]:
     """Return what is to be shown, and the recipes of each: of scenes, which may be given by name.
 
-    Raises InputError for what cannot be shown.
+    Raises:
+        InputError: for what cannot be shown.
     """
     listed = given.values() if isinstance(given, Mapping) else given
     parts: list[Any] = list(listed) if isinstance(listed, (list, tuple, ValuesView)) else [given]

@@ -73,13 +73,15 @@ def load(path: object, engine: str = "python", *, limit: int | None = None) -> N
 
     Of the record of a followed training, see `sv.follow`, it returns a Followed.
 
-    path    the file, .safetensors or .sv
-    engine  engine of the network: "python", the default, "cpu", "cuda" or "auto"
-    limit   bytes that layers which the file only describes, and the numbers of one sample on its
+    Args:
+        path: the file, .safetensors or .sv
+        engine: engine of the network: "python", the default, "cpu", "cuda" or "auto"
+        limit: bytes that layers which the file only describes, and the numbers of one sample on its
             way through the network, may take; None, the default: 640 MB
 
-    Raises FileError for a file that is damaged, of another kind or too large, and EngineError if
-    the engine cannot run here.
+    Raises:
+        FileError: for a file that is damaged, of another kind or too large.
+        EngineError: if the engine cannot run here.
     """
     budget = Budget(limit)
     if is_record(path):

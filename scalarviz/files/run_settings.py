@@ -33,7 +33,8 @@ MADE: dict[str, Any] = {"precision": Precision, "loss": Loss}  # of their settin
 class SettingsWriter:
     """Converts settings to JSON; arrays are collected in `arrays`, by name.
 
-    samples  False: samples of arrays are left out; those to be passed again are in `needed`
+    Args:
+        samples: False: samples of arrays are left out; those to be passed again are in `needed`
     """
 
     def __init__(self, samples: bool = True) -> None:
@@ -82,8 +83,9 @@ class SettingsWriter:
 class SettingsReader:
     """Converts JSON back to settings.
 
-    data     what the file lacks: made by code, or left out
-    outputs  those of the network
+    Args:
+        data: what the file lacks: made by code, or left out
+        outputs: those of the network
     """
 
     def __init__(

@@ -90,8 +90,9 @@ def save_timeline(
 ) -> None:
     """Save a training; an existing file is replaced atomically. Raises FileError.
 
-    data       False: without samples of arrays, which are passed again when it is loaded
-    keyframes  bytes of the keyframes besides the first and the last; None: all
+    Args:
+        data: False: without samples of arrays, which are passed again when it is loaded
+        keyframes: bytes of the keyframes besides the first and the last; None: all
     """
     network = check_saving(timeline)
     found = as_own_path(path, KIND)  # before the work

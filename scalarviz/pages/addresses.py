@@ -20,9 +20,11 @@ ELSEWHERE = {4: ("192.0.2.1", 9), 6: ("2001:db8::1", 9)}
 def listening(address: str, port: int | None) -> socket.socket:
     """Return a socket that listens on an address in numbers, or "localhost", and a port.
 
-    port  0 for any that is free; None for USUAL, or any that is free if it is taken
+    Args:
+        port: 0 for any that is free; None for USUAL, or any that is free if it is taken
 
-    Raises InputError for an address or a port that it cannot have.
+    Raises:
+        InputError: for an address or a port that it cannot have.
     """
     address = numeric(address)
     number = USUAL if port is None else port

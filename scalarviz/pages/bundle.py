@@ -75,9 +75,10 @@ POLICY = {
 class ScriptModule:
     """A module of JavaScript: its text without imports, exports and comments.
 
-    imports  the modules that it imports, each with the names that it takes from there, and what
-             they are called here
-    names    its names at the top, each with whether it is exported
+    Attributes:
+        imports: the modules that it imports, each with the names that it takes from there, and what
+            they are called here
+        names: its names at the top, each with whether it is exported
     """
 
     name: str
@@ -264,9 +265,17 @@ def as_json(data: object) -> str:
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
+SAFE = str.maketrans("<&", ",.")  # of the letters of base85, those that HTML reads otherwise
+
+
 def packed_bytes(data: bytes) -> str:
-    """Return bytes compressed by gzip, as base64; equal bytes give equal texts."""
-    return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
+    """Return bytes compressed by gzip, as letters; equal bytes give equal texts."""
+    return lettered(gzip.compress(data, 9, mtime=0))
+
+
+def lettered(data: bytes) -> str:
+    """Return bytes as letters that may stand in HTML, five for four bytes; see web/zipped.js."""
+    return base64.b85encode(data).decode().translate(SAFE)
 
 
 def packed_text(text: str) -> str:
@@ -287,16 +296,17 @@ def html(
 ) -> str:
     """Return the document.
 
-    markup  of page.html, with $names; those in `words` are texts, the others are filled in here
-    words   the texts; they are escaped
-    style   of the head
-    script  as `bundle` returns it
-    loader  another one, which unpacks the script and runs it
-    data    for the script, as JSON; all of it is packed as one part
-    parts   of the data that are packed already, each read on its own
-    raw     HTML by name
-    policy  what the page may load
-    rules   more of the style, which the loader unpacks; "" where the markup has none
+    Args:
+        markup: of page.html, with $names; those in `words` are texts, the others are filled in here
+        words: the texts; they are escaped
+        style: of the head
+        script: as `bundle` returns it
+        loader: another one, which unpacks the script and runs it
+        data: for the script, as JSON; all of it is packed as one part
+        parts: of the data that are packed already, each read on its own
+        raw: HTML by name
+        policy: what the page may load
+        rules: more of the style, which the loader unpacks; "" where the markup has none
     """
     style = re.sub("\n +", "\n", style)  # without indents
     codes = {"style": style, "script": script, "loader": loader, "rules": rules}
@@ -332,7 +342,8 @@ def stated_policy(page: str) -> str:
 def packed(array: npt.NDArray[Any]) -> dict[str, Any]:
     """Return an array as {"dtype", "shape", "data"}: its little-endian bytes in base64.
 
-    array  of float32, float64, or integers of 8, 16 or 32 bits
+    Args:
+        array: of float32, float64, or integers of 8, 16 or 32 bits
     """
     plain = np.ascontiguousarray(array)
     ordered = plain.astype(plain.dtype.newbyteorder("<"), copy=False)

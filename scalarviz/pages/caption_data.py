@@ -108,8 +108,9 @@ def nodes_data(program: TraceProgram) -> dict[str, Any]:
 def told(stage: Stage, moment: int, *, walks: bool) -> dict[str, Any]:
     """Return what a page shows of a compiled function beside its parameters, as parts of a state.
 
-    moment  the last one of the step that is shown; -1 without
-    walks   whether it is explained
+    Args:
+        moment: the last one of the step that is shown; -1 without
+        walks: whether it is explained
     """
     said = spoken(stage, moment, walks=walks)
     buffers = stage.reading.buffers((moment + 1) % len(stage.reading.moments))

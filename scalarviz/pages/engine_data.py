@@ -48,13 +48,15 @@ def engine_data(
 ) -> EngineData:
     """Return what a page needs to go on with a session from the step where it stands.
 
-    probe  inputs, shape (samples, inputs), to which the page always shows the answers; None, the
-           default: none
-    check  called with the image before kernels are compiled, which takes long; only addresses in
-           it change afterwards
+    Args:
+        probe: inputs, shape (samples, inputs), to which the page always shows the answers; None,
+            the default: none
+        check: called with the image before kernels are compiled, which takes long; only addresses
+            in it change afterwards
 
-    Raises EngineError if a page cannot train this session, with the reason, or if it needs more
-    than LARGEST bytes of memory.
+    Raises:
+        EngineError: if a page cannot train this session, with the reason, or if it needs more than
+            LARGEST bytes of memory.
     """
     reason = why_not(session)
     if reason:

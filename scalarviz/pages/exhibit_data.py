@@ -58,7 +58,8 @@ def probe_of(session: Session) -> FloatArray:
 def exhibit_data(session: Session) -> dict[str, Any] | None:
     """Return what the page draws of the outputs for `probe_of`; None: there is no exhibit for it.
 
-    session  of the page
+    Args:
+        session: of the page
 
     kind     "swatches": colours; "plane": a map of two inputs, or a curve over one; "pictures": a
              picture and what is learned of it; "sorting": pictures by their answers; "answers":
@@ -231,10 +232,12 @@ NONE: Series = np.zeros(0, np.int64), np.zeros(0)
 class MetricData(NamedTuple):
     """The metrics of a page that trains.
 
-    shown     part `measured` of the page's spec, see `measured_data`
-    engine    part `metrics` of the engine's spec: names, and steps from one measurement to the next
-    held      the held-out samples: inputs in the precision of the weights, then targets in float64
-    left_out  names of metrics that a page cannot measure: functions in Python
+    Attributes:
+        shown: part `measured` of the page's spec, see `measured_data`
+        engine: part `metrics` of the engine's spec: names, and steps from one measurement to the
+            next
+        held: the held-out samples: inputs in the precision of the weights, then targets in float64
+        left_out: names of metrics that a page cannot measure: functions in Python
     """
 
     shown: dict[str, Any]
@@ -246,7 +249,8 @@ class MetricData(NamedTuple):
 def metric_data(session: Session, loss: Mapping[str, Any]) -> MetricData | None:
     """Return the metrics of a page that trains; None: the session measures none.
 
-    loss  that of the facts, as data
+    Args:
+        loss: that of the facts, as data
     """
     metrics: Metrics | None = session.visits.metrics
     if metrics is None:
@@ -282,7 +286,8 @@ def is_known(loss: Mapping[str, Any]) -> bool:
 def measured_data(metrics: Mapping[str, Series]) -> dict[str, Any]:
     """Return the metrics that a page draws, with their values.
 
-    metrics  steps and values by name
+    Args:
+        metrics: steps and values by name
     """
     return {
         "series": [

@@ -7,9 +7,8 @@ It trains by itself or has a recording; the page of a session that stays in Pyth
 
 from __future__ import annotations
 
-import base64
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -27,7 +26,7 @@ from scalarviz.base.texts import text, texts
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import EngineError, InputError
 from scalarviz.files.atomic import as_path, check_place, replace_file
-from scalarviz.pages.bundle import POLICY, bundle, html, markup_of, packed_bytes, texts_of
+from scalarviz.pages.bundle import POLICY, bundle, html, lettered, markup_of, packed_bytes, texts_of
 from scalarviz.pages.caption_data import caption_data, optimizer_data
 from scalarviz.pages.engine_data import engine_data, training_of, why_not
 from scalarviz.pages.exhibit_data import exhibit_data, measured_data, metric_data, probe_of
@@ -72,6 +71,9 @@ CUBES = "minus", "minus half", "zero", "plus half", "plus"
 CUBE = """<span class="{}"><svg viewBox="0 0 43 41" aria-hidden="true"><path class="front" \
 d="M0 7h34v34H0z"/><path class="above" d="M0 7l9-7h34l-9 7z"/><path class="side" \
 d="M34 7l9-7v34l-9 7z"/></svg><b></b></span>"""
+# Of captions: the tables of functions by kind of operation, and their rows.
+KINDS = re.compile(r"^export const (?:FOR|BACK)WARD_KINDS = .*$", re.MULTILINE)
+KIND = re.compile(r'\["(\w+)", \w+\](?:, )?')
 OPENED = "draw_opened_rows"  # what only pages with long rows of kernels draw
 ROW = re.compile(r"(^  (\w+): (\w+),\n)", re.MULTILINE)  # of exhibit_kinds.js
 # Of a style, what it does without: comments, and spaces beside group 1.
@@ -126,21 +128,24 @@ def page(
     It is one file without a server, and asks for nothing over a network. The session stays as it
     is. The size is reported before the file is written.
 
-    session  a Session, a Show or a fitted estimator, whose network has layers
-    path     the file, .html
-    title    of the page; by default that of the Show
-    theme    "dark" or "light"; None, the default: that of the reader's system
-    engine   True: the page trains; False: it has a recording, trained now by a copy on the engine
-             of the session, which can be played forward and back but not changed; None, the
-             default: it trains, or has a recording if it cannot train this session
-    steps    of a recording, by default 500
-    every    steps of a recording from one that is kept to the next; by default 1
-    progress  whether a bar shows how many kernels are compiled, once for such networks, and steps
-             recorded; in a terminal or a notebook, if that takes long
+    Args:
+        session: a Session, a Show or a fitted estimator, whose network has layers
+        path: the file, .html
+        title: of the page; by default that of the Show
+        theme: "dark" or "light"; None, the default: that of the reader's system
+        engine: True: the page trains; False: it has a recording, trained now by a copy on the
+            engine of the session, which can be played forward and back but not changed; None, the
+            default: it trains, or has a recording if it cannot train this session
+        steps: of a recording, by default 500
+        every: steps of a recording from one that is kept to the next; by default 1
+        progress: whether a bar shows how many kernels are compiled, once for such networks, and
+            steps recorded; in a terminal or a notebook, if that takes long
 
-    Raises EngineError for a session that a page cannot train or show, InputError if the page would
-    be larger than 10 MB or the theme is unknown, GradientError if the first step of a recording is
-    refused, and FileError if the file cannot be written.
+    Raises:
+        EngineError: for a session that a page cannot train or show.
+        InputError: if the page would be larger than 10 MB or the theme is unknown.
+        GradientError: if the first step of a recording is refused.
+        FileError: if the file cannot be written.
     """
     place = as_path(path)
     check_name(place.name)
@@ -189,7 +194,8 @@ def page_of(
 ) -> Page:
     """Return the page of a session; see `page`. Raise InputError if it is too large.
 
-    links  to other pages, as `links_of` returns them
+    Args:
+        links: to other pages, as `links_of` returns them
     """
     if theme is not None:
         pick(THEMES, theme, "theme")
@@ -215,7 +221,8 @@ def made_page(
     data: dict[str, Any] = {}
     parts: dict[str, str] = {}
     scene = scene_data(show)
-    script = bundle("main.js", partial(module_for, exhibit, opens=opens_rows(scene)))
+    kinds = {each.kind for each in show.session.network.program.operations}
+    script = bundle("main.js", partial(module_for, exhibit, opens=opens_rows(scene), kinds=kinds))
     if does_train:
         module, image, engine_spec = engine_data(show.session, probe, check_image)
         first = show.session.data.first_shown
@@ -276,7 +283,7 @@ def made_page(
         spec["page"]["speed"] = min(speed, max(1.0, made.steps / PLAYED))
         if made.measured is not None:
             spec["page"]["measured"] = made.measured
-        parts["recording"] = base64.b64encode(made.data).decode()
+        parts["recording"] = lettered(made.data)
         content = whole()
     if len(content) > LARGEST:
         raise too_large(len(content))
@@ -311,7 +318,7 @@ def check_image(image: bytes) -> None:
 
     It is compressed as in the page, but only until it is too large.
     """
-    room = LARGEST * 3 // 4  # before base64
+    room = LARGEST * 4 // 5  # before it is letters
     if len(image) > room and compressed(image, room) is None:
         raise too_large()
 
@@ -341,20 +348,35 @@ def module_text(name: str) -> str:
     return translated().get(name) or text_beside(WEB, name)
 
 
-def module_for(exhibit: Mapping[str, Any] | None, name: str, *, opens: bool = True) -> str:
+def module_for(
+    exhibit: Mapping[str, Any] | None,
+    name: str,
+    *,
+    opens: bool = True,
+    kinds: Collection[str] | None = None,
+) -> str:
     """Return the text of a module; exhibit_kinds.js has the kind of that exhibit alone.
 
-    opens  whether rows of kernels are opened, whose module others lack
+    Args:
+        opens: whether rows of kernels are opened, whose module others lack
+        kinds: of operations that captions are about; None, the default: all
     """
     content, shown = module_text(name), exhibit and exhibit["kind"]
     if name == "picture.js" and not opens:
         content = re.sub(
             rf"import {{ {OPENED} }} from .*\n", f"const {OPENED} = () => [];\n", content
         )
+    if kinds is not None:
+        content = KINDS.sub(lambda line: without(line[0], kinds), content)
     for row, kind, module in ROW.findall(content) if name == "exhibit_kinds.js" else ():
         if kind != shown:
             content = re.sub(rf"import {{ {module} }} from .*\n", "", content.replace(row, ""))
     return content
+
+
+def without(table: str, kinds: Collection[str]) -> str:
+    """Return a table of functions by kind of operation with some of its rows."""
+    return KIND.sub(lambda row: row[0] if row[1] in kinds else "", table)
 
 
 def opens_rows(scene: Mapping[str, Any]) -> bool:
@@ -504,9 +526,10 @@ def linked_page(
 ) -> str:
     """Return the page as HTML.
 
-    link       how it reaches the session, see web/linked.js
-    described  what `description` returns
-    first      a state that it shows until Python answers; None, the default: none
+    Args:
+        link: how it reaches the session, see web/linked.js
+        described: what `description` returns
+        first: a state that it shows until Python answers; None, the default: none
     """
     script = bundle(START, module_text)  # another scene may have another exhibit
     data = {**described, "texts": texts_of(script, texts()), "link": link, "first": first}

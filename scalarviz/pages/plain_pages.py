@@ -54,10 +54,11 @@ class Still(NamedTuple):
 class Entry(NamedTuple):
     """A page in the list: its name, which its file has, and one sentence about it.
 
-    title  its heading; by default the name
-    sees   what one will see there
-    still  a picture of it
-    query  what its address ends with
+    Attributes:
+        title: its heading; by default the name
+        sees: what one will see there
+        still: a picture of it
+        query: what its address ends with
     """
 
     name: str
@@ -75,7 +76,8 @@ class Entry(NamedTuple):
 def index_of(entries: Iterable[Entry], *, collects: bool = False) -> bytes:
     """Return the page that links to pages, which lie beside it.
 
-    collects  whether pages can send answers to who serves them
+    Args:
+        collects: whether pages can send answers to who serves them
     """
     rows = "\n".join(map(card_of, entries))
     words = {name: escape(text(f"page.index.{name}")) for name in ("language", "title", "about")}

@@ -8,7 +8,6 @@ else 16.
 
 from __future__ import annotations
 
-import base64
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
@@ -22,7 +21,7 @@ from scalarviz.base.progress import Progress
 from scalarviz.engines.engine import HostSnapshot
 from scalarviz.engines.wasm.page_memory import buffer_names, moment_data
 from scalarviz.errors import GradientError, InputError, UpdateError
-from scalarviz.pages.bundle import as_json, packed
+from scalarviz.pages.bundle import as_json, lettered, packed
 from scalarviz.pages.exhibit_data import measured_data
 from scalarviz.stage.sample_pass import forward
 from scalarviz.training.follow.followed_session import RecordedRun
@@ -48,9 +47,10 @@ Arrays = list[tuple[str, FloatArray]]  # each with the name of its track, or OWN
 class Parts(NamedTuple):
     """In how many parts of the largest number of an array numbers are kept.
 
-    values     weights, and all numbers of the steps that are recorded operation by operation
-    gradients  those between two steps, most of the numbers of a recording, which change most
-    answers    outputs for the probe, most of which become colours
+    Attributes:
+        values: weights, and all numbers of the steps that are recorded operation by operation
+        gradients: those between two steps, most of the numbers of a recording, which change most
+        answers: outputs for the probe, most of which become colours
     """
 
     values: int
@@ -80,11 +80,12 @@ PRECISIONS = (
 class Taken:
     """Numbers of a training, in the order in which they are read.
 
-    arrays   those of the places, one after the other
-    steps    of the places between two steps
-    walked   steps with a place after each operation
-    weights  of the focus sample in each of them, see `State`
-    stopped  why the step after the last one is refused: "gradient" or "overflow"; else ""
+    Attributes:
+        arrays: those of the places, one after the other
+        steps: of the places between two steps
+        walked: steps with a place after each operation
+        weights: of the focus sample in each of them, see `State`
+        stopped: why the step after the last one is refused: "gradient" or "overflow"; else ""
     """
 
     arrays: Arrays = field(default_factory=list)
@@ -122,14 +123,16 @@ def recording_of(
 ) -> Recording:
     """Train a copy of a session and return what a page shows of it.
 
-    session  stays as it is; its network has layers
-    probe    inputs, shape (samples, inputs), to which the page shows the answers
-    steps    to record
-    every    steps from one that is kept to the next
-    room     bytes that it may take in a page; the precision is lowered until it does
-    walked   steps that are recorded operation by operation, at most
+    Args:
+        session: stays as it is; its network has layers
+        probe: inputs, shape (samples, inputs), to which the page shows the answers
+        steps: to record
+        every: steps from one that is kept to the next
+        room: bytes that it may take in a page; the precision is lowered until it does
+        walked: steps that are recorded operation by operation, at most
 
-    Raises InputError if it does not fit, and before it trains if that is certain.
+    Raises:
+        InputError: if it does not fit, and before it trains if that is certain.
     """
     check_room(session, probe, steps, every)
     taken = take(session, probe, steps, every, walked)
@@ -150,7 +153,9 @@ def recording_of(
         "probe": probe.shape[0] * session.network.outputs if len(probe) else 0,
         "focus": session.focus,
     }
-    most = (room - len(as_json([engine, spec, taken.measured])) - HEADS) * 3 // 4  # before base64
+    most = (
+        (room - len(as_json([engine, spec, taken.measured])) - HEADS) * 4 // 5
+    )  # before it is letters
     tops = tops_of(taken.arrays)
     for precision in PRECISIONS:
         parts = {name: precision.answers if name == "probe" else precision.values for name in tops}
@@ -222,7 +227,8 @@ def engine_of(session: Session, step: int) -> dict[str, Any]:
 def take(session: Session, probe: FloatArray, steps: int, every: int, most: int) -> Taken:
     """Return the numbers of some steps of a copy, up to the first that is refused.
 
-    most  steps that are taken operation by operation
+    Args:
+        most: steps that are taken operation by operation
     """
     twin = session.copy()
     twin.stops.are_ignored = True
@@ -259,7 +265,8 @@ def take(session: Session, probe: FloatArray, steps: int, every: int, most: int)
 def take_rest(taken: Taken, session: Session, probe: FloatArray, first: int) -> None:
     """Take the numbers between two steps: weights, their gradients, the sample, the answers.
 
-    first  the step whose sample it is, the same for all, as while it plays
+    Args:
+        first: the step whose sample it is, the same for all, as while it plays
     """
     program, step = session.network.program, session.step_index
     focus, inputs, target, size = in_focus(session, session.trainer.batches.at(first), first)
@@ -313,8 +320,9 @@ def pieces(
 
     Of 16 bits the low bytes of all numbers come before the high ones.
 
-    tops, parts  of each track its largest number, and in how many parts of that it is kept
-    precision    of the other arrays
+    Args:
+        tops, parts: of each track its largest number, and in how many parts of that it is kept
+        precision: of the other arrays
     """
     lasts: dict[str, Any] = {}
     last: FloatArray | None = None
@@ -380,11 +388,11 @@ def plain_piece(array: FloatArray) -> bytes:
 # A short recording in a page that trains, which browsers show that cannot train it.
 
 STEPS = 600  # at most
-PLACES = 6, 12  # fewest and most steps of these that are kept
+PLACES = 6, 18  # fewest and most steps of these that are kept
 NUMBERS = 210_000  # that are kept of them: fewer steps of a larger network
 WORK = 2e9  # products of weights and samples that its steps may take
 BY_PYTHON = 500  # weights of networks that Python trains, in full precision: others take kernels
-ROOM = 150_000  # bytes that it may take, before base64
+ROOM = 150_000  # bytes that it may take, before it is letters
 
 
 def spare_of(session: Session, probe: FloatArray) -> dict[str, Any] | None:
@@ -392,7 +400,8 @@ def spare_of(session: Session, probe: FloatArray) -> dict[str, Any] | None:
 
     The session stays as it is.
 
-    probe  inputs, shape (samples, inputs), to which the page shows the answers
+    Args:
+        probe: inputs, shape (samples, inputs), to which the page shows the answers
     """
     twin, bank, program = session.copy(), session.network.bank, session.network.program
     twin.visits.metrics = None  # which may be functions that take long
@@ -408,8 +417,8 @@ def spare_of(session: Session, probe: FloatArray) -> dict[str, Any] | None:
         return None
     every, walked = -(-steps // places), 2 if by_python else 1
     try:
-        made = recording_of(twin, probe, steps, every, ROOM * 4 // 3, walked=walked)
+        made = recording_of(twin, probe, steps, every, ROOM * 5 // 4, walked=walked)
     except (GradientError, InputError):  # its first step is refused, or it has no room
         return None
-    data = base64.b64encode(made.data).decode()
+    data = lettered(made.data)
     return {"engine": made.engine, "recording": made.spec, "bytes": data}

@@ -55,8 +55,9 @@ REACH, STEP = 40.0, 0.01  # sums at which slopes of activations are looked at
 def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
     """Return what the picture in a page needs of a show, for JSON.
 
-    show    a Session or a Show
-    shapes  widths by heights of the stages that layouts are made for; by default some of SHAPES
+    Args:
+        show: a Session or a Show
+        shapes: widths by heights of the stages that layouts are made for; by default some of SHAPES
     """
     session = Show.of(show).session
     program = session.network.program

@@ -75,8 +75,9 @@ class SessionState:
     def read(self, own: FloatArray | None = None, jumps: int = 0) -> PageState:
         """Return the state of this moment, with all losses; see `losses_from`.
 
-        own    inputs of a user's own, which are answered in place of the sample; None: none
-        jumps  grows with each jump, after which a page chooses its scales anew
+        Args:
+            own: inputs of a user's own, which are answered in place of the sample; None: none
+            jumps: grows with each jump, after which a page chooses its scales anew
         """
         session, here = self.session, self.session.timeline.here
         playing = session.playing
@@ -138,7 +139,8 @@ class SessionState:
     def _between(self, numbers: SnapshotValues, here: Position, *, rests: bool = True) -> PageState:
         """Return what is shown between two steps, while they are taken and at rest.
 
-        rests  whether no operation of a step is shown
+        Args:
+            rests: whether no operation of a step is shown
         """
         session, probe = self.session, self._probe
         before, self._before = self._before, numbers

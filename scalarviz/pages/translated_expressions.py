@@ -191,11 +191,12 @@ def code(text: str, level: int) -> Code:
 class Signature:
     """What a function or a class can be called with.
 
-    names       its arguments, those by position first
-    positional  how many of them can be given by position
-    rest        whether more can be given by position
-    fields      whether more can be given by name
-    result      the type of what it returns
+    Attributes:
+        names: its arguments, those by position first
+        positional: how many of them can be given by position
+        rest: whether more can be given by position
+        fields: whether more can be given by name
+        result: the type of what it returns
     """
 
     names: tuple[str, ...] = ()
@@ -222,11 +223,12 @@ class Class:
 class Meaning:
     """What a name stands for.
 
-    kind       "variable", "function", "class", "library" for what Python itself has, "type", or
-               "elsewhere" for what pages do not have
-    type       of a variable
-    name       where it is from
-    signature  of a function or a class
+    Attributes:
+        kind: "variable", "function", "class", "library" for what Python itself has, "type", or
+            "elsewhere" for what pages do not have
+        type: of a variable
+        name: where it is from
+        signature: of a function or a class
     """
 
     kind: str = "variable"
@@ -285,9 +287,10 @@ def signature_of(function: ast.FunctionDef, *, skips: bool = False) -> Signature
 class Expressions:
     """The expressions of a module.
 
-    scopes  names with what they stand for, those of the module first
-    used    names that are used
-    owner   the class whose methods are written
+    Attributes:
+        scopes: names with what they stand for, those of the module first
+        used: names that are used
+        owner: the class whose methods are written
     """
 
     def __init__(self, top: Scope, classes: Mapping[str, Class]) -> None:

@@ -262,9 +262,11 @@ def source_of(path: str) -> str:
 def translate(sources: Mapping[str, tuple[str, str]]) -> Mapping[str, str]:
     """Return the text of modules of JavaScript, by name.
 
-    sources  the path in scalarviz/ and the text of the Python for each, in the order of SOURCES
+    Args:
+        sources: the path in scalarviz/ and the text of the Python for each, in the order of SOURCES
 
-    Raises TranslationError for what is not known.
+    Raises:
+        TranslationError: for what is not known.
     """
     trees = {name: ast.parse(text) for name, (_, text) in sources.items()}
     nodes = [node for tree in trees.values() for node in tree.body]
@@ -309,11 +311,12 @@ def constructor_of(node: ast.ClassDef, known: Class) -> Signature:
 class Translation:
     """A module that is translated.
 
-    name, path  of the module of JavaScript, and of the file of Python
-    known       the modules before it, a table by name in Python: what they define
-    top         what the names at its top stand for
-    counts      how often names are bound in the function that is written
-    uses        how often it has them at all
+    Attributes:
+        name, path: of the module of JavaScript, and of the file of Python
+        known: the modules before it, a table by name in Python: what they define
+        top: what the names at its top stand for
+        counts: how often names are bound in the function that is written
+        uses: how often it has them at all
     """
 
     def __init__(

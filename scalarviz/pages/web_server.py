@@ -123,10 +123,11 @@ class Connection(ServerConnection):
 class PageServer(AbstractContextManager["PageServer"]):
     """A server of pages on a socket that listens; `start` begins to answer, on a thread.
 
-    listener  as `listening` of addresses.py makes it; `close` closes it
-    came      called once for each laptop and page
-    gate      asked before a page is sent, or a WebSocket opened
-    visit     talks over a WebSocket that a page opens at SOCKET; None: there is none
+    Args:
+        listener: as `listening` of addresses.py makes it; `close` closes it
+        came: called once for each laptop and page
+        gate: asked before a page is sent, or a WebSocket opened
+        visit: talks over a WebSocket that a page opens at SOCKET; None: there is none
     """
 
     def __init__(
@@ -150,7 +151,8 @@ class PageServer(AbstractContextManager["PageServer"]):
     def start(self, pages: Mapping[str, bytes]) -> None:
         """Answer requests until `close`.
 
-        pages  contents by file name; the one called index.html also answers /
+        Args:
+            pages: contents by file name; the one called index.html also answers /
         """
         files = {name: File.of(name, content) for name, content in pages.items()}
         self.files = {f"/{quote(name)}": file for name, file in files.items()}

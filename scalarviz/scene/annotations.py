@@ -85,10 +85,11 @@ def draw_question(
 ) -> None:
     """Draw a question, or the answer to it.
 
-    cube   middle and half a side
-    guess  words of the guess; `came`, of the answer, None while it is asked: a question mark is
-           in its place, for the cube has its own number
-    ways   1 for more plus, -1 for more minus, 0 for neither; of the guess, and in truth
+    Args:
+        cube: middle and half a side
+        guess: words of the guess; `came`, of the answer, None while it is asked: a question mark is
+            in its place, for the cube has its own number
+        ways: 1 for more plus, -1 for more minus, 0 for neither; of the guess, and in truth
     """
     (x, y, half), scale, size = cube, canvas.scale, QUESTION * canvas.scale
     above, below = y - half - OVER * scale, y + half + OVER * scale
@@ -129,8 +130,9 @@ def draw_before(
 ) -> None:
     """Draw the dashed outline of points; nothing if one of them is not seen.
 
-    color  by default that of what was before
-    clear  where no dash is, such as on a number
+    Args:
+        color: by default that of what was before
+        clear: where no dash is, such as on a number
     """
     if not math.isfinite(sum([x + y for x, y in points])):
         return
@@ -203,8 +205,9 @@ def write_end(
 ) -> Box | None:
     """Write above a line of neurons what it is, higher if a sphere is there.
 
-    box    of the network; `top` is the highest place of a word
-    is_on  whether a box covers a part of a sphere
+    Args:
+        box: of the network; `top` is the highest place of a word
+        is_on: whether a box covers a part of a sphere
 
     Return the box of the words; None without room.
     """
@@ -262,11 +265,12 @@ def write_names(
 ) -> None:
     """Write names of neurons of a line: below squares and one that is alone, else beside.
 
-    places    of the neurons that are seen, as `balls`; `bright` is the brightness of each
-    numbers   what they say, as far as it is known; below squares these are written also
-    signs     the colors of minus and plus
-    box       of the network
-    is_first  whether cubes stand at the right: names are left, if there is room in the box
+    Args:
+        places: of the neurons that are seen, as `balls`; `bright` is the brightness of each
+        numbers: what they say, as far as it is known; below squares these are written also
+        signs: the colors of minus and plus
+        box: of the network
+        is_first: whether cubes stand at the right: names are left, if there is room in the box
 
     Channels of a color have theirs above them. Long names are in two lines if there is room for
     two.
@@ -370,7 +374,8 @@ def sign_words(
 ) -> list[SpaceWords]:
     """Return what stands around the nodes of a graph; smaller than readable, nothing.
 
-    gradients  those that are known in this step
+    Args:
+        gradients: those that are known in this step
     """
     least = SMALLEST * canvas.scale
     found: list[SpaceWords] = []
@@ -406,7 +411,8 @@ def gradient_words(
 ) -> SpaceWords:
     """Return a gradient below the other words of a node.
 
-    room  lines that it has before the next node stands there
+    Args:
+        room: lines that it has before the next node stands there
     """
     words = rounded(gradient, DIGITS if abs(gradient) >= TINY else DIGITS - 1)
     named, x, letters = text("graph.gradient", gradient=words), ball.x, size
@@ -472,10 +478,11 @@ def write_numbers_in(
 ) -> None:
     """Write numbers in the neurons of a line that are seen, and hatch those that are saturated.
 
-    fronts   depths just before them; `bright` is their brightness
-    numbers  of the first ones
-    hatch    how far each is saturated, 0 to 1, and `fills`, their colors; nothing: none is
-    inks     of letters and of their halos
+    Args:
+        fronts: depths just before them; `bright` is their brightness
+        numbers: of the first ones
+        hatch: how far each is saturated, 0 to 1, and `fills`, their colors; nothing: none is
+        inks: of letters and of their halos
     """
     least: float = min([ball.radius for ball in balls])
     words, size, aside = numbers_in(canvas, numbers, least)
@@ -531,7 +538,8 @@ def draw_scores(
 
     Where all are below 0, bars begin at the lowest one: the winner has the longest.
 
-    signs  the colors of minus and plus
+    Args:
+        signs: the colors of minus and plus
     """
     scale, size, count = canvas.scale, LITTLE * canvas.scale, len(balls)
     first, last = balls[0], balls[count - 1]
@@ -580,8 +588,9 @@ def draw_way(canvas: Canvas2D, balls: Sequence[Ball], color: Color) -> None:
 class Number:
     """The number on a cube, around a point of the picture, and half its width and height.
 
-    share  on the face of a cube: what it is of the strongest color; None: it has a halo
-    plain  above a cube, where many numbers stand: in thin letters
+    Attributes:
+        share: on the face of a cube: what it is of the strongest color; None: it has a halo
+        plain: above a cube, where many numbers stand: in thin letters
     """
 
     words: str
@@ -612,10 +621,11 @@ def choices(
 ) -> list[tuple[str, int, bool]]:
     """Return what a cube may have written on it, on which face, and whether only if that is seen.
 
-    before, value  its number before and after a step, if they are known
-    faces          those that look largest first
-    rank           0 for a cube that is marked: it has its number at any size; 1 for one of a sum:
-                   it has it where its cell is as wide as a letter; 2 for others
+    Args:
+        before, value: its number before and after a step, if they are known
+        faces: those that look largest first
+        rank: 0 for a cube that is marked: it has its number at any size; 1 for one of a sum: it has
+            it where its cell is as wide as a letter; 2 for others
 
     The best is first.
     """
@@ -641,9 +651,10 @@ def fitted(
 ) -> Number | None:
     """Return words on a face of a cube in letters as large as fit; None if these would be small.
 
-    front  the middle of the face; `aside` is how far right of it that of the cube is
-    near   depth of what is before the cube
-    room   height of the face, width and height that a number may have there, and its width
+    Args:
+        front: the middle of the face; `aside` is how far right of it that of the cube is
+        near: depth of what is before the cube
+        room: height of the face, width and height that a number may have there, and its width
     """
     scale, lines = canvas.scale, words.split("\n")
     high, wide, tall, _ = room
@@ -681,7 +692,8 @@ def on_face(
 ) -> Number | None:
     """Return the number of a cube on its face; None if it is wider than that.
 
-    front, near, room  as of `fitted`; `share` is what it is of the strongest color
+    Args:
+        front, near, room: as of `fitted`; `share` is what it is of the strongest color
     """
     scale, own, size = canvas.scale, room[3], 0.0
     for letters, least in FACE_LETTERS:
@@ -706,8 +718,9 @@ def above_face(
 ) -> Number | None:
     """Return the number of a cube that is too small for it, above the cube; None without room.
 
-    front  middle of its face, and `face`, the height of that
-    room   width that the number may have
+    Args:
+        front: middle of its face, and `face`, the height of that
+        room: width that the number may have
     """
     size = FACE_LETTERS[0][0] * canvas.scale
     high = LINE * size
@@ -742,7 +755,8 @@ def write_on_faces(canvas: Canvas2D, numbers: Sequence[Number], theme: Theme) ->
 def around_ball(ball: tuple[float, float, float], scale: float) -> Number:
     """Return a number without words that is as large as a ball with its number and brackets.
 
-    ball  middle and radius
+    Args:
+        ball: middle and radius
     """
     x, y, radius = ball
     reach = radius + (OUTSIDE + BRACKET) * scale
@@ -785,8 +799,9 @@ OUTSIDE_MAP = 0.04  # of a map, from its upper and lower edge to the line of a p
 class Border:
     """What is between two answers, such as yes and no.
 
-    middle   the number between them; `reach`, from there to the strongest colors
-    answers  the names of that below the middle and of that above it
+    Attributes:
+        middle: the number between them; `reach`, from there to the strongest colors
+        answers: the names of that below the middle and of that above it
     """
 
     middle: float

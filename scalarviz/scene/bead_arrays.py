@@ -126,7 +126,8 @@ def wires_of(
 ) -> tuple[FloatArray, ...]:
     """Return the wires of a bundle, lit while an operation goes along them.
 
-    blame  of parts of a formula, by line of neurons
+    Args:
+        blame: of parts of a formula, by line of neurons
     """
     moment, paint, wide = frame_data.moment, theme.wire, THIN
     if frame_data.layout.written:  # brackets of a formula, violet where blame has come

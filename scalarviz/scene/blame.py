@@ -68,8 +68,9 @@ def lit_by_blame(
 ) -> list[Lit]:
     """Return the ways of blame through a layer, from the outputs on.
 
-    halves  half the side of each cube, in cells
-    part    of the operation that is done
+    Args:
+        halves: half the side of each cube, in cells
+        part: of the operation that is done
     """
     amounts, part = {each.row: each.amount for each in blame.parts}, 1.0 if blame.stays else part
     own = [row for row in [*amounts, *blame.earlier] if fan.unit_of(row) is not None]
@@ -256,9 +257,10 @@ def draw_blame(
 ) -> list[Box]:
     """Write why blame asks for a weight: tags at the joints of its ways; return their boxes.
 
-    ball    the neuron of the weight
-    others  boxes that are kept clear
-    part    of the operation that is done
+    Args:
+        ball: the neuron of the weight
+        others: boxes that are kept clear
+        part: of the operation that is done
     """
     scale = canvas.scale
     part = 1.0 if blame.stays else part

@@ -141,7 +141,8 @@ def heading(
 ) -> list[tuple[str, float]]:
     """Return lines of a title with their sizes: one line, else a smaller one, else more.
 
-    most  lines; if it is 1, in smaller letters if need be
+    Args:
+        most: lines; if it is 1, in smaller letters if need be
     """
     for size in (TITLE * scale, SIZE * scale, *(each * scale for each in SMALLER * (most == 1))):
         if canvas.measure(title, size=size, bold=True) <= width:

@@ -26,7 +26,8 @@ RIM = 2.0  # pixels of the frame of the chosen pane
 class ComparedPicture:
     """Draws the surroundings of panes in the current OpenGL context.
 
-    words    all text on the last picture, without that of the panes
+    Attributes:
+        words: all text on the last picture, without that of the panes
     """
 
     def __init__(self) -> None:

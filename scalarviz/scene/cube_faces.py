@@ -34,17 +34,18 @@ PAIRS = (1, 2), (0, 2), (0, 1)  # the axes along a face, by the axis that it is 
 class SeenCube(NamedTuple):
     """A cube as it is seen, in logical pixels.
 
-    row     bank index
-    order   its faces, that first which looks largest, the same one on all walls
-    fronts  middles of the three faces that may be seen
-    x       of its middle
-    far     depth of the middle; `near` is the depth of its number
-    rooms   of each face: its height at the middle, width and height that a number may have, and its
-            own width, 0 if the cube stands in no row
-    value   its number, and `share`, what that is of the strongest color; `before`, that before the
-            step, while that is shown
-    above   width that its number may have above it, 0 without room
-    alone   whether nothing nearer is around it
+    Attributes:
+        row: bank index
+        order: its faces, that first which looks largest, the same one on all walls
+        fronts: middles of the three faces that may be seen
+        x: of its middle
+        far: depth of the middle; `near` is the depth of its number
+        rooms: of each face: its height at the middle, width and height that a number may have, and
+            its own width, 0 if the cube stands in no row
+        value: its number, and `share`, what that is of the strongest color; `before`, that before
+            the step, while that is shown
+        above: width that its number may have above it, 0 without room
+        alone: whether nothing nearer is around it
     """
 
     row: int
@@ -66,7 +67,8 @@ def faces_seen(
 ) -> tuple[FloatArray | Places, ...]:
     """Return the cubes in sight that are large enough for a number, and the `first` ones.
 
-    least  of `CubeFaces`
+    Args:
+        least: of `CubeFaces`
 
     Bank indices; middles of three faces, (n, 3, 2); half an edge along each axis, (n, 3, 2); their
     middles; order of the faces; depths of the middle and of the number; rooms and shares, see
@@ -125,7 +127,8 @@ def cells_of(
 ) -> tuple[Places, Places, Places]:
     """Return row, column and bank index of the cubes of a plate that may have a number.
 
-    largest  pixels of its largest cell
+    Args:
+        largest: pixels of its largest cell
     """
     least = LEAST_LETTERS * scale * ON_CUBES["shortest"] / ON_CUBES["share"]
     if plate.size <= ON_CUBES["searched"] and largest >= least:
@@ -165,8 +168,9 @@ def cross(a: FloatArray, b: FloatArray) -> FloatArray:
 class CubeFaces:
     """Cubes that may have a number, and what is before them or beside them.
 
-    cubes  the `first` ones by their rank, then the nearest whose largest face is wide enough,
-           `least` pixels, or 0 for all, or, seen from the front, that have room above them
+    Attributes:
+        cubes: the `first` ones by their rank, then the nearest whose largest face is wide enough,
+            `least` pixels, or 0 for all, or, seen from the front, that have room above them
     """
 
     def __init__(
@@ -236,7 +240,8 @@ class CubeFaces:
     def hides(self, cube: SeenCube, face: int, aside: float) -> bool:
         """Return whether a nearer sphere or cube is before the middle of a face, or left or right.
 
-        aside  how many pixels to the left and to the right
+        Args:
+            aside: how many pixels to the left and to the right
         """
         if cube.alone and aside <= 0.5 * cube.rooms[face][3]:
             return False

@@ -56,7 +56,8 @@ def numbers_on_cubes(
 ) -> dict[int, Number]:
     """Return what is written on cubes, by bank index.
 
-    at_rest  whether those of cubes in a row are among them that nobody has asked for
+    Args:
+        at_rest: whether those of cubes in a row are among them that nobody has asked for
     """
     first, asks, told = first_rows(frame_data), frame_data.look.numbers, frame_data.told
     is_said = told is not None and told.outcome is not None  # the change, in its panel

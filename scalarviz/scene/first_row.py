@@ -52,13 +52,14 @@ def draw_first_row(
 ) -> list[Box]:
     """Draw call-outs; return the boxes of their words.
 
-    fans   the layers in rows
-    curves  names of the activations behind the first one and the last one
-    terms  the products of their rows
-    heads  what the columns of each layer carry
-    tops   of the cubes of the first row
-    top    of the box of the network
-    view   where words may stand
+    Args:
+        fans: the layers in rows
+        curves: names of the activations behind the first one and the last one
+        terms: the products of their rows
+        heads: what the columns of each layer carry
+        tops: of the cubes of the first row
+        top: of the box of the network
+        view: where words may stand
     """
     first, scale, size = fans[0], canvas.scale, LETTERS * canvas.scale
     (gate, level), feet, last = first.gates[0], first.feet[0], len(first.feet[0]) - 1
@@ -176,7 +177,8 @@ def draw_last(
 def call_out(canvas: Canvas2D, theme: Theme, said: str, place: Point, end: Point) -> Box:
     """Write words, with a line to what they name; return their box.
 
-    place  where the first line of the words begins; `end`, where the line ends
+    Args:
+        place: where the first line of the words begins; `end`, where the line ends
     """
     (x, y), size, scale = place, LETTERS * canvas.scale, canvas.scale
     lines = said.split("\n")

@@ -28,9 +28,10 @@ FEW_ROWS = 64  # rows of a plate that are looked up one by one
 class Focus:
     """What stays bright while all else falls back.
 
-    rows     bank indices
-    cells    of each plate: first column and row, last ones; without a cell the last are before
-    neurons  a mask for each line
+    Attributes:
+        rows: bank indices
+        cells: of each plate: first column and row, last ones; without a cell the last are before
+        neurons: a mask for each line
     """
 
     rows: set[int]

@@ -30,8 +30,9 @@ def blame_of_parts(layout: Layout, kind: str, flows: Mapping[str, FloatArray]) -
 
     It is a share of the largest one; more than 0: the part should be higher.
 
-    kind   of the operation; "" without
-    flows  gradients that are known in this step, by name of the buffer
+    Args:
+        kind: of the operation; "" without
+        flows: gradients that are known in this step, by name of the buffer
     """
     found: dict[int, float] = {}
     if len(layout.written) == 0 or (kind != "loss" and kind not in WAYS_BACK):
@@ -60,7 +61,8 @@ def draw_ways(
 ) -> None:
     """Draw an arrow at each part and cube that blame has come to.
 
-    blame  of parts, see `blame_of_parts`
+    Args:
+        blame: of parts, see `blame_of_parts`
     """
     layout: Layout = frame_data.layout
     for place, share in blame.items():

@@ -38,19 +38,20 @@ BESIDE_WALLS, BESIDE_ROWS = 0.28, 0.2  # most of the width of a picture that an 
 class CubeValues:
     """What the cubes show, one number per bank index.
 
-    colors, sizes  the numbers
-    color, size    their channels, such as "value" or "gradient"
-    color_scales   number with the strongest color, per plate
-    size_scales    number with the largest cube, per plate
-    per_layer      whether each plate has its own scales
-    clipped        how many numbers exceed the color scale
-    frozen         mask of the frozen parameters
-    before         the colors' numbers before the step that is shown, if there is one
-    grown          the color scale before and after, while it has just grown; else None
-    pushes         the gradients known in the step that is shown, NaN where they are not; or None
-    top_push       gradient with the longest arrow; None: the largest one
-    moved          bank indices of what a step moves most, and how much larger that is drawn
-    common         number with the strongest color where plates have one scale together; or None
+    Attributes:
+        colors, sizes: the numbers
+        color, size: their channels, such as "value" or "gradient"
+        color_scales: number with the strongest color, per plate
+        size_scales: number with the largest cube, per plate
+        per_layer: whether each plate has its own scales
+        clipped: how many numbers exceed the color scale
+        frozen: mask of the frozen parameters
+        before: the colors' numbers before the step that is shown, if there is one
+        grown: the color scale before and after, while it has just grown; else None
+        pushes: the gradients known in the step that is shown, NaN where they are not; or None
+        top_push: gradient with the longest arrow; None: the largest one
+        moved: bank indices of what a step moves most, and how much larger that is drawn
+        common: number with the strongest color where plates have one scale together; or None
     """
 
     colors: FloatArray
@@ -81,16 +82,17 @@ class CubeValues:
 class Buffers:
     """The focus sample: what each buffer of the program holds, if it is computed yet.
 
-    values     activations, by name of the buffer
-    saturated  share of saturation of each activation, 0 to 1
-    left_out   1 where dropout drops a number, else 0
-    tints      true colors of neurons that stand for red, green and blue
-    scale      number with the strongest color, as of cubes that show values
-    flows      gradients of the loss, by name of the buffer
-    target     targets of the outputs
-    answers    outputs as the loss reads them: of logits, their softmax or sigmoid; or None
-    raw        buffers in units of their own, and those whose colors they have, behind an Affine
-    squared    whether the loss is made of the squares of what outputs are off
+    Attributes:
+        values: activations, by name of the buffer
+        saturated: share of saturation of each activation, 0 to 1
+        left_out: 1 where dropout drops a number, else 0
+        tints: true colors of neurons that stand for red, green and blue
+        scale: number with the strongest color, as of cubes that show values
+        flows: gradients of the loss, by name of the buffer
+        target: targets of the outputs
+        answers: outputs as the loss reads them: of logits, their softmax or sigmoid; or None
+        raw: buffers in units of their own, and those whose colors they have, behind an Affine
+        squared: whether the loss is made of the squares of what outputs are off
     """
 
     values: Mapping[str, FloatArray] = field(default_factory=dict)
@@ -109,15 +111,16 @@ class Buffers:
 class PastWeights:
     """All weights over time, below the large loss curve.
 
-    over_time  the numbers
-    order      how they are sorted, or "norms" for the norms of layers; `kind` is what they are
-    scale      the number with the strongest color
-    names      of the layers, by their labels
-    tile       the tile under the mouse, or None
-    pinned     tiles of the weights that were pinned last
-    says       what is read there, or which weights moved most between two steps
-    compared   these two steps, or None
-    images     colors of all tiles at all moments, as bytes, by name of the theme, once made
+    Attributes:
+        over_time: the numbers
+        order: how they are sorted, or "norms" for the norms of layers; `kind` is what they are
+        scale: the number with the strongest color
+        names: of the layers, by their labels
+        tile: the tile under the mouse, or None
+        pinned: tiles of the weights that were pinned last
+        says: what is read there, or which weights moved most between two steps
+        compared: these two steps, or None
+        images: colors of all tiles at all moments, as bytes, by name of the theme, once made
     """
 
     over_time: OverTime
@@ -135,13 +138,14 @@ class PastWeights:
 class Terrain:
     """The loss over a plane through the weights, below the large loss curve.
 
-    plane   directions and losses as far as they are computed; None before there is one
-    done    share of the losses that are computed
-    steps   of moments of the branch, and `path`, their places in the plane, shape (moments, 2)
-    at      place of the present weights, a ball
-    along   what the directions are: "main" or "two", and their `names`
-    says    what is read at the mouse, or why there is no plane
-    images  colors of the plane as bytes, by what they are made of, once made
+    Attributes:
+        plane: directions and losses as far as they are computed; None before there is one
+        done: share of the losses that are computed
+        steps: of moments of the branch, and `path`, their places in the plane, shape (moments, 2)
+        at: place of the present weights, a ball
+        along: what the directions are: "main" or "two", and their `names`
+        says: what is read at the mouse, or why there is no plane
+        images: colors of the plane as bytes, by what they are made of, once made
     """
 
     plane: LossPlane | None
@@ -159,8 +163,10 @@ class Terrain:
 class History:
     """The values of a weight: a line where all are known one by one, else a thin one.
 
-    steps, values  (n,) the known ones, of which two may be at one step: before and after an edit
-    known          (n - 1,) whether all values between two of them are known
+    Attributes:
+        steps, values: (n,) the known ones, of which two may be at one step: before and after an
+            edit
+        known: (n - 1,) whether all values between two of them are known
     """
 
     steps: FloatArray
@@ -172,11 +178,12 @@ class History:
 class NeuronMaps:
     """What each neuron computes over all places of the inputs: a plane, or a line along one input.
 
-    values    by name of the buffer, (neurons, rows, columns); the first row is the top
-    is_curve  whether there is one row, along one input
-    dot       where the shown sample lies, from 0 to 1 to the right, and up in a plane; or None
-    paints    by name of a buffer, what its neurons add to red, green and blue, (neurons, 3)
-    discrete  whether maps have two colors only
+    Attributes:
+        values: by name of the buffer, (neurons, rows, columns); the first row is the top
+        is_curve: whether there is one row, along one input
+        dot: where the shown sample lies, from 0 to 1 to the right, and up in a plane; or None
+        paints: by name of a buffer, what its neurons add to red, green and blue, (neurons, 3)
+        discrete: whether maps have two colors only
     """
 
     values: Mapping[str, FloatArray]
@@ -210,13 +217,14 @@ class NeuronMaps:
 class PictureWords:
     """The text of a picture.
 
-    title    of the show; `about` is a sentence at its start
-    caption  what the operation did, or another sentence
-    is_new   no step is done: `about` is the title of the caption
-    rests    nothing happens: the caption says what stands at the loss curve
-    task     what is to be learned
-    things   what the samples are, such as "dots"
-    is_first  it is the moment that was shown first, and nothing plays
+    Attributes:
+        title: of the show; `about` is a sentence at its start
+        caption: what the operation did, or another sentence
+        is_new: no step is done: `about` is the title of the caption
+        rests: nothing happens: the caption says what stands at the loss curve
+        task: what is to be learned
+        things: what the samples are, such as "dots"
+        is_first: it is the moment that was shown first, and nothing plays
     """
 
     title: str = ""
@@ -233,9 +241,10 @@ class PictureWords:
 class Work:
     """Work in the background.
 
-    text    what is done
-    action  label of the button that ends it
-    part    how far it is, 0 to 1, or None if nobody knows
+    Attributes:
+        text: what is done
+        action: label of the button that ends it
+        part: how far it is, 0 to 1, or None if nobody knows
     """
 
     text: str
@@ -247,9 +256,10 @@ class Work:
 class Pane:
     """How a picture of one network is a pane of a picture of several.
 
-    scale  size of letters and margins in the whole picture
-    name   of what it shows
-    color  of the dot beside the name, as of its loss curve; `about` is written at the right
+    Attributes:
+        scale: size of letters and margins in the whole picture
+        name: of what it shows
+        color: of the dot beside the name, as of its loss curve; `about` is written at the right
     """
 
     scale: float
@@ -262,13 +272,14 @@ class Pane:
 class Guess:
     """A weight whose value, or gradient, is guessed before the operation that changes it.
 
-    row     its bank index
-    kind    "value" or "gradient"
-    title   the question, or what came of it
-    way     the guess: 1 up, -1 down, 0 neither; None before there is one; `label`, what it means
-    typed   the number that he has typed; "" for none
-    came    the true way; None of a number that is none
-    result  the true number; None while it is asked
+    Attributes:
+        row: its bank index
+        kind: "value" or "gradient"
+        title: the question, or what came of it
+        way: the guess: 1 up, -1 down, 0 neither; None before there is one; `label`, what it means
+        typed: the number that he has typed; "" for none
+        came: the true way; None of a number that is none
+        result: the true number; None while it is asked
     """
 
     row: int
@@ -288,11 +299,12 @@ Mask = npt.NDArray[np.bool_]
 class Held:
     """What a hand drags at rest, and what the picture was before.
 
-    row      bank index of the weight; NONE for an input
-    neuron   the input, or None
-    weights  all numbers of the bank before
-    values   activations before, by name of the buffer
-    exhibit  what was learned before
+    Attributes:
+        row: bank index of the weight; NONE for an input
+        neuron: the input, or None
+        weights: all numbers of the bank before
+        values: activations before, by name of the buffer
+        exhibit: what was learned before
     """
 
     row: int
@@ -306,35 +318,36 @@ class Held:
 class FrameData:
     """Everything that one picture shows.
 
-    moment         the last operation, if it is animated; `part` of it is done, 0 to 1
-    exhibit        what is learned, if there is a way to show it
-    hover, pinned  cards of the inspector
-    chips          short messages, each with the label of its button or ""
-    work           work in the background, or None
-    offers         labels of the large buttons
-    help           pairs of key and meaning while the help is open
-    strip          the operations of a step
-    current        number of operations that are done in the step shown, 0 if none is shown
-    hovered        `done` of the cell of the strip under the mouse, or 0
-    present        whether it is a presentation: with larger letters, and without head and loss
-    hover_neuron   the neuron under the mouse, and `pinned_neuron`, or None
-    pointed        the piece of the caption under the mouse, or None
-    opened         whether the caption shows all terms
-    maps           what neurons compute over all places, drawn in their squares, or None
-    pane           how it is one of several in a picture, or None
-    marks          whether the key to the marks is open
-    focus          what is in focus; None: everything
-    attention      how far what is out of focus has fallen back, 0 to 1
-    look           what a user has decided of the view
-    beside         further pinned weights, by their bank indices
-    walked         the neuron that the operation has come to, where one goes by neurons; or None
-    guess          what is guessed, or None
-    held           what a hand drags, or None
-    menus, panel   pixels that these take, see `Division.of`
-    begun          the numbers of the start if cubes have outlines of them, else None
-    weights        all numbers of the bank, which lines are drawn by; empty: not known
-    now            seconds at which texts and charts take turns to be drawn, as they do while cubes
-                   change all the time, or None; `chosen`: when it changes, all is drawn at once
+    Attributes:
+        moment: the last operation, if it is animated; `part` of it is done, 0 to 1
+        exhibit: what is learned, if there is a way to show it
+        hover, pinned: cards of the inspector
+        chips: short messages, each with the label of its button or ""
+        work: work in the background, or None
+        offers: labels of the large buttons
+        help: pairs of key and meaning while the help is open
+        strip: the operations of a step
+        current: number of operations that are done in the step shown, 0 if none is shown
+        hovered: `done` of the cell of the strip under the mouse, or 0
+        present: whether it is a presentation: with larger letters, and without head and loss
+        hover_neuron: the neuron under the mouse, and `pinned_neuron`, or None
+        pointed: the piece of the caption under the mouse, or None
+        opened: whether the caption shows all terms
+        maps: what neurons compute over all places, drawn in their squares, or None
+        pane: how it is one of several in a picture, or None
+        marks: whether the key to the marks is open
+        focus: what is in focus; None: everything
+        attention: how far what is out of focus has fallen back, 0 to 1
+        look: what a user has decided of the view
+        beside: further pinned weights, by their bank indices
+        walked: the neuron that the operation has come to, where one goes by neurons; or None
+        guess: what is guessed, or None
+        held: what a hand drags, or None
+        menus, panel: pixels that these take, see `Division.of`
+        begun: the numbers of the start if cubes have outlines of them, else None
+        weights: all numbers of the bank, which lines are drawn by; empty: not known
+        now: seconds at which texts and charts take turns to be drawn, as they do while cubes change
+            all the time, or None; `chosen`: when it changes, all is drawn at once
     """
 
     layout: Layout
@@ -441,12 +454,13 @@ class FrameData:
 class Compared:
     """What is drawn around the panes.
 
-    heads    of the columns of the table, without that of the names, each with its rank: where there
-             is little room, columns of a high rank are left out
-    rows     the panes, each with a text for each head
-    seen     what the pane of the chosen session shows, with the caption as its title, and with
-             scales, losses and messages of all
-    chosen   number of the pane that is marked as chosen; None: none is
+    Attributes:
+        heads: of the columns of the table, without that of the names, each with its rank: where
+            there is little room, columns of a high rank are left out
+        rows: the panes, each with a text for each head
+        seen: what the pane of the chosen session shows, with the caption as its title, and with
+            scales, losses and messages of all
+        chosen: number of the pane that is marked as chosen; None: none is
     """
 
     heads: Sequence[tuple[str, int]]

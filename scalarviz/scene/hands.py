@@ -76,7 +76,8 @@ def draw_ring(
 ) -> None:
     """Draw a dashed ring around a neuron that changes, and what it was.
 
-    named  whether its name is close above it
+    Args:
+        named: whether its name is close above it
     """
     reach = ball.radius + (NARROW if square or named else RING) * canvas.scale
     turns = [2.0 * math.pi * i / CORNERS for i in range(CORNERS)]

@@ -367,11 +367,12 @@ def best_place(
 ) -> Box:
     """Return where a box covers the least, beside the target or elsewhere on the stage.
 
-    size    its width and height
-    target  what it is about, which it must not cover
-    covers  other boxes, and what a covered pixel of each costs
-    stage   the box in which it is
-    gap     pixels between the box and the target
+    Args:
+        size: its width and height
+        target: what it is about, which it must not cover
+        covers: other boxes, and what a covered pixel of each costs
+        stage: the box in which it is
+        gap: pixels between the box and the target
     """
     wide, high = size
     right, bottom = max(stage.x, stage.right - wide), max(stage.y, stage.bottom - high)

@@ -44,12 +44,13 @@ if TYPE_CHECKING:
 class Obstacles:
     """What labels must not cover.
 
-    boxes     of other labels
-    spheres   (n, 3), x, y and radius
-    polygons  (n, corners, 2), convex, of which plates and images consist
-    words     words in space, whose boxes are the last of the first `placed` ones
-    panel     the box of what tells an operation with its sentence; None without
-    sheets    boxes of rows with their numbers
+    Attributes:
+        boxes: of other labels
+        spheres: (n, 3), x, y and radius
+        polygons: (n, corners, 2), convex, of which plates and images consist
+        words: words in space, whose boxes are the last of the first `placed` ones
+        panel: the box of what tells an operation with its sentence; None without
+        sheets: boxes of rows with their numbers
     """
 
     boxes: list[Box]
@@ -104,8 +105,9 @@ def draw_labels(
 ) -> Obstacles:
     """Write which line is the input and which the output.
 
-    margin      by which words may be above the box of the network
-    has_result  whether the result is shown, which has the word for the output
+    Args:
+        margin: by which words may be above the box of the network
+        has_result: whether the result is shown, which has the word for the output
 
     Return what other words must not cover, these words included.
     """
@@ -183,7 +185,8 @@ def place_signs(
 ) -> None:
     """Place what stands around the nodes of a graph; smaller than readable, nothing.
 
-    pushes  gradients that are known in this step, by bank index; `flows`, by name of the buffer
+    Args:
+        pushes: gradients that are known in this step, by bank index; `flows`, by name of the buffer
     """
     signs = layout.signs
     if signs:
@@ -233,7 +236,8 @@ def draw_tied(
 ) -> None:
     """Draw the color that goes in, with a tube to each of its neurons.
 
-    values  activations that are known, by name of the buffer
+    Args:
+        values: activations that are known, by name of the buffer
     """
     box = tied_box(see, layout, canvas.scale)
     if box is None or layout.neurons[0].tied is None:
@@ -286,10 +290,11 @@ def draw_doors(
 
     They are one each, or one to a single door: from the answer, or from their middle.
 
-    doors    where they end; none: no result beside the network
-    values   activations that are known, by name of the buffer
-    answers  outputs as the loss reads them, if they are known
-    border   between two answers of a single output: it leads to the point on their map
+    Args:
+        doors: where they end; none: no result beside the network
+        values: activations that are known, by name of the buffer
+        answers: outputs as the loss reads them, if they are known
+        border: between two answers of a single output: it leads to the point on their map
     """
     if not layout.neurons or not doors:
         return

@@ -30,8 +30,9 @@ DIM_TINY = 0.5  # of rows of tiny kernels at rest
 class Lights:
     """Brightness of plates and rows of neurons.
 
-    plates   brightness in focus, and `outside`
-    neurons  brightness of each line, in the order of the layout
+    Attributes:
+        plates: brightness in focus, and `outside`
+        neurons: brightness of each line, in the order of the layout
     """
 
     plates: FloatArray
@@ -65,8 +66,9 @@ def lights(
 ) -> Lights:
     """Return the lights of an operation.
 
-    focus      what stays bright; None: all that takes part
-    attention  how far all else has fallen back, 0 to 1
+    Args:
+        focus: what stays bright; None: all that takes part
+        attention: how far all else has fallen back, 0 to 1
     """
     shown = of_moment(layout, program, moment)
     shown.outside = shown.plates

@@ -55,8 +55,9 @@ Added = tuple[Stroke, int, Depths, bool]  # with its color and depths, and wheth
 class KnownFan:
     """The trays of a layer as they are seen.
 
-    rows    bank indices of their cubes, by unit and column
-    depths  of the line behind each cube, at its start and its end
+    Attributes:
+        rows: bank indices of their cubes, by unit and column
+        depths: of the line behind each cube, at its start and its end
     """
 
     seen: SeenFan

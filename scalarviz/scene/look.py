@@ -25,11 +25,13 @@ AUTO = "auto"  # the theme of the system or the reader
 class Offer:
     """How a field of Look is offered.
 
-    control  name of its command
-    about    tooltip and menu entry; with a small letter, the help of its option
-    names    names to choose from, a table of them; empty: yes and no, or the channels of a session
-    also     a name that options and arguments take besides, or ""
-    words    other fields of its Command: label, text, help, key, ...
+    Attributes:
+        control: name of its command
+        about: tooltip and menu entry; with a small letter, the help of its option
+        names: names to choose from, a table of them; empty: yes and no, or the channels of a
+            session
+        also: a name that options and arguments take besides, or ""
+        words: other fields of its Command: label, text, help, key, ...
     """
 
     control: str
@@ -77,17 +79,19 @@ class LookArgs(TypedDict, total=False):
 class Look:
     """How a network is shown; raises InputError for a wrong value, UnknownNameError for a name.
 
-    color         what the colors of cubes show: "value", "gradient", ...; see `Stage.channels`
-    cubes         what the sizes of cubes show, likewise
-    camera        "perspective", "orthographic" or "flat", or a Camera
-    theme         "dark", "light", or "auto": that of the system or the reader, dark in files
-    per_layer     whether each layer has its own color scale
-    every_weight  whether each layer is a wall in which every weight is a cube, as in large tables
-    neuron_maps   whether squares show what their neurons compute
-    numbers       whether all cubes have their numbers
-    ghosts        whether cubes in a row have a dashed outline: how large they were at the start
-    test_points   whether held-out samples are drawn on the map of the plane
-    discrete      whether maps of the plane have two colors only
+    Attributes:
+        color: what the colors of cubes show: "value", "gradient", ...; see `Stage.channels`
+        cubes: what the sizes of cubes show, likewise
+        camera: "perspective", "orthographic" or "flat", or a Camera
+        theme: "dark", "light", or "auto": that of the system or the reader, dark in files
+        per_layer: whether each layer has its own color scale
+        every_weight: whether each layer is a wall in which every weight is a cube, as in large
+            tables
+        neuron_maps: whether squares show what their neurons compute
+        numbers: whether all cubes have their numbers
+        ghosts: whether cubes in a row have a dashed outline: how large they were at the start
+        test_points: whether held-out samples are drawn on the map of the plane
+        discrete: whether maps of the plane have two colors only
     """
 
     color: str = field(

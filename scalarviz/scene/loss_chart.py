@@ -41,8 +41,9 @@ if TYPE_CHECKING:
 class Measured:
     """A metric: its last value, and all up to now.
 
-    name   as it is written, such as "new ones right"
-    share  whether it is drawn on a scale from 0 to 1; else on that of the losses
+    Attributes:
+        name: as it is written, such as "new ones right"
+        share: whether it is drawn on a scale from 0 to 1; else on that of the losses
     """
 
     name: str
@@ -64,23 +65,24 @@ class BranchLine:
 class Curve:
     """The loss curve, the current step, the lines of other branches, and metrics.
 
-    smoothed  mean losses around each of the steps, drawn before the losses; empty: none
-    before    number of steps of the trainings that this one was made from, left of step 0
-    end       the last step of all branches
-    first     the first step shown, and `last`; None: up to the end
-    pointed   the step under the mouse, or None
-    reads     the loss of that step; NaN where it is not known
-    meant     number of the branch whose line is under the mouse, or None; `name`, its name, and
-              `there`, its loss at the step under the mouse
-    on_title  whether the mouse is on the chart's title
-    large     whether the chart stands below the network
-    marks     steps where it stopped by itself, or where something was so first, and why
-    below     what stands under a large chart: all weights over time, or the loss over a plane; or
-              None
-    several   the curves of several networks with their colors, drawn in place of this one
-    start     the loss of the first step of all; NaN where it is not known
-    told      losses of the samples of the step that is explained, before and after it; or that of
-              the step before; or None
+    Attributes:
+        smoothed: mean losses around each of the steps, drawn before the losses; empty: none
+        before: number of steps of the trainings that this one was made from, left of step 0
+        end: the last step of all branches
+        first: the first step shown, and `last`; None: up to the end
+        pointed: the step under the mouse, or None
+        reads: the loss of that step; NaN where it is not known
+        meant: number of the branch whose line is under the mouse, or None; `name`, its name, and
+            `there`, its loss at the step under the mouse
+        on_title: whether the mouse is on the chart's title
+        large: whether the chart stands below the network
+        marks: steps where it stopped by itself, or where something was so first, and why
+        below: what stands under a large chart: all weights over time, or the loss over a plane; or
+            None
+        several: the curves of several networks with their colors, drawn in place of this one
+        start: the loss of the first step of all; NaN where it is not known
+        told: losses of the samples of the step that is explained, before and after it; or that of
+            the step before; or None
     """
 
     steps: FloatArray = field(default_factory=nothing)
@@ -179,7 +181,8 @@ def loss_scale(losses: FloatArray, most: float | None = None) -> LossScale:
 
     It is logarithmic if all are above 0, else linear.
 
-    most  the largest one, if not that of the losses
+    Args:
+        most: the largest one, if not that of the losses
     """
     least: float = float(losses.min())
     low, high = loss_ends(least, float(losses.max()) if most is None else most)
@@ -200,17 +203,18 @@ REACH = 6.0  # pixels from the line of a branch, or from a mark, that still mean
 class Chart:
     """The chart of the losses as it was drawn.
 
-    box     all of it
-    title   where a click makes it large or small
-    grip    where the mouse goes to a step: the curve and its axis of steps
-    plot    the curve's box, from the step `first` to the step `last`
-    end     the last step there is
-    own     pixels of the curve, and of the lines of other branches by their numbers
-    marks   pixels of the marks along the axis of steps, and their steps
-    strip   the box of all weights over time, with how many `tiles`; or None
-    tabs    boxes of what can be chosen for it, and their names
-    terrain  the box of the loss over a plane, `span` its left, right, bottom and top end there, and
-            `ball` the pixel of the present weights; or None
+    Attributes:
+        box: all of it
+        title: where a click makes it large or small
+        grip: where the mouse goes to a step: the curve and its axis of steps
+        plot: the curve's box, from the step `first` to the step `last`
+        end: the last step there is
+        own: pixels of the curve, and of the lines of other branches by their numbers
+        marks: pixels of the marks along the axis of steps, and their steps
+        strip: the box of all weights over time, with how many `tiles`; or None
+        tabs: boxes of what can be chosen for it, and their names
+        terrain: the box of the loss over a plane, `span` its left, right, bottom and top end there,
+            and `ball` the pixel of the present weights; or None
     """
 
     box: Box
@@ -280,14 +284,15 @@ class Chart:
 class CurveView:
     """The steps shown by the chart of the losses, and how they are drawn.
 
-    first   the first step shown
-    last    the last one; None: the last step there is, also while the training goes on
-    smooth  whether a mean around each step is drawn before the losses
-    large   whether the chart stands below the network, with all weights over time
-    kind    what is shown of the weights, and `order`, how they are sorted, or "norms"
-    compared  two steps that are compared, or None
-    along   what the directions of a landscape are: "main" or "two"
-    pinned  the two weights that were pinned last, as rows of the bank
+    Attributes:
+        first: the first step shown
+        last: the last one; None: the last step there is, also while the training goes on
+        smooth: whether a mean around each step is drawn before the losses
+        large: whether the chart stands below the network, with all weights over time
+        kind: what is shown of the weights, and `order`, how they are sorted, or "norms"
+        compared: two steps that are compared, or None
+        along: what the directions of a landscape are: "main" or "two"
+        pinned: the two weights that were pinned last, as rows of the bank
     """
 
     def __init__(self) -> None:
@@ -385,10 +390,11 @@ def draw_chart(
 ) -> Chart:
     """Draw the losses on their scale, with all that stands in and beside the plot.
 
-    chart       boxes of all of it, its title, its grip and its plot, with the scale of shares
-    words_from  x from which on there may be words over the plot
-    rise        from the plot up to them
-    narrow      whether the ends of the curve are named below it, else left of it
+    Args:
+        chart: boxes of all of it, its title, its grip and its plot, with the scale of shares
+        words_from: x from which on there may be words over the plot
+        rise: from the plot up to them
+        narrow: whether the ends of the curve are named below it, else left of it
     """
     box, title, grip, plot = chart
     shares = share_drawn(curve, box.height, scale)
@@ -447,10 +453,11 @@ def write_scale(
 ) -> None:
     """Write the last step, what the scale is, and what the curve or the mouse is on.
 
-    words_from  x from which on there may be words over the plot
-    rise        from the plot up to them
-    own         pixels of the curve: words in the plot are above it where it is low
-    narrow      whether what a loss is stays unsaid
+    Args:
+        words_from: x from which on there may be words over the plot
+        rise: from the plot up to them
+        own: pixels of the curve: words in the plot are above it where it is low
+        narrow: whether what a loss is stays unsaid
     """
     about, plot, size = about_curve(curve, theme), scales.plot, LETTERS * scale
     look: dict[str, Any] = {"size": size, "color": theme.quiet, "outline": theme.ground}

@@ -245,8 +245,9 @@ def pushed_rows(frame_data: FrameData) -> list[int]:
 def share_of(push: float, top: float, scale: float) -> float:
     """Return a gradient as a share of the longest mark's, -1 to 1; 0 without a mark.
 
-    top    the largest gradient
-    scale  that of the cubes: gradients that are nearly 0 beside it have no mark
+    Args:
+        top: the largest gradient
+        scale: that of the cubes: gradients that are nearly 0 beside it have no mark
     """
     none = NO_GRADIENT * scale
     is_seen = math.isfinite(push) and abs(push) > none

@@ -181,9 +181,10 @@ def painted_parts(
 ) -> npt.NDArray[np.uint8]:
     """Return what neurons add to red, green and blue, as bytes.
 
-    parts    their maps, (neurons, rows, columns)
-    weights  those of red, green and blue, (neurons, 3)
-    zero     the color of nothing
+    Args:
+        parts: their maps, (neurons, rows, columns)
+        weights: those of red, green and blue, (neurons, 3)
+        zero: the color of nothing
     """
     tops = np.abs(weights).max(axis=1, keepdims=True)
     tint = (weights / np.where(tops > 0.0, tops, 1.0))[:, np.newaxis, np.newaxis]
@@ -211,7 +212,8 @@ def draw_inputs(
 ) -> None:
     """Draw the square of some neurons of a line, or their numbers as colors without maps.
 
-    order   which neurons, or images; `places` are the upper left corners of squares of a `side`
+    Args:
+        order: which neurons, or images; `places` are the upper left corners of squares of a `side`
     """
     maps, name, corners = frame_data.maps, map_of(line, frame_data), np.array(places)
     own = next((each for each in (line.values, line.sums) if each in frame_data.buffers.values), "")
@@ -241,8 +243,10 @@ def draw_fields(
 ) -> None:
     """Draw kernels as flat fields.
 
-    shares  their weights as shares of the strongest color, kernel by kernel
-    places  their upper left corners; `cell` is the pitch of fields, `across` of which are in a row
+    Args:
+        shares: their weights as shares of the strongest color, kernel by kernel
+        places: their upper left corners; `cell` is the pitch of fields, `across` of which are in a
+            row
     """
     kernel, at = np.divmod(np.arange(len(shares)), max(1, len(shares) // len(places)))
     down, right = np.divmod(at, across)
@@ -263,8 +267,9 @@ def draw_squares(
 ) -> bool:
     """Draw each neuron of a line as a square with its map or curve; return whether it has one.
 
-    numbers  that the line shows
-    bright   brightness of each, (n, 1)
+    Args:
+        numbers: that the line shows
+        bright: brightness of each, (n, 1)
 
     Of few the rim has the hue of its number, and a dot is where the shown sample lies.
     """

@@ -32,7 +32,8 @@ def draw_neurons(
 ) -> None:
     """Write names and numbers of a line of neurons, or draw images.
 
-    bright  brightness of all, or of each, (n, 1)
+    Args:
+        bright: brightness of all, or of each, (n, 1)
 
     Neurons that dropout drops are crossed out, saturated ones are hatched.
     """

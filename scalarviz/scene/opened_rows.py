@@ -65,7 +65,8 @@ LEVEL = 5.0  # from the way above images, and below words, to an image
 class Opened:
     """A row that adds most: of the fan with this number, and the column that adds most to it.
 
-    total  its sum; `terms`, what each column adds
+    Attributes:
+        total: its sum; `terms`, what each column adds
     """
 
     number: int
@@ -124,8 +125,9 @@ def draw_opened_rows(
 ) -> list[Box]:
     """Draw all rows that are opened, and the way from one to the next; return their panels.
 
-    fans   the layers as they are seen
-    known  activations by name of the buffer
+    Args:
+        fans: the layers as they are seen
+        known: activations by name of the buffer
     """
     starts: list[Point] = []
     panels: list[Box] = []
@@ -355,10 +357,11 @@ def shares_of(frame_data: FrameData, fan: Fan, unit: int) -> list[float]:
 class FilterPlace:
     """A pixel of what a filter finds, and what the filter reads there.
 
-    pixel   its number; `corner` is the row and column of the first pixel that the filter reads
-    pixels  what it reads, 0 beyond the edges; `weights` are those of the filter
-    terms   all products added, and b; `found` is what comes of them
-    bends   whether minus becomes 0
+    Attributes:
+        pixel: its number; `corner` is the row and column of the first pixel that the filter reads
+        pixels: what it reads, 0 beyond the edges; `weights` are those of the filter
+        terms: all products added, and b; `found` is what comes of them
+        bends: whether minus becomes 0
     """
 
     pixel: int

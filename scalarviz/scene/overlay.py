@@ -104,8 +104,9 @@ def draw_head(
 ) -> Box | None:
     """Draw the title, and the legend at the right of it; return the box of the legend, or None.
 
-    news    what the legend has to say besides what the cubes show
-    titled  whether the title is drawn; by default True. It has its room anyway.
+    Args:
+        news: what the legend has to say besides what the cubes show
+        titled: whether the title is drawn; by default True. It has its room anyway.
     """
     box, scale = division.head, division.scale
     if not box.height:
@@ -250,7 +251,8 @@ def draw_band(
 ) -> Chart | None:
     """Draw the losses, in the band or large below the network; return their chart.
 
-    cells  the places of the parts of a step, above the band
+    Args:
+        cells: the places of the parts of a step, above the band
     """
     if frame_data.curve.large:
         return draw_large_loss(canvas, division, frame_data, theme)
@@ -436,12 +438,13 @@ def draw_chips(
 class OnTop(NamedTuple):
     """What a picture has over its stage and around it, with boxes in logical pixels.
 
-    buttons  boxes and labels of the buttons
-    chart    the chart of the losses, or None
-    cells    boxes of the operations in the strip, with how many are done after each
-    told     boxes of the pieces of the caption, and of its panel, whose piece has no words
-    legend   the box of the legend, or None
-    pairs    boxes of the cubes on the card of a tray, with their bank indices
+    Attributes:
+        buttons: boxes and labels of the buttons
+        chart: the chart of the losses, or None
+        cells: boxes of the operations in the strip, with how many are done after each
+        told: boxes of the pieces of the caption, and of its panel, whose piece has no words
+        legend: the box of the legend, or None
+        pairs: boxes of the cubes on the card of a tray, with their bank indices
     """
 
     buttons: Sequence[Button] = ()

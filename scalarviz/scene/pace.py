@@ -66,8 +66,9 @@ def shared(seconds: Sequence[float], *, again: bool) -> list[float]:
 def moved(part: float, seconds: float) -> float:
     """Return how far cubes are from their old size to the new one, 0 to 1, during a step.
 
-    part     how much of the step is done, 0 to 1
-    seconds  for all of it; the cubes move in the middle
+    Args:
+        part: how much of the step is done, 0 to 1
+        seconds: for all of it; the cubes move in the middle
     """
     span = min(1.0, MOVE / seconds) if seconds else 1.0
     far = min(1.0, max(0.0, 0.5 + (part - 0.5) / span))
@@ -77,7 +78,8 @@ def moved(part: float, seconds: float) -> float:
 def seam(kind: str, part: float) -> float:
     """Return the light between OUT and its goal, 0 to 1: it flashes, and stays for the way back.
 
-    kind  of the operation of which `part` is done; "" for none
+    Args:
+        kind: of the operation of which `part` is done; "" for none
     """
     if kind == "loss":
         return math.sin(math.pi * part) if part < 0.5 else 1.0 - (1.0 - SEAM) * (2.0 * part - 1.0)
@@ -87,7 +89,8 @@ def seam(kind: str, part: float) -> float:
 def magnification(change: float, scale: float) -> float:
     """Return by how much the changes of a step are drawn larger: 1, or 2, 5, 10, 20, ... times.
 
-    change  the largest one; `scale` is the number of the largest cube
+    Args:
+        change: the largest one; `scale` is the number of the largest cube
     """
     wanted = SEEN_MOVE * scale / change if change > 0.0 else 1.0
     if not (math.isfinite(wanted) and wanted >= 2.0):
@@ -102,7 +105,8 @@ def magnification(change: float, scale: float) -> float:
 def is_late(part: float, neuron: int) -> bool:
     """Return whether none of its results is there, as before its light has arrived.
 
-    neuron  the number of its neuron of which `part` is done, from 1; 0 without
+    Args:
+        neuron: the number of its neuron of which `part` is done, from 1; 0 without
     """
     return part < ARRIVES and neuron < 2
 
@@ -124,11 +128,12 @@ def share_known(kind: str, part: float) -> float:
 class NeuronPart:
     """An operation of which a picture shows some neurons.
 
-    kind               of the operation
-    values, gradients  names of the buffers whose values it writes, and whose gradients
-    buffer, size       the buffer of the neurons, and how many they are
-    number             that of the neuron that is shown last, from 1
-    part               how much of it is done, 0 to 1
+    Attributes:
+        kind: of the operation
+        values, gradients: names of the buffers whose values it writes, and whose gradients
+        buffer, size: the buffer of the neurons, and how many they are
+        number: that of the neuron that is shown last, from 1
+        part: how much of it is done, 0 to 1
     """
 
     kind: str
@@ -166,10 +171,11 @@ class Light:
 
     Those that wait make the others faster, so that the light stays close to the clock.
 
-    cuts     whether each is shown whole, at once
-    given    seconds that a slow step gives to the next operation; 0: those between the last two
-    seconds  in which an operation moves now
-    waiting  the operations, of which the first is shown; `part` of it is done
+    Attributes:
+        cuts: whether each is shown whole, at once
+        given: seconds that a slow step gives to the next operation; 0: those between the last two
+        seconds: in which an operation moves now
+        waiting: the operations, of which the first is shown; `part` of it is done
     """
 
     def __init__(self, cuts: bool) -> None:
@@ -184,8 +190,9 @@ class Light:
     def take_up(self, passages: Sequence[Any], most: float, now: float, plays: bool) -> None:
         """Show operations after those that wait.
 
-        most   seconds for one of them
-        plays  whether they may take longer, since a slow step plays
+        Args:
+            most: seconds for one of them
+            plays: whether they may take longer, since a slow step plays
         """
         pause = SHOWN * self.given or 0.8 * (now - self.moved_at) / len(passages)
         longest = SLOWEST if plays and math.isfinite(pause) else most
@@ -224,7 +231,8 @@ class Light:
 class Attention:
     """How far what is out of focus has fallen back.
 
-    moves  whether it still changes by itself
+    Attributes:
+        moves: whether it still changes by itself
     """
 
     def __init__(self) -> None:
@@ -234,8 +242,9 @@ class Attention:
     def follow(self, focused: bool, now: float, calm: bool) -> float:
         """Return how far it has fallen back at a time in seconds, 0 to 1.
 
-        focused  whether anything is in focus from now on
-        calm     whether nothing moves: it jumps
+        Args:
+            focused: whether anything is in focus from now on
+            calm: whether nothing moves: it jumps
         """
         goal = 1.0 if focused else 0.0
         passed: float = max(0.0, now - self._at)

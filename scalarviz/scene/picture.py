@@ -93,9 +93,10 @@ LOW = 150.0, 96.0  # heights of the panel beside the network where there is litt
 class PictureScene:
     """The nodes of a picture.
 
-    view            the ViewBox; a node with `parent=view.scene` is drawn beside the cubes
-    pool, grounds   the nodes of the ground, and of trays and shadows
-    spheres, wires  the nodes of neurons and of the wires between them
+    Attributes:
+        view: the ViewBox; a node with `parent=view.scene` is drawn beside the cubes
+        pool, grounds: the nodes of the ground, and of trays and shadows
+        spheres, wires: the nodes of neurons and of the wires between them
     """
 
     def __init__(self) -> None:
@@ -122,7 +123,8 @@ class PictureScene:
     def changing(self, width: int, height: int, ratio: float) -> Iterator[None]:
         """Set up the nodes for a frame; changes inside the block ask for no further frame.
 
-        width, height  in device pixels, `ratio` of which are a logical pixel
+        Args:
+            width, height: in device pixels, `ratio` of which are a logical pixel
         """
         canvas = gloo.get_current_canvas()
         before, canvas._drawing = canvas._drawing, True
@@ -160,10 +162,11 @@ class PictureScene:
     ) -> None:
         """Draw all nodes that are visible, in their order, inside a box; then all shapes and text.
 
-        box     of the view, in logical pixels
-        paper   the canvas with shapes and text
-        size    width and height of the picture in device pixels
-        corner  its lower left corner in the framebuffer, in device pixels
+        Args:
+            box: of the view, in logical pixels
+            paper: the canvas with shapes and text
+            size: width and height of the picture in device pixels
+            corner: its lower left corner in the framebuffer, in device pixels
         """
         ratio = paper.ratio
         self.pool.draw_always()  # beyond the view, too
@@ -219,7 +222,8 @@ def draw_scenery(
 ) -> Obstacles:
     """Draw what stands on and beside cubes and spheres, with depth, so that cubes hide it.
 
-    above  lines above squares, below all numbers
+    Args:
+        above: lines above squares, below all numbers
 
     Return what other words must not cover.
     """
@@ -359,10 +363,11 @@ SOLID = attrgetter(
 class Picture:
     """Renders frame data in the current OpenGL context; bound to the first one it is used in.
 
-    theme    name of the colors, a key of THEMES
-    program  the program that is shown, which the lights need
-    scene    its vispy nodes, with the view that a user's nodes are put in
-    words    all text on the last picture
+    Attributes:
+        theme: name of the colors, a key of THEMES
+        program: the program that is shown, which the lights need
+        scene: its vispy nodes, with the view that a user's nodes are put in
+        words: all text on the last picture
     """
 
     def __init__(self, theme: str = "dark", program: Program | None = None) -> None:
@@ -416,8 +421,9 @@ class Picture:
 
         Return what lies on top of it, for the mouse.
 
-        corner  the lower left corner in the framebuffer, in device pixels from its own; by default
-                that corner
+        Args:
+            corner: the lower left corner in the framebuffer, in device pixels from its own; by
+                default that corner
         """
         if width < 2 or height < 2:
             return OnTop()  # a minimized window
@@ -629,9 +635,11 @@ class Picture:
 class Canvas(AbstractContextManager["Canvas"]):
     """An offscreen canvas, a context manager; `close` it otherwise.
 
-    width, height  in logical pixels
+    Args:
+        width, height: in logical pixels
 
-    Raises DisplayError if OpenGL cannot be used here.
+    Raises:
+        DisplayError: if OpenGL cannot be used here.
     """
 
     def __init__(self, width: int, height: int) -> None:
@@ -655,8 +663,9 @@ class Canvas(AbstractContextManager["Canvas"]):
     ) -> npt.NDArray[np.uint8]:
         """Return what `draw(width, height, ratio)` draws, (height, width, 3) bytes.
 
-        ratio    device pixels per logical pixel
-        samples  each pixel is the mean of samples x samples
+        Args:
+            ratio: device pixels per logical pixel
+            samples: each pixel is the mean of samples x samples
 
         Raise DisplayError if the picture is larger than the driver can draw; with too many samples
         it takes fewer.

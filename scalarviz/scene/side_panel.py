@@ -61,6 +61,7 @@ FOOT, MISS, CURVE, BAR = 32.0, 74.0, 136.0, 17.0  # heights: of the end, a track
 VOTES, MOST_VOTES = 44.0, 20  # height of what all samples ask for, and the most of these
 VOTE, BARS_WIDE = 12.0, 0.34  # pixels from bar to bar, and the most that all have of the width
 SECOND = 20.0  # height of a second head
+SHORT_WEIGHT = 5  # most letters of a weight's number that votes are said to be about
 LEAST, TIGHT = 0.7, 0.9  # parts of its height that a figure has, and beside notes
 START, BREAK = 20.0, 22.0  # pixels to the scale of an output, and of an axis that is broken
 NAME, BAR_HIGH = 106.0, 11.0  # of the longest name of a bar, and of the bar
@@ -72,11 +73,12 @@ BESIDE, BELOW = (26.0, 44.0), 18.0  # beside a curve and below it, for its numbe
 class Side:
     """What the panel shows, from top to bottom.
 
-    head, notes, end  sentences; "" for none
-    middle            a sentence between bars and a curve, or above what is tried
-    caption           whose bars, curve or misses it has; or None
-    trial, outcome    what comes of another weight, or of a step; or None
-    group, votes      what all samples of the step ask for, or come to, and words of it; or None
+    Attributes:
+        head, notes, end: sentences; "" for none
+        middle: a sentence between bars and a curve, or above what is tried
+        caption: whose bars, curve or misses it has; or None
+        trial, outcome: what comes of another weight, or of a step; or None
+        group, votes: what all samples of the step ask for, or come to, and words of it; or None
     """
 
     head: str
@@ -93,11 +95,14 @@ class Side:
 def side_of(caption: Caption, things: str, *, told: bool) -> Side | None:
     """Return what the panel shows of an operation; None if the network says it all.
 
-    things  what the samples are
-    told    whether the network has a panel with the sentence
+    Args:
+        things: what the samples are
+        told: whether the network has a panel with the sentence
     """
     trial, outcome, group = caption.trial, caption.outcome, caption.group
-    weight = "" if outcome is not None else caption.wish.split(" → ")[0] or text("group.weight")
+    named = caption.wish.split(" → ")[0]
+    named = named if 0 < len(named) <= SHORT_WEIGHT else text("group.weight")
+    weight = "" if outcome is not None else named
     votes = "" if group is None else group_words(group, weight)
     if trial is not None and trial.neuron is None:
         return Side(head_of(caption), caption.why, trial_end(trial), trial=trial)
@@ -164,9 +169,10 @@ def draw_side(
 ) -> Box:
     """Draw the panel at the top of a box, as high as it needs; return its box.
 
-    colors  of the outputs; `tint` is that of what it is about, if it is one of them
-    signs   colors of minus and plus
-    part    of the operation that is done
+    Args:
+        colors: of the outputs; `tint` is that of what it is about, if it is one of them
+        signs: colors of minus and plus
+        part: of the operation that is done
     """
     scale = canvas.scale
     left, room = box.x + EDGE * scale, box.width - 2.0 * EDGE * scale
@@ -289,7 +295,8 @@ def draw_rows(
 ) -> None:
     """Draw numbers before and after: what another weight would make of the outputs, or a step made.
 
-    colors  of the outputs
+    Args:
+        colors: of the outputs
     """
     scale, small, large = canvas.scale, LETTERS * canvas.scale, LARGE * canvas.scale
     step, start = box.height / len(rows), box.x + (NUMBERS - EDGE) * scale
@@ -448,7 +455,8 @@ def draw_curve(
 
     Of blame that comes back it has its slope there.
 
-    tint  of the result; None: that of its sign
+    Args:
+        tint: of the result; None: that of its sign
     """
     scale, size, heights = canvas.scale, LETTERS * canvas.scale, [y for _, y in bent.points]
     reach = bent.points[len(bent.points) - 1][0]

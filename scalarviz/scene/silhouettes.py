@@ -26,8 +26,9 @@ def balls_of(
 ) -> list[Ball]:
     """Return points in space as they are seen, in plain numbers.
 
-    points  a list, or an array that never changes
-    radius  in cells, of all or of each
+    Args:
+        points: a list, or an array that never changes
+        radius: in cells, of all or of each
     """
     seen = see.of(points) if isinstance(points, np.ndarray) else see(np.array(points))
     rows = np.column_stack([seen.xy, np.multiply(radius, seen.unit), seen.depth, seen.unit])
@@ -43,7 +44,8 @@ def cubes_seen(
 ) -> list[list[Ball]]:
     """Return the eight corners of each cube as they are seen, of those that are on a plate.
 
-    half    half the side of the box, in a cell of at least 1; None: that of the cube and a margin
+    Args:
+        half: half the side of the box, in a cell of at least 1; None: that of the cube and a margin
     """
     layout, cubes, corners = frame_data.layout, frame_data.cubes, [np.zeros((0, 3))]
     for row in rows:

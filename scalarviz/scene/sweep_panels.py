@@ -51,11 +51,12 @@ Bytes = npt.NDArray[np.uint8]
 class SmallPictures:
     """What small pictures of some networks show.
 
-    kind    one of KINDS
-    numbers  of walls of cubes the weights, shape (networks, height, width), NaN where there is
-             none; of maps those from -1 to 1, or classes, shape (networks, side, side); of swatches
-             the colors of outputs and targets, shape (networks, samples, 2, 3); of losses none
-    classes  whether maps are of classes
+    Attributes:
+        kind: one of KINDS
+        numbers: of walls of cubes the weights, shape (networks, height, width), NaN where there is
+            none; of maps those from -1 to 1, or classes, shape (networks, side, side); of swatches
+            the colors of outputs and targets, shape (networks, samples, 2, 3); of losses none
+        classes: whether maps are of classes
     """
 
     kind: str = LOSSES
@@ -75,9 +76,10 @@ class SmallPictures:
     def tiles(self, wide: float, ratio: float, scale: float, theme: Theme) -> Bytes:
         """Return the pixels of all but losses, shape (networks, height, width, 4).
 
-        wide   most device pixels of the width
-        ratio  device pixels per logical pixel
-        scale  number with the brightest color and the largest cube
+        Args:
+            wide: most device pixels of the width
+            ratio: device pixels per logical pixel
+            scale: number with the brightest color and the largest cube
         """
         if self.kind == CUBES:
             return cube_tiles(self.numbers / scale, wide, ratio, theme)
@@ -96,8 +98,9 @@ def draw_networks(
 ) -> list[Box]:
     """Draw small pictures that fill a box, and return their boxes, of as many as have room.
 
-    scales  of the losses
-    scale   number with the brightest color and the largest cube
+    Args:
+        scales: of the losses
+        scale: number with the brightest color and the largest cube
     """
     pictures, ratio = panel.pictures, canvas.ratio
     columns, wide, gap = packed(len(panel.losses), box.width, box.height, pictures.shape)
@@ -313,15 +316,17 @@ class SweepPanel:
 class SweepPanels:
     """All that a picture of a sweep shows.
 
-    title    one line above all panels
-    panels   settings, in their order
-    groups   names of groups of panels, in their order, with the number of panels of each
-    columns  number of panels in a row if there is room, such as the values of the last name; 0: any
-    scale    number that the brightest color stands for
-    steps    end of the axis of steps
-    kind     what the small pictures show
-    clipped  whether some numbers are beyond the scale
-    before   number of settings before these
+    Attributes:
+        title: one line above all panels
+        panels: settings, in their order
+        groups: names of groups of panels, in their order, with the number of panels of each
+        columns: number of panels in a row if there is room, such as the values of the last name; 0:
+            any
+        scale: number that the brightest color stands for
+        steps: end of the axis of steps
+        kind: what the small pictures show
+        clipped: whether some numbers are beyond the scale
+        before: number of settings before these
     """
 
     title: str

@@ -56,11 +56,12 @@ LEAST_PANEL = 140.0  # height of the panel where there is little room
 class ToldRow:
     """A row whose sum is explained, as it is seen, in logical pixels.
 
-    feet     below each of its cubes, with the bias last; `tops` are above them
-    gate     the middle of its gate; `left`, where its tray begins
-    arrives  what comes in, one for each cube but the bias
-    weights  of all cubes
-    result   what the engine has
+    Attributes:
+        feet: below each of its cubes, with the bias last; `tops` are above them
+        gate: the middle of its gate; `left`, where its tray begins
+        arrives: what comes in, one for each cube but the bias
+        weights: of all cubes
+        result: what the engine has
     """
 
     feet: list[tuple[float, float]]
@@ -81,7 +82,8 @@ def panel_of(
 ) -> Box | None:
     """Return where the panel of a row stands: below it, else above it; None without room.
 
-    rows  top and foot of each row of the layer, of which the panel covers none in part
+    Args:
+        rows: top and foot of each row of the layer, of which the panel covers none in part
     """
     along = [x for x, _ in row.feet]
     if max(along) - min(along) < COLUMN * scale * (len(row.feet) - 1):  # numbers would meet
@@ -114,8 +116,9 @@ def draw_sum(
 ) -> None:
     """Explain a sum: its products stand in the columns of their cubes, as bars end to end from 0.
 
-    words  the sentence below them
-    signs  the colors of minus and plus
+    Args:
+        words: the sentence below them
+        signs: the colors of minus and plus
     """
     scale, size = canvas.scale, LETTERS * canvas.scale
     numbers = [*row.arrives, 1.0] if len(row.weights) > len(row.arrives) else row.arrives
@@ -249,8 +252,9 @@ def draw_wish(
 ) -> None:
     """Draw what a weight is to become, on a panel.
 
-    cube   the weight as a share of the scale, and that one, dashed; its change is larger
-    words  a head, and lines below it
+    Args:
+        cube: the weight as a share of the scale, and that one, dashed; its change is larger
+        words: a head, and lines below it
     """
     scale, size = canvas.scale, LETTERS * canvas.scale
     wide, high, rim = box.width, box.height, 8.0 * scale
@@ -308,7 +312,8 @@ def draw_track(
 ) -> None:
     """Draw a track in a box with a goal, an answer, and the gap between them.
 
-    span  the numbers at both ends
+    Args:
+        span: the numbers at both ends
     """
     scale, size, y = canvas.scale, LETTERS * canvas.scale, box.y + 0.5 * box.height
     unit = box.width / (span[1] - span[0])
@@ -348,8 +353,9 @@ def draw_misses(
 ) -> None:
     """Draw how wrong an answer is on a panel, and what the network learns from.
 
-    colors   of the outputs
-    squared  whether it learns from the square of each miss
+    Args:
+        colors: of the outputs
+        squared: whether it learns from the square of each miss
     """
     scale, size, misses = canvas.scale, LETTERS * canvas.scale, caption.misses
     large, left, right = SENTENCE * scale, box.x + 22.0 * scale, box.right - 22.0 * scale

@@ -68,9 +68,10 @@ def paint_walls(
 ) -> None:
     """Draw the lines of all walls: ways of what is pointed at are lit, else the strongest.
 
-    walls   as they are seen
-    said    returns what each unit before a layer says
-    thread  returns the bank indices of the way that carries most
+    Args:
+        walls: as they are seen
+        said: returns what each unit before a layer says
+        thread: returns the bank indices of the way that carries most
     """
     lit = sorted({*pointed_rows(frame_data), *told_rows(frame_data)})
     rows = [row for row in lit if any(rows_in(fan, [row]) for fan, _ in walls)]

@@ -55,9 +55,10 @@ class Answer(Generic[Value]):
     def get(self, key: object, ask: Callable[[], Value], patience: float = math.inf) -> Value:
         """Return the result of `ask` for a key, computed here or, with less patience, on a thread.
 
-        key       what the result depends on
-        ask       computes it
-        patience  seconds to wait; infinite, the default: compute it on this thread
+        Args:
+            key: what the result depends on
+            ask: computes it
+            patience: seconds to wait; infinite, the default: compute it on this thread
 
         Errors of `ask` are raised here.
         """
@@ -92,7 +93,8 @@ LONGEST_REST = 2.0
 class Throttle:
     """Tells when some work is due again.
 
-    least  seconds of a pause at least; by default 0
+    Args:
+        least: seconds of a pause at least; by default 0
 
     >>> throttle = Throttle()
     >>> with throttle.doing():
@@ -124,8 +126,9 @@ class Throttle:
 class Refreshed(Generic[Value]):
     """A value that is made anew when it changes, but only at intervals if that takes long.
 
-    value  the newest one; at first the one given
-    least  seconds from one to the next at least; by default 0
+    Args:
+        value: the newest one; at first the one given
+        least: seconds from one to the next at least; by default 0
     """
 
     def __init__(self, value: Value, least: float = 0.0) -> None:
@@ -138,7 +141,8 @@ class Refreshed(Generic[Value]):
     ) -> Value:
         """Return the value about something at a moment, or an older one about the same.
 
-        may_wait  whether an older one will do until a new one is due, as while a session plays
+        Args:
+            may_wait: whether an older one will do until a new one is due, as while a session plays
         """
         is_same = self._key == (about, moment)
         if not is_same and not (may_wait and about == self._key[0] and not self._throttle.due):

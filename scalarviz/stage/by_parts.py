@@ -78,7 +78,8 @@ def cut(neurons: NeuronPart, buffers: Buffers, outputs: Buffer) -> Buffers:
 def grown(neurons: NeuronPart, gradients: FloatArray, layout: Layout, missing: float) -> FloatArray:
     """Return gradients of an operation as far as they are there; `missing` stands for later ones.
 
-    layout  has the weights of each neuron
+    Args:
+        layout: has the weights of each neuron
     """
     found = gradients.copy()
     for neuron, share in neurons.growing():
@@ -104,12 +105,13 @@ def can_add_up(operation: Operation) -> bool:
 class BatchSum:
     """The terms of the weight gradients of the session's last operation.
 
-    operation  the operation, whose weight gradients have just been computed
-    inputs     what it reads, and a 1 for biases: shape (samples, inputs + 1)
-    upstream   gradients of its outputs, shape (samples, outputs)
-    row        bank index of the weight that is followed, and its `name`
-    grad       its gradient in the bank
-    letter     name of the inputs in formulas
+    Attributes:
+        operation: the operation, whose weight gradients have just been computed
+        inputs: what it reads, and a 1 for biases: shape (samples, inputs + 1)
+        upstream: gradients of its outputs, shape (samples, outputs)
+        row: bank index of the weight that is followed, and its `name`
+        grad: its gradient in the bank
+        letter: name of the inputs in formulas
     """
 
     operation: Operation
@@ -124,8 +126,9 @@ class BatchSum:
     def of(session: Session, pinned: int | None = None) -> BatchSum | None:
         """Return the sum of the last operation; None if it computed no weight gradients.
 
-        session  the session
-        pinned   bank index of the weight that is followed, if the operation has it
+        Args:
+            session: the session
+            pinned: bank index of the weight that is followed, if the operation has it
         """
         with session.doing():
             done = session.clock.operation

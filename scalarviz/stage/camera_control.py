@@ -26,8 +26,9 @@ class CameraController:
     Until the user moves it or zooms, it keeps the whole network in the picture, also when the user
     has turned it.
 
-    inner   the box of the picture that the network is fitted to
-    framed  whether all of the network is kept in it
+    Attributes:
+        inner: the box of the picture that the network is fitted to
+        framed: whether all of the network is kept in it
     """
 
     def __init__(self, layout: Layout, name: str = "perspective", cuts: bool = False) -> None:

@@ -29,11 +29,12 @@ DIFFERENCE = "difference to first"
 class ChannelSource:
     """Inputs of a channel.
 
-    numbers  numbers of the bank at one moment; `before`, the values one picture earlier
-    program  the program of the network
-    way      the focus sample's pass
-    first    values of the first of several networks, if it has the same shape; else None
-    begun    values with which the training began; None if they are not known
+    Attributes:
+        numbers: numbers of the bank at one moment; `before`, the values one picture earlier
+        program: the program of the network
+        way: the focus sample's pass
+        first: values of the first of several networks, if it has the same shape; else None
+        begun: values with which the training began; None if they are not known
     """
 
     numbers: SnapshotValues
@@ -138,7 +139,8 @@ def largest_of(
 ) -> dict[int, float]:
     """Return the magnitude that a scale should cover, by layer.
 
-    layers  that of each plate whose layer has a scale of its own; -1 for all other plates
+    Args:
+        layers: that of each plate whose layer has a scale of its own; -1 for all other plates
 
     Of many numbers it is the one that all but one in a hundred are below.
     """
@@ -163,9 +165,10 @@ Shown = tuple[ChannelSource, Sequence[Plate]]  # the numbers of a network, and w
 class Scales:
     """The scales of colors and sizes.
 
-    look   which channels are shown, and whether each layer has a scale of its own, as each Affine
-           has in any case
-    stops  the scales, by channel and layer, -1 for those of the network
+    Attributes:
+        look: which channels are shown, and whether each layer has a scale of its own, as each
+            Affine has in any case
+        stops: the scales, by channel and layer, -1 for those of the network
     """
 
     def __init__(self, look: Look) -> None:

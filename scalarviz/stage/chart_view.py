@@ -36,16 +36,17 @@ def show(view: CurveView, first: float, wide: float, end: float) -> None:
 class OverlayPointer:
     """What the mouse does with what lies below the network on the last picture.
 
-    cell     how many operations are done after the one of the strip that is under it, or 0
-    piece    the piece of the caption under it, or None
-    opened   whether all terms are shown in a panel, which a click on "... 5 more" opens
-    step     the step under it in the chart of the losses, or None
-    branch   the number of the branch whose line is under it there, or None
-    tile     the tile under it of the strip of all weights over time, or None
-    spot     the point of a landscape's plane under it, or None
-    tab      the name of what can be chosen for the strip there, or None
-    title    whether the title of this chart is under it
-    legend   whether the legend is under it
+    Attributes:
+        cell: how many operations are done after the one of the strip that is under it, or 0
+        piece: the piece of the caption under it, or None
+        opened: whether all terms are shown in a panel, which a click on "... 5 more" opens
+        step: the step under it in the chart of the losses, or None
+        branch: the number of the branch whose line is under it there, or None
+        tile: the tile under it of the strip of all weights over time, or None
+        spot: the point of a landscape's plane under it, or None
+        tab: the name of what can be chosen for the strip there, or None
+        title: whether the title of this chart is under it
+        legend: whether the legend is under it
     """
 
     def __init__(self) -> None:

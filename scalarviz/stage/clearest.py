@@ -39,8 +39,9 @@ def can_choose(facts: Facts, weights: int, batch: int) -> bool:
 def clearest_sample(facts: Facts, state: State, fresh: Numbers) -> int | None:
     """Return the sample of a step that is easiest to follow; None: not known, or none is.
 
-    state  after the step
-    fresh  the outputs of its samples by the weights then
+    Args:
+        state: after the step
+        fresh: the outputs of its samples by the weights then
 
     Each of its outputs moves toward its goal. Of several it is the one of which most is true: that
     printed terms add up to the printed sum, that the weight that is explained changes in print, as

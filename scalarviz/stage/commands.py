@@ -25,10 +25,11 @@ MOST = 2**53  # up to which whole numbers are exact in a page
 class Argument:
     """An argument of a command that a page sends.
 
-    kind     "whole" or "real" for numbers, "flag", "unit" of steps, "inputs" for those of a sample
-    low      the lowest whole number
-    high     the highest, or the name of things of which it is an index
-    default  what a missing one is; REQUIRED: it is refused
+    Attributes:
+        kind: "whole" or "real" for numbers, "flag", "unit" of steps, "inputs" for those of a sample
+        low: the lowest whole number
+        high: the highest, or the name of things of which it is an index
+        default: what a missing one is; REQUIRED: it is refused
     """
 
     name: str
@@ -63,36 +64,38 @@ class Command:
 
     Words are English, and keys of their translations: `rows.controls.NAME.FIELD`.
 
-    name     unique name of the row; of a choice in a menu also its label there
-    kind     of its field: "button", "tick" (on or off), "choice" (one of several names), "number"
-             (typed or, in a window, dragged), "whole" (a number without a fraction), "slider",
-             "timeline" (a slider as wide as possible, with marks) or "text" (read only); "entry"
-             is a typed text that its names complete
-    about    tooltip, accessible name and menu entry; "": a Control has it, for each state another
-    label    label in front of it; rows of one label form a group
-    text     text on a button or beside a tick; by default `about`
-    help     text in the list of keys, by default `about`; {} stands for the names of a choice
-    icon     icon of a button instead of the text: a Font Awesome name; the window has a few of them
-    example  what a typed text may be, shown in its empty field
-    menu     menu for buttons, ticks and choices without a label: "Scenes" and "File" at the end of
-             the title, "Time", "View", ... in the panel
-    acts_on  what it acts on where several sessions are shown: "one", the chosen one, "each" of
-             those that go together, the "time" of these, or "all" with their picture
-    key      key that presses the button, flips the tick or takes the next name of the choice;
-             DIGITS gives each name of a choice its own digit
-    also     another key, known from other programs
-    ctrl     letters that do the same with Ctrl; a capital one with Shift
-    primary  whether it stands in the line below the picture; other rows with a label are in the
-             panel behind its last button, a row without one only in its menu, or only a key
-    on_cube  whether it opens on the pinned cube
-    strong   whether it is the button in the colour of the theme
-    window   whether only a window has it
-    several  whether it is only there where several sessions are shown
-    room     width of a number or a text, in letters
-    page     what a page has of it: "key", "field" (without a key), "offer" (a field behind "…", if
-             its session is in Python) or "" for nothing
-    takes    what a page sends with it to its session; None: it does it by itself, or not at all
-    jumps    whether it leads to numbers that may be far from those shown
+    Attributes:
+        name: unique name of the row; of a choice in a menu also its label there
+        kind: of its field: "button", "tick" (on or off), "choice" (one of several names), "number"
+            (typed or, in a window, dragged), "whole" (a number without a fraction), "slider",
+            "timeline" (a slider as wide as possible, with marks) or "text" (read only); "entry" is
+            a typed text that its names complete
+        about: tooltip, accessible name and menu entry; "": a Control has it, for each state another
+        label: label in front of it; rows of one label form a group
+        text: text on a button or beside a tick; by default `about`
+        help: text in the list of keys, by default `about`; {} stands for the names of a choice
+        icon: icon of a button instead of the text: a Font Awesome name; the window has a few of
+            them
+        example: what a typed text may be, shown in its empty field
+        menu: menu for buttons, ticks and choices without a label: "Scenes" and "File" at the end of
+            the title, "Time", "View", ... in the panel
+        acts_on: what it acts on where several sessions are shown: "one", the chosen one, "each" of
+            those that go together, the "time" of these, or "all" with their picture
+        key: key that presses the button, flips the tick or takes the next name of the choice;
+            DIGITS gives each name of a choice its own digit
+        also: another key, known from other programs
+        ctrl: letters that do the same with Ctrl; a capital one with Shift
+        primary: whether it stands in the line below the picture; other rows with a label are in the
+            panel behind its last button, a row without one only in its menu, or only a key
+        on_cube: whether it opens on the pinned cube
+        strong: whether it is the button in the colour of the theme
+        window: whether only a window has it
+        several: whether it is only there where several sessions are shown
+        room: width of a number or a text, in letters
+        page: what a page has of it: "key", "field" (without a key), "offer" (a field behind "…", if
+            its session is in Python) or "" for nothing
+        takes: what a page sends with it to its session; None: it does it by itself, or not at all
+        jumps: whether it leads to numbers that may be far from those shown
     """
 
     name: str
@@ -724,7 +727,8 @@ OF_TRAININGS = (
 def page_keys(*, recorded: bool = False) -> dict[str, dict[str, str]]:
     """Return the names of commands by the keys of pages: `keys` alone, and `ctrl` with Ctrl.
 
-    recorded  whether the page shows the record of a followed training
+    Args:
+        recorded: whether the page shows the record of a followed training
     """
     left_out = OF_TRAININGS if recorded else ()
     rows = [row for row in COMMANDS.values() if row.page == "key" and row.name not in left_out]

@@ -43,13 +43,14 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
     training. It can be under any camera of vispy, beside other visuals; its up is +y. Without a
     parent it frees its memory on the graphics card.
 
-    shown   a Network, a compiled expression, or a Session
-    parent  the node of the scene that it is put in, such as `view.scene`; by default None
-    color   what colors show: "value", the default, "gradient", "last change", "change since start",
-            that of the node, or a slot of the optimizer
-    cubes   what sizes show, likewise; by default "value"
-    theme   "dark", the default, or "light"
-    name    name of the node in vispy; by default None
+    Args:
+        shown: a Network, a compiled expression, or a Session
+        parent: the node of the scene that it is put in, such as `view.scene`; by default None
+        color: what colors show: "value", the default, "gradient", "last change", "change since
+            start", that of the node, or a slot of the optimizer
+        cubes: what sizes show, likewise; by default "value"
+        theme: "dark", the default, or "light"
+        name: name of the node in vispy; by default None
 
     The scales of colors and sizes grow at most once in five seconds, and shrink after as long
     without need. Raises InputError if
@@ -159,8 +160,9 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
     def follow(self, session: Session | None, interval: float = INTERVAL) -> None:
         """Draw the canvas again whenever a session has moved on; a timer of the canvas looks.
 
-        session   a Session of the network that is shown; None: follow no more
-        interval  seconds from one look to the next; by default a thirtieth
+        Args:
+            session: a Session of the network that is shown; None: follow no more
+            interval: seconds from one look to the next; by default a thirtieth
 
         Without a canvas it begins when the node is put in one. Raises InputError for another
         session, and DisplayError if the backend of the canvas has no timers here.

@@ -70,8 +70,9 @@ class Curves:
     def read(self, view: CurveView, now: TrainingState) -> Curve:
         """Return the losses of this branch and of the newest other ones.
 
-        view  the steps that are wanted
-        now   what was read for the picture
+        Args:
+            view: the steps that are wanted
+            now: what was read for the picture
         """
         here, branch = now.here, now.here.branch
         count = min(end_of(branch), here.end.step + (here.end.operation > 0))
@@ -131,7 +132,8 @@ class Curves:
     ) -> Curve:
         """Return what `read` does, with what the mouse points at, and what stands below it.
 
-        facts  with the names for that; None: nothing stands below it
+        Args:
+            facts: with the names for that; None: nothing stands below it
         """
         below = None
         if facts is not None:

@@ -46,12 +46,13 @@ MAP_SIDE = 40  # cells along a map, which needs its square of evaluations per pi
 class PlanePoints:
     """Some samples of data that lie in a plane, or on a line along one input.
 
-    samples    inputs and targets
-    points     where the samples lie, shape (samples, 2), in the numbers of the axes
-    low, high  the lower left and the upper right corner of the map
-    names      of the axes
-    axes       the inputs that are the coordinates; empty if the inputs are features of them
-    features   returns the inputs of points; None if `axes` are inputs and the others constant
+    Attributes:
+        samples: inputs and targets
+        points: where the samples lie, shape (samples, 2), in the numbers of the axes
+        low, high: the lower left and the upper right corner of the map
+        names: of the axes
+        axes: the inputs that are the coordinates; empty if the inputs are features of them
+        features: returns the inputs of points; None if `axes` are inputs and the others constant
     """
 
     samples: Pair
@@ -134,9 +135,10 @@ def places_of(
 ) -> PlanePoints | None:
     """Return the plane over which neurons are drawn, or the line along one of more inputs.
 
-    batch   the first batch of data made by code, or None
-    sample  the inputs of the sample that is shown: on a line, the others are those of it
-    axis    the input along the line, if it varies
+    Args:
+        batch: the first batch of data made by code, or None
+        sample: the inputs of the sample that is shown: on a line, the others are those of it
+        axis: the input along the line, if it varies
 
     Return None for data that are the same in all samples, or not known.
     """
@@ -262,10 +264,11 @@ def exhibit_of(
 ) -> Exhibit | None:
     """Return the exhibit of a session; None if its network has more outputs than its data.
 
-    session  the session, or its state
-    ask      maps inputs to outputs: its network (the default), or a copy that is free at any time
-    batch    the first batch, if known; for data made by code
-    fine     whether in full resolution, which may take long; see `can_be_finer`
+    Args:
+        session: the session, or its state
+        ask: maps inputs to outputs: its network (the default), or a copy that is free at any time
+        batch: the first batch, if known; for data made by code
+        fine: whether in full resolution, which may take long; see `can_be_finer`
     """
     now = TrainingState.of(session)
     ask, data = ask or now.network, now.data

@@ -19,11 +19,12 @@ DRAG_DIGITS = 3  # of the values while it is dragged
 class Handle:
     """A cube, or a guess about it, that is held by the mouse.
 
-    row      its bank index
-    value    that it had
-    top      the scale of the values
-    answers  outputs for the sample in use between two steps, or None
-    guesses  whether it is the guess
+    Attributes:
+        row: its bank index
+        value: that it had
+        top: the scale of the values
+        answers: outputs for the sample in use between two steps, or None
+        guesses: whether it is the guess
     """
 
     row: int

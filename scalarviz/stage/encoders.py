@@ -30,7 +30,8 @@ NEEDS = {".mp4": ("av", "PyAV", "video"), ".gif": ("PIL", "Pillow", "images")}
 class Encoder(AbstractContextManager["Encoder"]):
     """Takes frames, and writes a file when its block ends without an error.
 
-    count  number of frames so far
+    Attributes:
+        count: number of frames so far
     """
 
     def __init__(self, path: Path) -> None:

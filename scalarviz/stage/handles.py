@@ -70,9 +70,10 @@ def limits_of(data: DataSet) -> tuple[FloatArray, FloatArray]:
 class Grip:
     """A place where the mouse puts in numbers: a sphere, an image, or a panel of the exhibit.
 
-    inputs_at  returns the inputs with the mouse at a pixel
-    at_once    whether pressing the button is enough, without a drag
-    neuron     the input that is dragged by its sphere, or None
+    Attributes:
+        inputs_at: returns the inputs with the mouse at a pixel
+        at_once: whether pressing the button is enough, without a drag
+        neuron: the input that is dragged by its sphere, or None
     """
 
     inputs_at: Callable[[float, float], FloatArray]
@@ -100,8 +101,9 @@ def sphere_grip(inputs: FloatArray, neuron: Neuron, data: DataSet, start: float)
 def panel_grip(inputs: FloatArray, exhibit: Callable[[], Exhibit | None]) -> Grip:
     """Return the grip of a panel whose places are inputs, such as a map of the plane.
 
-    inputs   the numbers that it leaves as they are
-    exhibit  returns the exhibit that is seen now
+    Args:
+        inputs: the numbers that it leaves as they are
+        exhibit: returns the exhibit that is seen now
     """
     now = inputs.copy()
     last: tuple[float, float] | None = None  # a stroke joins it with the next place

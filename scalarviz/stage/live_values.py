@@ -53,26 +53,29 @@ FEW = 40  # neurons of a network of layers whose numbers are new in every pictur
 class LiveValues:
     """The numbers of a session at the last `refresh`.
 
-    numbers  of the bank; `last`, those before the clock moved; `since`, the step of `last`
-    program  of the network at that time: changing activations replaces it
-    way      the focus sample's pass; empty for an expression
-    here     where the session stood: clock, branch, its end, and loss
-    now      all else that was read of the session then
-    actions  those of the user since the last step that are done
-    place    the clock: step, operation, and number of the branch
-    leaps    changes when the clock moves by more than single operations
-    held     the focus sample that is shown instead of the present one, while the light that
-             brings its numbers is still on its way; or None
-    neurons  those of the operation that is shown which are done, where one goes by neurons; or None
-    asleep   whether to compute nothing: only what the session has at hand is shown
-    history  steps and values of the weight that was recalled; None of a weight that is not pinned
-    rests    whether pictures follow each other so fast that this one need not show the newest
-             numbers everywhere
-    own      inputs of the user's own, which are shown in place of the focus sample, or None
-    pad      on which `own` is drawn; None if it is no image
-    curves   the losses of its branches
-    answers  the newest answer to each question that was asked
-    learned  what is learned, without a mark at the focus sample
+    Attributes:
+        numbers: of the bank; `last`, those before the clock moved; `since`, the step of `last`
+        program: of the network at that time: changing activations replaces it
+        way: the focus sample's pass; empty for an expression
+        here: where the session stood: clock, branch, its end, and loss
+        now: all else that was read of the session then
+        actions: those of the user since the last step that are done
+        place: the clock: step, operation, and number of the branch
+        leaps: changes when the clock moves by more than single operations
+        held: the focus sample that is shown instead of the present one, while the light that brings
+            its numbers is still on its way; or None
+        neurons: those of the operation that is shown which are done, where one goes by neurons; or
+            None
+        asleep: whether to compute nothing: only what the session has at hand is shown
+        history: steps and values of the weight that was recalled; None of a weight that is not
+            pinned
+        rests: whether pictures follow each other so fast that this one need not show the newest
+            numbers everywhere
+        own: inputs of the user's own, which are shown in place of the focus sample, or None
+        pad: on which `own` is drawn; None if it is no image
+        curves: the losses of its branches
+        answers: the newest answer to each question that was asked
+        learned: what is learned, without a mark at the focus sample
     """
 
     def __init__(self, session: Session, patience: float = math.inf) -> None:
@@ -108,8 +111,9 @@ class LiveValues:
     def ask(self, name: str, key: object, question: Callable[[Session], Value]) -> Value | None:
         """Return what `question` finds out of the session; None while it is not there yet.
 
-        name  of the question, under which its newest answer is kept
-        key   what the result depends on
+        Args:
+            name: of the question, under which its newest answer is kept
+            key: what the result depends on
         """
         answer: Answer[Value] = self.answers[name]
         patience = self.patience

@@ -42,11 +42,12 @@ CHANGED = (
 class Passage:
     """One operation to be shown.
 
-    moment         the operation, its `step`, and its `number` in the step, from 1
-    before, after  the numbers of the bank before and after it
-    samples        the focus sample before and after its results are there; None: the present one
-    forward        False: it is undone
-    neuron         the number of its neuron that comes, or goes if it is undone; 0: all at once
+    Attributes:
+        moment: the operation, its `step`, and its `number` in the step, from 1
+        before, after: the numbers of the bank before and after it
+        samples: the focus sample before and after its results are there; None: the present one
+        forward: False: it is undone
+        neuron: the number of its neuron that comes, or goes if it is undone; 0: all at once
     """
 
     moment: Moment
@@ -77,7 +78,8 @@ class Motion(Light):
 
     Of more than a step only the operations of the last one are shown, of leaps none.
 
-    by_neuron  which neurons of the last operation are shown
+    Attributes:
+        by_neuron: which neurons of the last operation are shown
     """
 
     waiting: list[Passage]
@@ -306,9 +308,10 @@ def magnified(
 ) -> tuple[FloatArray, tuple[tuple[int, ...], float]]:
     """Return sizes in which the largest changes of a step are seen; their rows, and the factor.
 
-    before, after  the numbers before and after the step; `sizes` are on their way
-    scale          the number of the largest cube
-    followed       rows that are among them
+    Args:
+        before, after: the numbers before and after the step; `sizes` are on their way
+        scale: the number of the largest cube
+        followed: rows that are among them
     """
     changes = np.nan_to_num(np.abs(after - before), nan=0.0, posinf=0.0)
     rows = np.argsort(-changes, kind="stable")[:MOST_MOVED]
@@ -324,9 +327,10 @@ def magnified(
 class Passed:
     """The operations between two moments, in order.
 
-    places  the step of each, its number there, and whether it is shown with the sample of the first
-            moment, before and after its results
-    skips   whether there were more, in other steps
+    Attributes:
+        places: the step of each, its number there, and whether it is shown with the sample of the
+            first moment, before and after its results
+        skips: whether there were more, in other steps
     """
 
     places: Sequence[tuple[int, int, tuple[bool, bool]]]
@@ -408,12 +412,13 @@ def pushes(
 ) -> FloatArray | None:
     """Return the gradient of each parameter, NaN where it is not known yet; None if none is.
 
-    program  the program of the network
-    moments  of a step
-    current  number of the moment that is shown, from 1; 0 if none is
-    part     how much of it is done, 0 to 1
-    before   gradients before the moment, in bank order; `after`, those after it
-    frozen   mask of the frozen parameters, which are not pushed
+    Args:
+        program: the program of the network
+        moments: of a step
+        current: number of the moment that is shown, from 1; 0 if none is
+        part: how much of it is done, 0 to 1
+        before: gradients before the moment, in bank order; `after`, those after it
+        frozen: mask of the frozen parameters, which are not pushed
     """
     if not 0 < current <= len(moments) or len(after) > MOST_ANIMATED:
         return None

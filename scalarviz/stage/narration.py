@@ -51,7 +51,8 @@ KEPT_CAPTIONS = 64  # captions of operations
 class Narration:
     """The texts for a reading.
 
-    lesson  returns what to look for while it plays, above how far it has come, or ""
+    Attributes:
+        lesson: returns what to look for while it plays, above how far it has come, or ""
     """
 
     def __init__(self, reading: LiveValues) -> None:
@@ -96,12 +97,13 @@ class Narration:
     ) -> PictureWords:
         """Return all texts of a picture.
 
-        show     the show
-        motion   has the operation that is shown
-        pinned   bank index of the pinned weight, or None
-        neuron   the pinned neuron, or None
-        hint     whether the caption may say what one can do
-        instead  the caption if it is not that of the operation; None: that
+        Args:
+            show: the show
+            motion: has the operation that is shown
+            pinned: bank index of the pinned weight, or None
+            neuron: the pinned neuron, or None
+            hint: whether the caption may say what one can do
+            instead: the caption if it is not that of the operation; None: that
         """
         caption = instead or self._caption(show, motion, pinned, neuron, hint=hint)
         is_new = instead is None and self.reading.here.clock == Clock()
@@ -180,7 +182,8 @@ def hover_card(reading: LiveValues, row: int | None, source: ChannelSource) -> C
 class Cards:
     """Cards of what is hovered and pinned; arithmetic is recomputed when the clock has moved.
 
-    foretells  whether that of a weight has the step that is to come, once its gradient is known
+    Attributes:
+        foretells: whether that of a weight has the step that is to come, once its gradient is known
     """
 
     def __init__(self, reading: LiveValues) -> None:
@@ -198,9 +201,10 @@ class Cards:
     ) -> Card | None:
         """Return the card beside what is hovered, unless it is pinned.
 
-        source  numbers of the bank
-        layout  where the neurons stand
-        done    operations of the step that are shown; 0: all of them
+        Args:
+            source: numbers of the bank
+            layout: where the neurons stand
+            done: operations of the step that are shown; 0: all of them
         """
         if not hovered or hovered == pinned:
             return None
@@ -229,8 +233,9 @@ class Cards:
     ) -> Card | None:
         """Return the card of what is pinned; arguments as in `hovered`.
 
-        learned  what neurons answer over the plane, and the exhibit, for the card of a neuron
-        beside   further weights, whose numbers stand on the card of a weight
+        Args:
+            learned: what neurons answer over the plane, and the exhibit, for the card of a neuron
+            beside: further weights, whose numbers stand on the card of a weight
         """
         if self.reading.asleep or not pinned:
             return None
@@ -296,9 +301,10 @@ def history_of(
 ) -> History | None:
     """Return a history with the value at step 0 and the present one; None without a step.
 
-    steps, values  the known ones, in order
-    first          the value at step 0
-    now            the present step and value
+    Args:
+        steps, values: the known ones, in order
+        first: the value at step 0
+        now: the present step and value
     """
     step, value = now
     good = steps <= step
@@ -351,9 +357,10 @@ def blocks_of_weight(session: Session, row: int, *, foretells: bool = True) -> B
 def drawing_of(known: NeuronNumbers, maps: NeuronMaps | None, plane: object) -> Exhibit | None:
     """Return what a neuron answers over the plane.
 
-    known  the neuron
-    maps   those of all neurons, or None
-    plane  what is learned, which has the samples and axes
+    Args:
+        known: the neuron
+        maps: those of all neurons, or None
+        plane: what is learned, which has the samples and axes
     """
     buffers = known.line.values, *known.line.also, known.line.sums
     name = next((each for each in buffers if known.array(each) is not None), "")
@@ -371,7 +378,8 @@ NODE_DIGITS, MOST_READERS = 3, 4  # fewest digits; nodes that are named
 def node_card(reading: LiveValues, neuron: Neuron, done: int) -> Card | None:
     """Return the card of an input or a node of a compiled function; None for anything else.
 
-    done  operations of the step that are shown; 0: all of them
+    Args:
+        done: operations of the step that are shown; 0: all of them
     """
     program = reading.program
     if not isinstance(program, TraceProgram) or neuron[0] not in program.place_of:

@@ -53,9 +53,10 @@ def layout_of(
 ) -> Layout:
     """Return the layout of a session's network, given the session or its state.
 
-    shape  of the stage, width by height
-    walks  whether operations are shown one by one: then formula and walls unfold to the graph
-    every  whether the layout is walls, in which every weight is a cube, if the network has both
+    Args:
+        shape: of the stage, width by height
+        walks: whether operations are shown one by one: then formula and walls unfold to the graph
+        every: whether the layout is walls, in which every weight is a cube, if the network has both
     """
     now = TrainingState.of(session)
     network, program, own = now.network, now.network.program, names_of(now)
@@ -136,8 +137,9 @@ def values_of(
 ) -> Layout:
     """Return the layout of a compiled function: walls, its formula, or its graph.
 
-    inputs  their names, if they have some
-    square  whether hidden neurons are squares
+    Args:
+        inputs: their names, if they have some
+        square: whether hidden neurons are squares
     """
     rows, program = row_numbers(network), network.program
     names = [network.name_of(row) for row in rows]

@@ -40,7 +40,8 @@ ShaderTask = Callable[[HiddenContext | None], Iterator[None]]
 class Service:
     """The hidden context of this process, and its thread, which ends when nothing is left to do.
 
-    lack  why there is no OpenGL here; "" before it was asked for, and where there is
+    Attributes:
+        lack: why there is no OpenGL here; "" before it was asked for, and where there is
     """
 
     def __init__(self) -> None:
@@ -65,7 +66,8 @@ class Service:
     def put(self, task: ShaderTask, waits: Callable[[], bool] = lambda: False) -> None:
         """Have a task done after those that were put before.
 
-        waits  returns whether it cannot begin, since it needs what has not arrived yet
+        Args:
+            waits: returns whether it cannot begin, since it needs what has not arrived yet
         """
         with self._guard:
             self._tasks.append((task, waits))
@@ -115,7 +117,8 @@ _making = threading.Lock()
 def service() -> Service:
     """Return the service of this process.
 
-    Raises DisplayError in a process that was forked from one that has used it.
+    Raises:
+        DisplayError: in a process that was forked from one that has used it.
     """
     global _service
     with _making:
@@ -140,7 +143,8 @@ class ShaderResult:
     `ready` says whether they have arrived, `read()` returns them, and waits if necessary, and so
     does `await`. It can be passed to `request` of another shader, which waits for it.
 
-    rows  what arrives: the outputs, one row for each sample, or an error
+    Attributes:
+        rows: what arrives: the outputs, one row for each sample, or an error
     """
 
     def __init__(self, thread: Service, outputs: int, single: bool) -> None:
@@ -308,9 +312,10 @@ def error_of(program: Program, now: SnapshotValues, inputs: FloatArray, found: F
 class Evaluation:
     """The task to evaluate a network for one request.
 
-    samples   which may be the outputs of an earlier request, and under way
-    snapshot  the numbers of the network at the time of the request
-    rows      where the outputs arrive; nobody waits for them once the ShaderResult is gone
+    Attributes:
+        samples: which may be the outputs of an earlier request, and under way
+        snapshot: the numbers of the network at the time of the request
+        rows: where the outputs arrive; nobody waits for them once the ShaderResult is gone
     """
 
     def __init__(
@@ -360,7 +365,8 @@ def shader(network: Network | Session) -> NetworkShader:
     thread with an OpenGL context of its own, which needs no window. The parameters are those at the
     time of each call. `request(X)` does not wait.
 
-    network  a Network; or a Session, whose numbers are read between two steps while it trains
+    Args:
+        network: a Network; or a Session, whose numbers are read between two steps while it trains
 
     A network that a shader cannot have is computed by the cpu engine, and a message says why, as
     where there is no OpenGL. Results are those of float32; see `NetworkShader`. Raises InputError
@@ -373,11 +379,12 @@ def shader(network: Network | Session) -> NetworkShader:
 class NetworkShader(AbstractContextManager["NetworkShader"]):
     """A network that the graphics card evaluates, or the cpu engine where it cannot.
 
-    engine          "shader" or "cpu": what computes
-    why             why the cpu computes; "" if it does not
-    renderer        name of what draws; "" before the first outputs
-    relative_error  largest error of the first samples, compared with float64, relative to their
-                    largest output; NaN before the first outputs, and on the cpu
+    Attributes:
+        engine: "shader" or "cpu": what computes
+        why: why the cpu computes; "" if it does not
+        renderer: name of what draws; "" before the first outputs
+        relative_error: largest error of the first samples, compared with float64, relative to their
+            largest output; NaN before the first outputs, and on the cpu
 
     A sample with NaN or infinity gives NaN in all outputs. It is closed by `close()`, or as a
     context manager. `sv.shader` makes one.
@@ -433,14 +440,16 @@ class NetworkShader(AbstractContextManager["NetworkShader"]):
     def __call__(self, x: object) -> FloatArray:
         """Return the outputs for `x`, of shape (inputs,) or (batch, inputs); wait for them.
 
-        Raises ShapeError for another shape, and OrderError after `close`.
+        Raises:
+            ShapeError: for another shape, and OrderError after `close`.
         """
         return self.request(x).read()
 
     def request(self, x: object) -> ShaderResult:
         """Ask for the outputs for some samples, and return their ShaderResult at once.
 
-        x  shape (inputs,) or (batch, inputs); or the ShaderResult of another shader
+        Args:
+            x: shape (inputs,) or (batch, inputs); or the ShaderResult of another shader
 
         The parameters are those of now. Requests are computed in their order; one whose result
         nobody keeps is left out. Raises ShapeError for another shape, and OrderError after `close`.
@@ -476,7 +485,8 @@ class NetworkShader(AbstractContextManager["NetworkShader"]):
     def read(self) -> FloatArray:
         """Return the outputs of the newest request; wait for them.
 
-        Raises OrderError if there was none.
+        Raises:
+            OrderError: if there was none.
         """
         if self._newest is None:
             raise OrderError("a shader was read before its first request: call request(X)")

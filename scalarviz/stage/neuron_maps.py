@@ -40,7 +40,8 @@ class SessionMaps:
     def now(self, chosen: Neuron | None = None) -> NeuronMaps | None:
         """Return the maps of the numbers that are shown; while it plays, older ones for a time.
 
-        chosen  a neuron: if it is an input, curves are over that one from now on
+        Args:
+            chosen: a neuron: if it is an input, curves are over that one from now on
 
         Return None for data without places, and for a network that is too large.
         """

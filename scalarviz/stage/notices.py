@@ -39,9 +39,10 @@ class Notice:
 class Messages(ABC):
     """The part of a stage that is about messages: notices and offers.
 
-    status    message that stays until it is cleared
-    work      work in the background, which stays until it is cleared; or None
-    end_work  called by the button of the work
+    Attributes:
+        status: message that stays until it is cleared
+        work: work in the background, which stays until it is cleared; or None
+        end_work: called by the button of the work
     """
 
     def __init__(self) -> None:

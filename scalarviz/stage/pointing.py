@@ -23,8 +23,9 @@ from scalarviz.training.session.trainer import rows_of
 class PointerTarget:
     """What is pointed at: a cube, a neuron, or neither.
 
-    row     bank index of the cube; None for none
-    neuron  name of a buffer, and the place in it
+    Attributes:
+        row: bank index of the cube; None for none
+        neuron: name of a buffer, and the place in it
     """
 
     row: int | None = None
@@ -57,11 +58,13 @@ def target_at(frame_data: FrameData, see: Projection, x: float, y: float) -> Poi
 def neuron_of(network: Model, layout: Layout, part: object) -> Neuron | None:
     """Return the neuron that a Perceptron is, or that a pair names; None for anything else.
 
-    network  its network; raises OwnershipError for a perceptron of another one
-    layout   where it stands
-    part     a Perceptron, or the name of a buffer and the place in it
+    Args:
+        network: its network; raises OwnershipError for a perceptron of another one
+        layout: where it stands
+        part: a Perceptron, or the name of a buffer and the place in it
 
-    Raises InputError if the layout has no such neuron.
+    Raises:
+        InputError: if the layout has no such neuron.
     """
     if isinstance(part, Perceptron):
         row = int(rows_of(network, part)[0])
@@ -98,10 +101,11 @@ def next_target(
 ) -> PointerTarget:
     """Return the nearest cube or neuron in a direction; `now` if there is none.
 
-    frame_data, see  the picture
-    box              the part of it in which the network is seen
-    now              where one is; NOTHING: in the middle of the box
-    way              a key of DIRECTIONS; "", the default: the nearest one
+    Args:
+        frame_data, see: the picture
+        box: the part of it in which the network is seen
+        now: where one is; NOTHING: in the middle of the box
+        way: a key of DIRECTIONS; "", the default: the nearest one
     """
     parts, places = parts_seen(frame_data.layout, see, box)
     here = parts.index(now.part) if now.part in parts else None

@@ -73,23 +73,25 @@ def picture(
 ) -> Frame:
     """Render a session as it is now; return uint8 (height, width, 3), and write it as a PNG file.
 
-    session     a Session, a Show or a fitted estimator; or 1 to 6 of them in a list, or in a dict
-                by their names: they are drawn side by side, on common scales, with a table and all
-                loss curves below; or a Sweep: its settings side by side, without the options from
-                camera to past
-    path        the file, .png; None, the default, writes none
-    networks    how a Sweep shows each network: as a wall of "cubes", the default, by a map of the
-                plane in "maps", by "swatches" of its colors, or by its loss in "losses"
-    order       column of its tables by which a Sweep orders settings and networks, such as "loss",
-                or "-success" for the largest first; by default settings as in the grid, networks
-                as the sweep ranks them
-    group       column by whose values a Sweep groups its settings; by default none
-    against     number of the setting with which a Sweep compares the others; by default the best
-    look        a RenderOptions that gives the defaults of the options below instead
-    **view      how it is drawn, fields of RenderOptions
+    Args:
+        session: a Session, a Show or a fitted estimator; or 1 to 6 of them in a list, or in a dict
+            by their names: they are drawn side by side, on common scales, with a table and all loss
+            curves below; or a Sweep: its settings side by side, without the options from camera to
+            past
+        path: the file, .png; None, the default, writes none
+        networks: how a Sweep shows each network: as a wall of "cubes", the default, by a map of the
+            plane in "maps", by "swatches" of its colors, or by its loss in "losses"
+        order: column of its tables by which a Sweep orders settings and networks, such as "loss",
+            or "-success" for the largest first; by default settings as in the grid, networks as the
+            sweep ranks them
+        group: column by whose values a Sweep groups its settings; by default none
+        against: number of the setting with which a Sweep compares the others; by default the best
+        look: a RenderOptions that gives the defaults of the options below instead
+        **view: how it is drawn, fields of RenderOptions
 
-    Raises InputError for an option out of range, FileError if the file cannot be written, and
-    DisplayError without OpenGL.
+    Raises:
+        InputError: for an option out of range.
+        FileError: if the file cannot be written, and DisplayError without OpenGL.
     """
     look = looked(look or RenderOptions(), view)
     place = None if path is None else as_path(path)
@@ -133,27 +135,29 @@ def record(
 ) -> int:
     """Train a session and write a video; return its number of frames.
 
-    session     a Session, a Show or a fitted estimator, whose session is advanced; or 1 to 6 of
-                them in a list, or in a dict by their names: they are drawn side by side, and
-                advance on one clock, from the step of the one that is the furthest behind
-    path        the file, .mp4 or .gif
-    steps       training steps; None, the default: those of the Show, 2000 for a Session
-    every       steps from one frame to the next; None: so many that the video lasts 12 seconds
-    unit        "step", the default; "operation" shows every operation of these steps, slowly
-    film        True: the 27 pictures of `film` of `Session.play`, 0.6 seconds each, instead of so
-                many steps; by default False
-    hold        seconds for each operation, up to 60; by default 1.5
-    fps         frames a second, 1 to 240; by default 30
-    move        movement of the camera: "still", the default, "orbit" or "approach"
-    cameras     Cameras that it passes instead
-    progress    True, the default: a progress bar in a terminal or a notebook, if it takes longer
-                than a second; False: none; or a function that is called with the number of frames
-                done and of all frames
-    look        a RenderOptions that gives the defaults of the options below instead
-    **view      how it is drawn, fields of RenderOptions
+    Args:
+        session: a Session, a Show or a fitted estimator, whose session is advanced; or 1 to 6 of
+            them in a list, or in a dict by their names: they are drawn side by side, and advance on
+            one clock, from the step of the one that is the furthest behind
+        path: the file, .mp4 or .gif
+        steps: training steps; None, the default: those of the Show, 2000 for a Session
+        every: steps from one frame to the next; None: so many that the video lasts 12 seconds
+        unit: "step", the default; "operation" shows every operation of these steps, slowly
+        film: True: the 27 pictures of `film` of `Session.play`, 0.6 seconds each, instead of so
+            many steps; by default False
+        hold: seconds for each operation, up to 60; by default 1.5
+        fps: frames a second, 1 to 240; by default 30
+        move: movement of the camera: "still", the default, "orbit" or "approach"
+        cameras: Cameras that it passes instead
+        progress: True, the default: a progress bar in a terminal or a notebook, if it takes longer
+            than a second; False: none; or a function that is called with the number of frames done
+            and of all frames
+        look: a RenderOptions that gives the defaults of the options below instead
+        **view: how it is drawn, fields of RenderOptions
 
-    Raises InputError for an option out of range, FileError if the file cannot be written, and
-    DisplayError without OpenGL.
+    Raises:
+        InputError: for an option out of range.
+        FileError: if the file cannot be written, and DisplayError without OpenGL.
     """
     look = looked(look or VIDEO, view)
     show = shown(session)
@@ -239,17 +243,19 @@ def storyboard(
     A copy of the session takes the step, so the session stays where it is. The page works without a
     server; its captions are text, and a slider or keys step through the operations.
 
-    session     a Session, a Show or a fitted estimator
-    path        the file, .html
-    title       of the page; by default that of the Show
-    progress    True, the default: a progress bar in a terminal or a notebook, if it takes longer
-                than a second; False: none; or a function that is called with the number of
-                pictures done and of all pictures
-    look        a RenderOptions that gives the defaults of the options below instead
-    **view      how it is drawn, fields of RenderOptions
+    Args:
+        session: a Session, a Show or a fitted estimator
+        path: the file, .html
+        title: of the page; by default that of the Show
+        progress: True, the default: a progress bar in a terminal or a notebook, if it takes longer
+            than a second; False: none; or a function that is called with the number of pictures
+            done and of all pictures
+        look: a RenderOptions that gives the defaults of the options below instead
+        **view: how it is drawn, fields of RenderOptions
 
-    Raises InputError for an option out of range, FileError if the file cannot be written, and
-    DisplayError without OpenGL.
+    Raises:
+        InputError: for an option out of range.
+        FileError: if the file cannot be written, and DisplayError without OpenGL.
     """
     look = looked(look or PAGE, view)
     show = Show.of(session)
@@ -348,8 +354,9 @@ def telling(
 ) -> Iterator[Callable[[int, int], None]]:
     """Return a function that reports progress: `progress`, or one that draws a bar.
 
-    total    the number of pictures; 0: not known yet
-    session  its loss is written beside the bar, of several that of the first; None: none is
+    Args:
+        total: the number of pictures; 0: not known yet
+        session: its loss is written beside the bar, of several that of the first; None: none is
     """
     if callable(progress):
         with Progress(0, wanted=False):  # no bars beside those of the user

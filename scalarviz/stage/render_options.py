@@ -47,14 +47,15 @@ class RenderArgs(LookArgs, total=False):
 class RenderOptions(Look):
     """How a picture is rendered; raises InputError for a value out of range.
 
-    size          width and height in logical pixels, 16 to 8192 each
-    ratio         device pixels for each logical pixel, 0.25 to 8
-    samples       each pixel is the mean of samples x samples, 1 to 4
-    pin           bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
-                  drawn. Side by side also a list, with one or None for each
-    past          what stands below the network: "value", "gradient" or "change" of all weights over
-                  time, these by "distance", "norms" of layers, both such as "gradient norms", or
-                  the "landscape" of the loss; None: nothing
+    Attributes:
+        size: width and height in logical pixels, 16 to 8192 each
+        ratio: device pixels for each logical pixel, 0.25 to 8
+        samples: each pixel is the mean of samples x samples, 1 to 4
+        pin: bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
+            drawn. Side by side also a list, with one or None for each
+        past: what stands below the network: "value", "gradient" or "change" of all weights over
+            time, these by "distance", "norms" of layers, both such as "gradient norms", or the
+            "landscape" of the loss; None: nothing
     """
 
     size: tuple[int, int] = (1280, 800)
@@ -140,7 +141,7 @@ def looked(look: RenderOptions, given: Mapping[str, Any]) -> RenderOptions:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-LINE = re.compile(r"^    (\w+) {2,}(.*(?:\n {8,}.*)*)", re.MULTILINE)  # of a docstring, for a field
+LINE = re.compile(r"^ {8}(\w+): (.*(?:\n {12,}.*)*)", re.MULTILINE)  # of a docstring, for a field
 
 
 def with_fields(
@@ -151,7 +152,8 @@ def with_fields(
     Signature and docstring list the fields, with their values in `look` as defaults; wrong names
     raise UnknownNameError.
 
-    gone  the whole message for each argument that it no longer has
+    Args:
+        gone: the whole message for each argument that it no longer has
     """
     said: dict[str, str] = dict(LINE.findall(f"{Look.__doc__}\n{type(look).__doc__}"))
     usual = {each.name: getattr(look, each.name) for each in fields(look)}
@@ -164,7 +166,7 @@ def with_fields(
         )
         for each in fields(look)
     ]
-    lines = [f"    {name:<13} {said.get(name, '')}; by default {usual[name]!r}" for name in usual]
+    lines = [f"        {name}: {said.get(name, '')}; by default {usual[name]!r}" for name in usual]
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)
@@ -174,7 +176,8 @@ def with_fields(
 
         *own, _ = inspect.signature(function).parameters.values()
         call.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]
-        head, _, rest = (function.__doc__ or "").partition("    **view")  # whose line they replace
+        # Their lines stand in place of that of `**view`.
+        head, _, rest = (function.__doc__ or "").partition("        **view")
         call.__doc__ = head + "\n".join(lines) + rest[rest.find("\n") :]
         return call
 

@@ -27,12 +27,13 @@ FLAT = 0.1  # below this share of the steepest slope, an activation is saturated
 class SamplePass:
     """The focus sample's values and gradients (flows) by the name of the buffer.
 
-    saturated  1 where the slope of an activation is nearly 0, else 0
-    left_out   1 where dropout drops a number, else 0
-    target     what its outputs should be; None: not known
-    passed     the operations of a network, and what each has computed from
-    nodes      the numbers of a compiled function; None of a network
-    later      what sends its gradient back once somebody asks for it, if there is anything
+    Attributes:
+        saturated: 1 where the slope of an activation is nearly 0, else 0
+        left_out: 1 where dropout drops a number, else 0
+        target: what its outputs should be; None: not known
+        passed: the operations of a network, and what each has computed from
+        nodes: the numbers of a compiled function; None of a network
+        later: what sends its gradient back once somebody asks for it, if there is anything
     """
 
     values: dict[str, FloatArray] = field(default_factory=dict)
@@ -77,12 +78,13 @@ def forward(
 ) -> SamplePass:
     """Send a sample through a network with these parameters, in training mode.
 
-    program  the program of the network
-    value    its parameters, in bank order; `state` is its state
-    sample   one sample, shape (inputs,)
-    step     steps that the network has taken
-    place    index of the sample in its batch
-    target   what its outputs should be; None: not known
+    Args:
+        program: the program of the network
+        value: its parameters, in bank order; `state` is its state
+        sample: one sample, shape (inputs,)
+        step: steps that the network has taken
+        place: index of the sample in its batch
+        target: what its outputs should be; None: not known
     """
     if isinstance(program, TraceProgram):
         return forward_of_graph(program, value, sample, target)
@@ -147,10 +149,11 @@ def backward(
 ) -> SamplePass:
     """Add the gradients of a sample in a batch of `batch` samples.
 
-    program  the program of the network
-    way      the forward pass, to which the flows are added
-    target   target of the sample, shape (outputs,)
-    loss     the loss function
+    Args:
+        program: the program of the network
+        way: the forward pass, to which the flows are added
+        target: target of the sample, shape (outputs,)
+        loss: the loss function
     """
     found = {name: each[np.newaxis] for name, each in way.values.items()}
     outputs = found[program.outputs.name]

@@ -37,9 +37,11 @@ INTS, PLACES = ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_void_p)
 class HiddenContext:
     """An OpenGL context, current on one thread at a time.
 
-    renderer  name of what draws, such as "llvmpipe (LLVM 15.0.6, 256 bits)"
+    Attributes:
+        renderer: name of what draws, such as "llvmpipe (LLVM 15.0.6, 256 bits)"
 
-    Raises DisplayError if there is none here.
+    Raises:
+        DisplayError: if there is none here.
     """
 
     def __init__(self) -> None:
@@ -149,11 +151,13 @@ POINTER = ctypes.c_void_p
 class Evaluator:
     """A compiled network; the context must be current in all calls.
 
-    context  the hidden context
-    shader   the network, with its parameters in fours
-    inputs   numbers of a sample, `outputs` those of a result
+    Args:
+        context: the hidden context
+        shader: the network, with its parameters in fours
+        inputs: numbers of a sample, `outputs` those of a result
 
-    Raises DisplayError if the driver cannot compile it, or draw pictures of floats.
+    Raises:
+        DisplayError: if the driver cannot compile it, or draw pictures of floats.
     """
 
     def __init__(self, context: HiddenContext, shader: Shader, inputs: int, outputs: int) -> None:

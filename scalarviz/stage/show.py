@@ -51,10 +51,11 @@ LARGEST = 2**16  # sizes that scenes accept
 def whole_number(value: object, what: str, low: int = 1, high: int = LARGEST) -> int:
     """Return an integer option of a scene; raise InputError if it is out of range.
 
-    value  the option
-    what   its name, for the error
-    low    lowest valid value; 1 by default
-    high   highest valid value; 65,536 by default
+    Args:
+        value: the option
+        what: its name, for the error
+        low: lowest valid value; 1 by default
+        high: highest valid value; 65,536 by default
     """
     found = int(value) if isinstance(value, (int, np.integer)) else None
     if found is None or isinstance(value, bool) or not low <= found <= high:
@@ -66,11 +67,13 @@ def whole_number(value: object, what: str, low: int = 1, high: int = LARGEST) ->
 def whole_numbers(text: str, what: str, least: int = 1) -> list[int]:
     """Return the integers in a text such as "8,4", for the sizes of layers.
 
-    text   numbers separated by commas
-    what   the name of the option, for the error
-    least  how many numbers are required; 1 by default
+    Args:
+        text: numbers separated by commas
+        what: the name of the option, for the error
+        least: how many numbers are required; 1 by default
 
-    Raises InputError for anything else.
+    Raises:
+        InputError: for anything else.
     """
     try:
         found = [int(part) for part in text.split(",") if part.strip()]
@@ -112,18 +115,20 @@ def trained_by(shown: Any) -> Any:
 class Show:
     """A session, with texts and speed for its presentation.
 
-    session  a Session
-    title    one line above the picture; by default the first line of the scene's docstring, or the
-             network's description
-    task     what is to be learned, in one sentence below the title; by default nothing
-    hint     what to try next, shown at the end; by default nothing
-    about    a sentence at the start; by default "Each cube is one weight."
-    speed    steps a second; None, the default: as fast as possible
-    steps    steps of a training unless another number is given; by default 2000
-    film     whether a window that opens on it at step 0 plays `film` of `Session.play` by itself,
-             until the user does something; without animations it then waits. By default False
+    Attributes:
+        session: a Session
+        title: one line above the picture; by default the first line of the scene's docstring, or
+            the network's description
+        task: what is to be learned, in one sentence below the title; by default nothing
+        hint: what to try next, shown at the end; by default nothing
+        about: a sentence at the start; by default "Each cube is one weight."
+        speed: steps a second; None, the default: as fast as possible
+        steps: steps of a training unless another number is given; by default 2000
+        film: whether a window that opens on it at step 0 plays `film` of `Session.play` by itself,
+            until the user does something; without animations it then waits. By default False
 
-    Raises InputError if `session` is no Session or a number is out of range.
+    Raises:
+        InputError: if `session` is no Session or a number is out of range.
     """
 
     session: Session
@@ -216,7 +221,8 @@ MOST_SESSIONS = 6  # sessions
 class Several:
     """The sessions that are shown side by side, with a name for each; see `of`.
 
-    replays  whether a video is of what they have done: each ends with its branch
+    Attributes:
+        replays: whether a video is of what they have done: each ends with its branch
     """
 
     shows: tuple[Show, ...]

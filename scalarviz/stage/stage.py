@@ -119,13 +119,14 @@ CHOSEN = attrgetter(
 class Common:
     """What all panes of a picture have in common.
 
-    scales       the scales of colors and sizes
-    curve_view   the steps that the loss curve shows
-    keys         the list of keys, and `help`, whether it is shown
-    present      whether letters are larger, and head and loss are left out
-    silent       whether the picture has no buttons, as in a file
-    menus        pixels of the picture under the menus of a window, and `panel`, under its panel
-    nodes        called with the view of each picture that is made, a ViewBox of vispy; or None
+    Attributes:
+        scales: the scales of colors and sizes
+        curve_view: the steps that the loss curve shows
+        keys: the list of keys, and `help`, whether it is shown
+        present: whether letters are larger, and head and loss are left out
+        silent: whether the picture has no buttons, as in a file
+        menus: pixels of the picture under the menus of a window, and `panel`, under its panel
+        nodes: called with the view of each picture that is made, a ViewBox of vispy; or None
     """
 
     scales: Scales
@@ -143,27 +144,28 @@ class Common:
 class Stage(Messages):
     """What is shown of a show, and how.
 
-    look           what a user has decided of the view
-    common         what all panes of a picture have in common
-    marks          whether the key to the marks is shown, as it is while the mouse is on the legend
-    travel         called with how many operations to go, forward or back, for a click on the strip
-    patience       seconds that a picture waits for results of the session; later ones are shown
-                   when they are there
-    part_of_tour   the part of the tour that the caption is of, or ""
-    adding         how many samples of the batch are added up in the picture, a broken number while
-                   one is being added; 0: the gradients are shown whole
-    given          seconds that a slow step gives to the next operation; 0 without one
-    pane           how the picture is one of several, or None
-    peers          the stages that have common scales, in the order of their panes; mostly itself
-    unfolded       whether a compiled function is shown as its graph at rest, too
-    pinned, hover  bank indices, or None
-    pinned_neuron, hover_neuron  the neuron instead, or None
-    beside         further weights that are pinned beside a weight
-    walking        whether the keyboard points: what is hovered stays until the mouse is elsewhere
-    guess          what is guessed, or None
-    held           what a hand drags at rest, and what was before; None a while after it
-    over           the mouse over the strip, the caption and the loss curve
-    on_top         what lies over the network on the last picture; nothing before the first
+    Attributes:
+        look: what a user has decided of the view
+        common: what all panes of a picture have in common
+        marks: whether the key to the marks is shown, as it is while the mouse is on the legend
+        travel: called with how many operations to go, forward or back, for a click on the strip
+        patience: seconds that a picture waits for results of the session; later ones are shown when
+            they are there
+        part_of_tour: the part of the tour that the caption is of, or ""
+        adding: how many samples of the batch are added up in the picture, a broken number while one
+            is being added; 0: the gradients are shown whole
+        given: seconds that a slow step gives to the next operation; 0 without one
+        pane: how the picture is one of several, or None
+        peers: the stages that have common scales, in the order of their panes; mostly itself
+        unfolded: whether a compiled function is shown as its graph at rest, too
+        pinned, hover: bank indices, or None
+        pinned_neuron, hover_neuron: the neuron instead, or None
+        beside: further weights that are pinned beside a weight
+        walking: whether the keyboard points: what is hovered stays until the mouse is elsewhere
+        guess: what is guessed, or None
+        held: what a hand drags at rest, and what was before; None a while after it
+        over: the mouse over the strip, the caption and the loss curve
+        on_top: what lies over the network on the last picture; nothing before the first
     """
 
     def __init__(

@@ -72,14 +72,15 @@ class Stages(Messages):
     One stage has the whole picture. Several share their scales, and around them are a table, the
     loss curves, and the messages of all.
 
-    panes     the stage of each session
-    names     the names of several, which follow the sizes of networks that grow
-    chosen    number of the pane that commands on one session mean
-    together  whether cameras turn together, and weights of equal networks are pinned together
-    on_top    what lies over several panes on the last picture; nothing before the first
-    over      the mouse over the loss curves of several
-    still     returns a context in which no session moves, which holds True; False if that has to
-              wait for too long
+    Attributes:
+        panes: the stage of each session
+        names: the names of several, which follow the sizes of networks that grow
+        chosen: number of the pane that commands on one session mean
+        together: whether cameras turn together, and weights of equal networks are pinned together
+        on_top: what lies over several panes on the last picture; nothing before the first
+        over: the mouse over the loss curves of several
+        still: returns a context in which no session moves, which holds True; False if that has to
+            wait for too long
     """
 
     def __init__(self, panes: Sequence[Stage], names: Sequence[str] = ("",)) -> None:

@@ -47,9 +47,10 @@ class StoryboardStill:
 def page(stills: Sequence[StoryboardStill], title: str, dark: bool = True) -> str:
     """Return a storyboard as an HTML document; raise InputError if there are no stills.
 
-    stills  the pictures with their captions, in order
-    title   of the document
-    dark    whether it has the dark theme; the default
+    Args:
+        stills: the pictures with their captions, in order
+        title: of the document
+        dark: whether it has the dark theme; the default
     """
     require(stills, "a storyboard page needs at least one still: pass some")
     theme = "dark" if dark else "light"

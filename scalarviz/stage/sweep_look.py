@@ -36,12 +36,13 @@ NO_GROUPS = "rank", "seed"  # of these columns
 class SweepLook:
     """How a sweep is drawn.
 
-    networks  each network as a wall of "cubes", a map of the plane in "maps", "swatches" of its
-              colors, or its loss line in "losses"
-    order     column of the tables by which settings and networks are ordered, with - before it
-              from the largest; "": settings as in the grid, networks as the sweep ranks them
-    group     column by whose values the settings are grouped; "": none
-    against   number of the setting with which the others are compared; None: the best one
+    Attributes:
+        networks: each network as a wall of "cubes", a map of the plane in "maps", "swatches" of its
+            colors, or its loss line in "losses"
+        order: column of the tables by which settings and networks are ordered, with - before it
+            from the largest; "": settings as in the grid, networks as the sweep ranks them
+        group: column by whose values the settings are grouped; "": none
+        against: number of the setting with which the others are compared; None: the best one
     """
 
     networks: str = CUBES
@@ -159,7 +160,8 @@ def sweep_look(
 ) -> SweepLook:
     """Return the look of these options, None for the default of one.
 
-    Raises InputError for an option of anything but a sweep, or if the sweep cannot be drawn so.
+    Raises:
+        InputError: for an option of anything but a sweep, or if the sweep cannot be drawn so.
     """
     from scalarviz.sweeps.sweep import Sweep
 

@@ -80,7 +80,8 @@ Cells = npt.NDArray[np.int64]
 class Maker:
     """Makes the small pictures of one setting, from the weights of its networks.
 
-    session  a session of the setting, untrained; its network is used to evaluate others
+    Args:
+        session: a session of the setting, untrained; its network is used to evaluate others
     """
 
     def __init__(self, session: Session) -> None:
@@ -122,9 +123,10 @@ class Maker:
     def make(self, kind: str, values: FloatArray, networks: int, *, playing: bool) -> SmallPictures:
         """Return pictures of networks with these weights; cubes if there are none of this kind.
 
-        values    shape (networks, parameters)
-        networks  number of networks of the sweep, all of which are drawn
-        playing   whether the sweep trains, so that maps have to be quick
+        Args:
+            values: shape (networks, parameters)
+            networks: number of networks of the sweep, all of which are drawn
+            playing: whether the sweep trains, so that maps have to be quick
         """
         if kind == MAPS and MAPS in self.kinds:
             classes = is_one_hot(self.samples[1])

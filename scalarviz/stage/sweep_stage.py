@@ -52,10 +52,11 @@ MOST_COMPARED = 2**16  # comparisons that are kept
 class SweepStage:
     """What is drawn of a sweep, which is read anew for each picture.
 
-    look      how the sweep is drawn
-    chosen    setting and seed of the network that is looked at, or None
-    first     number of settings before those that are shown
-    networks  boxes of the networks on the last picture
+    Attributes:
+        look: how the sweep is drawn
+        chosen: setting and seed of the network that is looked at, or None
+        first: number of settings before those that are shown
+        networks: boxes of the networks on the last picture
     """
 
     def __init__(self, sweep: Sweep, theme: str, look: SweepLook | None = None) -> None:

@@ -15,10 +15,12 @@ FORWARD, ERROR, BACKWARD, STEP = "forward", "error", "backward", "step"  # parts
 class Piece:
     """A part of a line of a caption, such as one term of a sum.
 
-    words   its text, such as "0.27 × -0.105" or " + "
-    row     bank index of the weight that it is about; -1 for none
-    neuron  the neuron that it is about, as the name of a buffer and the place in it; None for none
-    opens   whether it stands for terms that are left out, and shows them when it is clicked
+    Attributes:
+        words: its text, such as "0.27 × -0.105" or " + "
+        row: bank index of the weight that it is about; -1 for none
+        neuron: the neuron that it is about, as the name of a buffer and the place in it; None for
+            none
+        opens: whether it stands for terms that are left out, and shows them when it is clicked
     """
 
     words: str
@@ -31,10 +33,11 @@ class Piece:
 class Bar:
     """A number as a bar.
 
-    name    what it is, or what it is made of, such as "1.00 × .26"
-    value   its length
-    row     bank index of its weight; NONE for none
-    before  the number before a step; None for none
+    Attributes:
+        name: what it is, or what it is made of, such as "1.00 × .26"
+        value: its length
+        row: bank index of its weight; NONE for none
+        before: the number before a step; None for none
     """
 
     name: str
@@ -47,10 +50,11 @@ class Bar:
 class Bars:
     """What goes into an operation, or comes out of it, as bars.
 
-    rows    in the order of the picture
-    total   what they add up to, end to end; None: each begins at zero
-    marked  place of the one that is spoken of, or NONE
-    unit    what the numbers are: "number", "share", or "blame", which has no digits
+    Attributes:
+        rows: in the order of the picture
+        total: what they add up to, end to end; None: each begins at zero
+        marked: place of the one that is spoken of, or NONE
+        unit: what the numbers are: "number", "share", or "blame", which has no digits
     """
 
     rows: tuple[Bar, ...]
@@ -63,7 +67,8 @@ class Bars:
 class Miss:
     """An output of the shown sample as the loss reads it, and its goal.
 
-    is_share  whether it is a share of 100 %
+    Attributes:
+        is_share: whether it is a share of 100 %
     """
 
     neuron: Neuron
@@ -87,10 +92,11 @@ class Effect:
 class BlamePart:
     """One way by which blame comes to a neuron: through a weight of a neuron of the next layer.
 
-    row     bank index of the weight
-    neuron  the one that passes it on
-    amount  how much the way asks for a higher number; negative: for a lower one
-    words   what both should say
+    Attributes:
+        row: bank index of the weight
+        neuron: the one that passes it on
+        amount: how much the way asks for a higher number; negative: for a lower one
+        words: what both should say
     """
 
     row: int
@@ -103,13 +109,14 @@ class BlamePart:
 class Blame:
     """How blame comes from the outputs to a weight, which is drawn as ways that meet.
 
-    row      bank index of the weight
-    parts    by neuron of the next layer
-    total    their sum, the blame of the neuron of the weight
-    words    what that neuron should say
-    comes    what comes in there
-    earlier  weights of the ways between later layers
-    stays    whether all of it was shown by the operation before
+    Attributes:
+        row: bank index of the weight
+        parts: by neuron of the next layer
+        total: their sum, the blame of the neuron of the weight
+        words: what that neuron should say
+        comes: what comes in there
+        earlier: weights of the ways between later layers
+        stays: whether all of it was shown by the operation before
     """
 
     row: int
@@ -125,12 +132,13 @@ class Blame:
 class Trial:
     """What the network answers with one weight changed, and all else as it is.
 
-    step     by which it is higher; `weight` is its value before and after
-    neuron   of the weight; None in a formula
-    outputs  as the loss reads them
-    between  weights from the neuron to each output; empty where layers are between them
-    off      how far the outputs are off in the mean, before and after
-    name     of the weight, if it has one
+    Attributes:
+        step: by which it is higher; `weight` is its value before and after
+        neuron: of the weight; None in a formula
+        outputs: as the loss reads them
+        between: weights from the neuron to each output; empty where layers are between them
+        off: how far the outputs are off in the mean, before and after
+        name: of the weight, if it has one
     """
 
     step: float
@@ -146,14 +154,15 @@ class Trial:
 class Outcome:
     """What a step makes of the shown sample.
 
-    outputs  as the loss reads them; of classes, that of the right one
-    goals    theirs
-    off      how far all are off in the mean, before and after
-    others   number of other samples of the batch
-    weights  number of weights that learn
-    shares   of all classes, before and after; None without classes
-    moved    each of few numbers with a name that learn
-    closer   number of samples that come closer, if it is known
+    Attributes:
+        outputs: as the loss reads them; of classes, that of the right one
+        goals: theirs
+        off: how far all are off in the mean, before and after
+        others: number of other samples of the batch
+        weights: number of weights that learn
+        shares: of all classes, before and after; None without classes
+        moved: each of few numbers with a name that learn
+        closer: number of samples that come closer, if it is known
     """
 
     outputs: tuple[Effect, ...]
@@ -170,9 +179,10 @@ class Outcome:
 class Group:
     """The samples of a step together.
 
-    amounts  of each: its loss, how much it asks for a higher weight, or how much nearer it came;
-             empty if not known
-    count    how many they are; `place` is that of the shown one
+    Attributes:
+        amounts: of each: its loss, how much it asks for a higher weight, or how much nearer it
+            came; empty if not known
+        count: how many they are; `place` is that of the shown one
     """
 
     amounts: tuple[float, ...]
@@ -184,10 +194,11 @@ class Group:
 class Bent:
     """What an activation makes of a number, or of the blame that comes back to it.
 
-    before, after  the number, and the result
-    points         of its curve, from left to right
-    slope          of the curve there, where blame comes back; else None
-    is_share       whether it is what a loss makes of a share
+    Attributes:
+        before, after: the number, and the result
+        points: of its curve, from left to right
+        slope: of the curve there, where blame comes back; else None
+        is_share: whether it is what a loss makes of a share
     """
 
     before: float
@@ -220,27 +231,28 @@ def ends_of_bars(bars: Bars) -> list[tuple[float, float]]:
 class Caption:
     """What an operation did, with the numbers of one sample, weight or neuron.
 
-    title    one plain sentence
-    formula  the formula without numbers, or ""
-    lines    lines of pieces: the formula with numbers; long sums leave terms out
-    whole    the same lines with all terms; empty if nothing is left out
-    rows     bank indices of weights that are spoken of, beside those of the pieces; the first one
-             is the subject
-    neurons  neurons that are spoken of, beside those of the pieces; the first one is the subject
-             if there are no rows
-    why      a sentence below the title, or ""
-    bars     what goes in or comes out, as bars; None for none
-    bent     what an activation made of the subject's number; None if it is none
-    misses   outputs that it is about, and their goals
-    blame    how it comes to the weight; None in the last layer, and where layers are not dense
-    trial    what comes of another value of the weight, where blame comes to it
-    wish     the weight before and after its step, or what its gradient asks for; "" if unknown
-    comes    what comes in at the weight, if that is a reason; else ""
-    outcome  what a step makes of the outputs of the shown sample
-    group    the samples of the step, of which the caption shows one; None for one alone
-    losses   loss of the samples of a step, before and after it; before its loss is known, that of
-             the step before; None where it is not known
-    thread   neurons that the whole step explains, one for each layer that is computed
+    Attributes:
+        title: one plain sentence
+        formula: the formula without numbers, or ""
+        lines: lines of pieces: the formula with numbers; long sums leave terms out
+        whole: the same lines with all terms; empty if nothing is left out
+        rows: bank indices of weights that are spoken of, beside those of the pieces; the first one
+            is the subject
+        neurons: neurons that are spoken of, beside those of the pieces; the first one is the
+            subject if there are no rows
+        why: a sentence below the title, or ""
+        bars: what goes in or comes out, as bars; None for none
+        bent: what an activation made of the subject's number; None if it is none
+        misses: outputs that it is about, and their goals
+        blame: how it comes to the weight; None in the last layer, and where layers are not dense
+        trial: what comes of another value of the weight, where blame comes to it
+        wish: the weight before and after its step, or what its gradient asks for; "" if unknown
+        comes: what comes in at the weight, if that is a reason; else ""
+        outcome: what a step makes of the outputs of the shown sample
+        group: the samples of the step, of which the caption shows one; None for one alone
+        losses: loss of the samples of a step, before and after it; before its loss is known, that
+            of the step before; None where it is not known
+        thread: neurons that the whole step explains, one for each layer that is computed
     """
 
     title: str
@@ -311,8 +323,10 @@ def plain_lines(*lines: str) -> tuple[tuple[Piece, ...], ...]:
 class CardLine:
     """A line of a card, which is continued in further ones: a sentence, or a formula.
 
-    look   "plain", "quiet", "strong" for a heading, "bold", or "large" for the numbers of a change
-    aside  quiet words behind it
+    Attributes:
+        look: "plain", "quiet", "strong" for a heading, "bold", or "large" for the numbers of a
+            change
+        aside: quiet words behind it
     """
 
     words: str
@@ -324,11 +338,12 @@ class CardLine:
 class CardTable:
     """Columns of numbers on a card, of which as many rows are shown as there is room for.
 
-    head    names of the columns
-    rows    the cells of each row
-    rests   what stands for the rows that are left out, if the first 0, 1, 2 ... are shown
-    total   cells of the last row; empty for none
-    marked  index of the row of the focus sample, or NONE
+    Attributes:
+        head: names of the columns
+        rows: the cells of each row
+        rests: what stands for the rows that are left out, if the first 0, 1, 2 ... are shown
+        total: cells of the last row; empty for none
+        marked: index of the row of the focus sample, or NONE
     """
 
     head: Sequence[str]
@@ -342,9 +357,10 @@ class CardTable:
 class Card:
     """What is written about a cube or a neuron.
 
-    row     bank index; NONE for a neuron
-    facts   pairs of name and value, beside the cube or sphere
-    blocks  what the inspector shows, from top to bottom: lines, tables, and drawings of `scene`
+    Attributes:
+        row: bank index; NONE for a neuron
+        facts: pairs of name and value, beside the cube or sphere
+        blocks: what the inspector shows, from top to bottom: lines, tables, and drawings of `scene`
     """
 
     row: int
@@ -357,10 +373,11 @@ class Card:
 class Cell:
     """One operation of a step, in the strip.
 
-    part       FORWARD, ERROR, BACKWARD or STEP
-    layer      its layer, such as "layer 0", or ""
-    name       plain name; `technical` is that of the session
-    done       number of operations of the step that are done after it
+    Attributes:
+        part: FORWARD, ERROR, BACKWARD or STEP
+        layer: its layer, such as "layer 0", or ""
+        name: plain name; `technical` is that of the session
+        done: number of operations of the step that are done after it
     """
 
     part: str

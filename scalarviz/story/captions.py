@@ -122,8 +122,9 @@ def with_line(caption: Caption, words: str) -> Caption:
 def moved(found: Explained, now: float, name: str) -> Caption:
     """Return how a weight moves: the optimizer's formula, and the same with its numbers.
 
-    now   the weight at the moment that is shown
-    name  what it is called
+    Args:
+        now: the weight at the moment that is shown
+        name: what it is called
     """
     row, old = found.row, found.value
     if not found.lines and (found.frozen or now == old):
@@ -208,11 +209,12 @@ def formula_line(
 ) -> CaptionLine:
     """Return a line of the optimizer with numbers in place of its names.
 
-    line     the line
-    exactly  names whose numbers are not rounded
-    start    words before the formula
-    row      bank index of the weight that `w` in it is; NONE for none
-    least    fewest digits; by default 2
+    Args:
+        line: the line
+        exactly: names whose numbers are not rounded
+        start: words before the formula
+        row: bank index of the weight that `w` in it is; NONE for none
+        least: fewest digits; by default 2
     """
     numbered = line.numbered
     if numbered is None:  # a sentence
@@ -251,9 +253,10 @@ def caption_of_state(
 ) -> Caption:
     """Return the caption of the last moment of a state.
 
-    row      bank index of the weight whose numbers are shown; None: one of `explained_neuron`
-    neuron   the neuron whose numbers are shown instead, as buffer and place; None: no neuron
-    tellers  captions by the kind of the moment; by default those of a network
+    Args:
+        row: bank index of the weight whose numbers are shown; None: one of `explained_neuron`
+        neuron: the neuron whose numbers are shown instead, as buffer and place; None: no neuron
+        tellers: captions by the kind of the moment; by default those of a network
     """
     if state.moment == NONE:
         return Caption(text("captions.before"))
@@ -408,9 +411,10 @@ Pairs = Sequence[tuple[float, float]]  # input and delta of a sample, at each pl
 class GradientProducts:
     """The products that add up to the gradient of a weight.
 
-    own    factors of those of the focus sample
-    every  those of each sample; None if the state has the focus sample only
-    grad   the gradient in the bank
+    Attributes:
+        own: factors of those of the focus sample
+        every: those of each sample; None if the state has the focus sample only
+        grad: the gradient in the bank
     """
 
     own: Pairs
@@ -580,11 +584,12 @@ def progress_of(
 ) -> str:
     """Return how many samples are right, else the loss, and how the loss has changed.
 
-    step            whole steps done
-    loss            of the last one
-    changed         the first step whose loss is computed after the last change of a user
-    losses_between  returns the losses of the steps from one on and before another one
-    verdict         how many are right; "" if that is not known
+    Args:
+        step: whole steps done
+        loss: of the last one
+        changed: the first step whose loss is computed after the last change of a user
+        losses_between: returns the losses of the steps from one on and before another one
+        verdict: how many are right; "" if that is not known
     """
     if not step and not verdict:
         return text("captions.before")

@@ -38,7 +38,8 @@ FEW_TERMS = 12  # terms of a sum in the order of the picture; of more, the large
 class NeuronNumbers:
     """A neuron of the focus sample, and what is computed of it so far.
 
-    line  where it stands; `place` in it
+    Attributes:
+        line: where it stands; `place` in it
     """
 
     facts: Facts
@@ -160,7 +161,8 @@ def neuron_card(
 ) -> Card | None:
     """Return the card of a neuron; None of one that the picture does not have.
 
-    drawn  returns a drawing of what it answers, or None
+    Args:
+        drawn: returns a drawing of what it answers, or None
     """
     known = numbers_of(facts, state, neuron)
     if known is None:

@@ -37,13 +37,14 @@ Words = Callable[..., str]
 class EquationTerm:
     """A part of an equation with numbers in it.
 
-    numbers  the numbers; a term of a sum is their product
-    words    makes its text from the numbers as they are written
-    row      bank index of the weight that it is about, or NONE
-    neuron   the neuron that it is about, or None
-    stays    whether it is shown however long the sum is
-    exact    whether its numbers are not rounded
-    opens    whether it stands for terms that are left out
+    Attributes:
+        numbers: the numbers; a term of a sum is their product
+        words: makes its text from the numbers as they are written
+        row: bank index of the weight that it is about, or NONE
+        neuron: the neuron that it is about, or None
+        stays: whether it is shown however long the sum is
+        exact: whether its numbers are not rounded
+        opens: whether it stands for terms that are left out
     """
 
     numbers: tuple[float, ...]
@@ -72,11 +73,12 @@ def equation(
 ) -> CaptionLine:
     """Return a line of terms and words, and its result.
 
-    parts    terms, and words between them
-    compute  computes the result from the numbers of all terms
-    result   what the engine has
-    about    the neuron whose number the result is, or None
-    least    fewest digits; by default 2
+    Args:
+        parts: terms, and words between them
+        compute: computes the result from the numbers of all terms
+        result: what the engine has
+        about: the neuron whose number the result is, or None
+        least: fewest digits; by default 2
     """
     terms = [part for part in parts if not isinstance(part, str)]
     values = [number for term in terms for number in term.numbers]
@@ -138,12 +140,13 @@ def sum_line(
 ) -> CaptionLine:
     """Return a sum of products and its result, or a note if a weight was changed since.
 
-    terms   all terms, in the order of the picture; those that stay are the last ones
-    result  what the engine has
-    keep    place of a term that is shown in any case
-    about   the neuron whose number it is
-    start   words before the sum
-    most    terms that are shown of a long sum; the others are one term
+    Args:
+        terms: all terms, in the order of the picture; those that stay are the last ones
+        result: what the engine has
+        keep: place of a term that is shown in any case
+        about: the neuron whose number it is
+        start: words before the sum
+        most: terms that are shown of a long sum; the others are one term
     """
     if is_changed(terms, result):
         return (Piece(text("captions.changed", result=said(result, 3)), neuron=about),)
@@ -162,9 +165,10 @@ def is_changed(terms: Sequence[EquationTerm], result: float) -> bool:
 def bars_of(terms: Sequence[EquationTerm], result: float, most: int) -> Bars | None:
     """Return the largest terms of a sum as bars, and one for the others; None if it is not known.
 
-    terms   all terms, in the order of the picture
-    result  what the engine has
-    most    terms that stand for themselves
+    Args:
+        terms: all terms, in the order of the picture
+        result: what the engine has
+        most: terms that stand for themselves
     """
     if is_changed(terms, result) or not math.isfinite(result):
         return None
@@ -250,11 +254,12 @@ def product_table(
 ) -> CardTable:
     """Return products, one to a row, and their sum.
 
-    head      names of the four columns
-    products  all of them, in order
-    total     name of the sum; "" for none
-    marked    index of the row of the focus sample, or NONE
-    least     digits of the sum, if it can have them; by default 2
+    Args:
+        head: names of the four columns
+        products: all of them, in order
+        total: name of the sum; "" for none
+        marked: index of the row of the focus sample, or NONE
+        least: digits of the sum, if it can have them; by default 2
     """
     shown, values = products[:MOST_ROWS], [each.value for each in products]
     rests = [0.0]  # sums of the products from each one on
@@ -286,9 +291,10 @@ def product_table(
 class NumberColumn:
     """Numbers that end at the same decimal place, 10 ** place.
 
-    terms     the numbers, rounded
-    rests     the rounded sums of all numbers from each index on
-    exponent  power of ten of the largest number
+    Attributes:
+        terms: the numbers, rounded
+        rests: the rounded sums of all numbers from each index on
+        exponent: power of ten of the largest number
     """
 
     terms: Sequence[float]
@@ -369,8 +375,9 @@ def factors(product: ProductRow, result: float, place: int) -> tuple[str, str]:
 def rests_of(count: int, rests: Sequence[str]) -> list[tuple[str, ...]]:
     """Return what stands for the rows that are left out, by the number of those shown.
 
-    count  number of all rows
-    rests  sums of those left out, as they are written
+    Args:
+        count: number of all rows
+        rests: sums of those left out, as they are written
     """
     return [
         (text("card.more", count=count - i), "", "", rest) if i < count else ()
@@ -403,7 +410,8 @@ def change_between(old: float, new: float) -> tuple[str, str, str]:
 def optimizer_rows(found: Explained, before: str, after: str, grad: str) -> list[CardLine]:
     """Return the lines of an optimizer with numbers in place of names.
 
-    before, after, grad  weight and gradient as they are written elsewhere on the card
+    Args:
+        before, after, grad: weight and gradient as they are written elsewhere on the card
     """
     rows, slots = [], [*found.kept]
     exact = [line.name for line in found.lines if is_exact(line)]
@@ -481,12 +489,13 @@ def equation_of(
 ) -> CardLine:
     """Return a formula with numbers: "new w = 0.54 - 0.5 × 0.036 = 0.52".
 
-    line      has the numbers and the result
-    card      the formula
-    name      what its value is called
-    changing  names of numbers that need not be exact; the others are settings
-    own       some numbers as they are written elsewhere
-    result    the value as it is written elsewhere; "": with as few digits as agree
+    Args:
+        line: has the numbers and the result
+        card: the formula
+        name: what its value is called
+        changing: names of numbers that need not be exact; the others are settings
+        own: some numbers as they are written elsewhere
+        result: the value as it is written elsewhere; "": with as few digits as agree
     """
     known, names = line.known, card.names
     fixed = {n: exactly(known[n]) for n in names if n not in changing}

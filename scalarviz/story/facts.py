@@ -25,12 +25,13 @@ Numbers = Sequence[float]
 class BufferFacts:
     """Some numbers of each sample: the neurons of a layer, or their sums.
 
-    shape  (channels, height, width) if they are a picture, else ()
-    role   "input", "output" (or the sums that the outputs are computed from), "hidden"; "node" of a
-           compiled function
-    names  those of its neurons, if they have some of their own
-    layer  label of the layer, if neurons of several layers must be distinguished, else ""
-    wave   whether a frequency encoding writes it
+    Attributes:
+        shape: (channels, height, width) if they are a picture, else ()
+        role: "input", "output" (or the sums that the outputs are computed from), "hidden"; "node"
+            of a compiled function
+        names: those of its neurons, if they have some of their own
+        layer: label of the layer, if neurons of several layers must be distinguished, else ""
+        wave: whether a frequency encoding writes it
     """
 
     size: int
@@ -104,9 +105,10 @@ class MomentFacts:
 class FormulaCase:
     """What captions write of a formula where its conditions hold.
 
-    tests    functions of all names, each with whether it holds
-    text     as a factor of others: a sum has brackets; `alone` without them
-    compute  a function of all names
+    Attributes:
+        tests: functions of all names, each with whether it holds
+        text: as a factor of others: a sum has brackets; `alone` without them
+        compute: a function of all names
     """
 
     tests: Sequence[tuple[Function, bool]]
@@ -147,7 +149,8 @@ class ActivationFacts:
 class ParametricFacts:
     """A formula with parameters: functions of the input and of these.
 
-    value, derivative  None where a page cannot compute it
+    Attributes:
+        value, derivative: None where a page cannot compute it
     """
 
     parameters: Sequence[str]
@@ -159,8 +162,9 @@ class ParametricFacts:
 class LossPart:
     """The error of a loss, or its slope: a text, its cases, a function of prediction and target.
 
-    compute  with the weight of the target; None where a page cannot compute it, and of a loss that
-             takes all outputs together
+    Attributes:
+        compute: with the weight of the target; None where a page cannot compute it, and of a loss
+            that takes all outputs together
     """
 
     text: str
@@ -172,12 +176,13 @@ class LossPart:
 class LossFacts:
     """A loss.
 
-    factor, mean, divisor  as in `Loss`; the divisor is that of a sample
-    logits                 the activation that it applies to the outputs, or ""
-    scalar                 whether each output has an error of its own
-    of_row                 else the error of a sample by its outputs and targets, lists; None where
-                           a page cannot compute it
-    is_value               whether it is the number itself that a compiled function returns
+    Attributes:
+        factor, mean, divisor: as in `Loss`; the divisor is that of a sample
+        logits: the activation that it applies to the outputs, or ""
+        scalar: whether each output has an error of its own
+        of_row: else the error of a sample by its outputs and targets, lists; None where a page
+            cannot compute it
+        is_value: whether it is the number itself that a compiled function returns
     """
 
     name: str
@@ -196,9 +201,10 @@ class LossFacts:
 class ArrayFacts:
     """An array of a followed model.
 
-    first  the first of its parameters
-    shape  of the array; `kept` of its parameters that are there
-    steps  if those are every n-th row and column only: how many; else ()
+    Attributes:
+        first: the first of its parameters
+        shape: of the array; `kept` of its parameters that are there
+        steps: if those are every n-th row and column only: how many; else ()
     """
 
     name: str
@@ -222,16 +228,17 @@ class NeuronLine:
 class Facts:
     """What does not change while a network trains.
 
-    inputs, outputs   names of the buffers
-    buffers           by name
-    first_parameters  the first operation with weights
-    first_row         the first parameter of the network, or NONE
-    row_names         of parameters that are not named by the neurons that they join, by row
-    arrays            of a followed model: its parameters are named by them
-    lines             rows of neurons of the picture
-    learning          whether an operation differs in training and evaluation
-    is_graph          whether it is a compiled function; `program` is its TraceProgram then
-    tint              of the inputs: "rgb", "grey" or ""
+    Attributes:
+        inputs, outputs: names of the buffers
+        buffers: by name
+        first_parameters: the first operation with weights
+        first_row: the first parameter of the network, or NONE
+        row_names: of parameters that are not named by the neurons that they join, by row
+        arrays: of a followed model: its parameters are named by them
+        lines: rows of neurons of the picture
+        learning: whether an operation differs in training and evaluation
+        is_graph: whether it is a compiled function; `program` is its TraceProgram then
+        tint: of the inputs: "rgb", "grey" or ""
     """
 
     inputs: str
@@ -281,17 +288,18 @@ class Correction:
 class UpdateLine:
     """One line of an optimizer's arithmetic.
 
-    name         what it computes: "w", "g", "lr", a slot, or a name of the optimizer's
-    formula      with numbers, or a sentence
-    value        its result
-    known        the numbers of the names
-    words        the formula as captions write it
-    numbered     the same with places for the numbers; None of a sentence
-    card         the formula of a card; None for none
-    corrections  that a card writes before it
-    same         whether it is the same for all weights, as the learning rate is
-    own_rate     whether it is the learning rate that only some weights have
-    follows      whether it is known how the number comes about
+    Attributes:
+        name: what it computes: "w", "g", "lr", a slot, or a name of the optimizer's
+        formula: with numbers, or a sentence
+        value: its result
+        known: the numbers of the names
+        words: the formula as captions write it
+        numbered: the same with places for the numbers; None of a sentence
+        card: the formula of a card; None for none
+        corrections: that a card writes before it
+        same: whether it is the same for all weights, as the learning rate is
+        own_rate: whether it is the learning rate that only some weights have
+        follows: whether it is known how the number comes about
     """
 
     name: str
@@ -318,12 +326,13 @@ class UpdateLine:
 class UpdateStep:
     """A line of an optimizer before it has numbers, or a condition.
 
-    place      where its number is kept
-    names      in its formula, and the places of their numbers
-    constants  numbers that a user's function has from outside, by name
-    compute    a function of the numbers of the names; None if a page cannot compute it
-    holds      whether the condition is to hold
-    line       its text; None of a condition
+    Attributes:
+        place: where its number is kept
+        names: in its formula, and the places of their numbers
+        constants: numbers that a user's function has from outside, by name
+        compute: a function of the numbers of the names; None if a page cannot compute it
+        holds: whether the condition is to hold
+        line: its text; None of a condition
     """
 
     place: str
@@ -347,16 +356,18 @@ class UpdateCase:
 class OptimizerFacts:
     """An optimizer: its settings, and the steps of its update in each case of its conditions.
 
-    given        its other numbers: l1, l2, and the limit of gradients
-    clip_norm    to which all gradients are limited together; None for no limit
-    refuses      whether it refuses a gradient that is not finite
-    schedule     what its factor is called; "" for a constant rate. `schedule_text` has its settings
-    factor       of the rate, by the number of steps taken and by `factor_settings`
-    before       the steps from the gradient to that of the update
-    constants    those of the numbers that are the same for all weights
-    names        of the numbers of the update
-    results      functions of these: the new weight, and the new slots; None as `compute`
-    whole        of an update that cannot be followed: the line of the weight
+    Attributes:
+        given: its other numbers: l1, l2, and the limit of gradients
+        clip_norm: to which all gradients are limited together; None for no limit
+        refuses: whether it refuses a gradient that is not finite
+        schedule: what its factor is called; "" for a constant rate. `schedule_text` has its
+            settings
+        factor: of the rate, by the number of steps taken and by `factor_settings`
+        before: the steps from the gradient to that of the update
+        constants: those of the numbers that are the same for all weights
+        names: of the numbers of the update
+        results: functions of these: the new weight, and the new slots; None as `compute`
+        whole: of an update that cannot be followed: the line of the weight
     """
 
     lr: float
@@ -381,12 +392,13 @@ class OptimizerFacts:
 class MovingWeight:
     """A weight in the step that a state shows.
 
-    value, new  before the step; and now, as far as it is known
-    grad        its gradient; `scale` by which all gradients are multiplied
-    kept        the optimizer's own numbers for it before the step, by slot
-    own_rate    the learning rate that only some weights have; None of others
-    own         settings that only some weights have, by name
-    taken       number of steps taken before
+    Attributes:
+        value, new: before the step; and now, as far as it is known
+        grad: its gradient; `scale` by which all gradients are multiplied
+        kept: the optimizer's own numbers for it before the step, by slot
+        own_rate: the learning rate that only some weights have; None of others
+        own: settings that only some weights have, by name
+        taken: number of steps taken before
     """
 
     value: float
@@ -403,14 +415,15 @@ class MovingWeight:
 class Explained:
     """How one weight moves in the step that a state shows.
 
-    value          before the step
-    grad           its gradient
-    kept           the optimizer's own numbers for it before the step, by slot
-    settings       names of the optimizer's settings
-    frozen         whether it is frozen; `is_any_frozen` whether any weight is
-    lines          the optimizer's arithmetic, from the gradient to the new value; empty if the
-                   weight is frozen, or the numbers before the step are not known
-    clips          whether all gradients are limited together, so that a step waits for all of them
+    Attributes:
+        value: before the step
+        grad: its gradient
+        kept: the optimizer's own numbers for it before the step, by slot
+        settings: names of the optimizer's settings
+        frozen: whether it is frozen; `is_any_frozen` whether any weight is
+        lines: the optimizer's arithmetic, from the gradient to the new value; empty if the weight
+            is frozen, or the numbers before the step are not known
+        clips: whether all gradients are limited together, so that a step waits for all of them
     """
 
     row: int
@@ -428,9 +441,10 @@ class Explained:
 class LastChange:
     """The last change of one weight.
 
-    step      number of whole steps done when it was made, the one that moved it included
-    is_edit   whether a user set it, else the step moved it
-    old, new  its values before and after
+    Attributes:
+        step: number of whole steps done when it was made, the one that moved it included
+        is_edit: whether a user set it, else the step moved it
+        old, new: its values before and after
     """
 
     step: int
@@ -446,7 +460,8 @@ class LastChange:
 class BatchNumbers:
     """Values and gradients of all samples by buffer, and the targets: sample after sample, flat.
 
-    weights  the weight of each sample, as `State.weight`; None: all count alike
+    Attributes:
+        weights: the weight of each sample, as `State.weight`; None: all count alike
     """
 
     values: Mapping[str, Numbers]
@@ -459,26 +474,27 @@ class BatchNumbers:
 class State:
     """One moment of a training.
 
-    step, operation  the clock: whole steps done, and operations of the next one; `moment` is the
-                     last moment done, NONE between steps that play
-    loss             of the batch
-    value, grad      numbers of the bank; `bank_state` its other ones; `frozen` 1 or 0 for each row
-    grad_before      gradients at the start of the step, before they are cleared
-    before           values before the step; None before the first one. While a step is walked,
-                     `earlier` are those before the step that was the last
-    slots_before     the optimizer's numbers before the step, by name
-    values           numbers of the focus sample by buffer, as far as they are computed
-    gradients        theirs
-    target           targets of the sample, or None
-    weight           how much the sample counts, where those of the batch count 1 on average, or in
-                     a sum as it was given; None: all count alike
-    batch, focus     number of samples, and which of them is the focus
-    all              those of all samples; None if they are too many
-    again, answer    the loss of the same batch after the step, and the outputs of the focus sample;
-                     None where they are not known
-    edited           what a user has changed since the last step: the values before, by row
-    explained        how a weight moves
-    run              of a compiled function: what holds its numbers
+    Attributes:
+        step, operation: the clock: whole steps done, and operations of the next one; `moment` is
+            the last moment done, NONE between steps that play
+        loss: of the batch
+        value, grad: numbers of the bank; `bank_state` its other ones; `frozen` 1 or 0 for each row
+        grad_before: gradients at the start of the step, before they are cleared
+        before: values before the step; None before the first one. While a step is walked, `earlier`
+            are those before the step that was the last
+        slots_before: the optimizer's numbers before the step, by name
+        values: numbers of the focus sample by buffer, as far as they are computed
+        gradients: theirs
+        target: targets of the sample, or None
+        weight: how much the sample counts, where those of the batch count 1 on average, or in a sum
+            as it was given; None: all count alike
+        batch, focus: number of samples, and which of them is the focus
+        all: those of all samples; None if they are too many
+        again, answer: the loss of the same batch after the step, and the outputs of the focus
+            sample; None where they are not known
+        edited: what a user has changed since the last step: the values before, by row
+        explained: how a weight moves
+        run: of a compiled function: what holds its numbers
     """
 
     step: int = 0

@@ -29,8 +29,9 @@ EXPONENT = re.compile(r"\^(-[\d.]+(?:e-?\d+)?)", re.ASCII)
 class CaptionDigits:
     """The digits of the numbers of one caption.
 
-    least     digits that a number has at least, by its name in `key_of`
-    writings  how each number has been written, with its digits
+    Attributes:
+        least: digits that a number has at least, by its name in `key_of`
+        writings: how each number has been written, with its digits
     """
 
     least: dict[str, int] = field(default_factory=dict)
@@ -138,11 +139,12 @@ def agreeing(
 ) -> tuple[list[str], str, bool]:
     """Return numbers and their result as written, with as few digits as make them agree.
 
-    values   the numbers
-    compute  computes the result from them
-    result   what the engine has
-    least    fewest digits; by default 2
-    exact    which of the numbers are not rounded; by default none
+    Args:
+        values: the numbers
+        compute: computes the result from them
+        result: what the engine has
+        least: fewest digits; by default 2
+        exact: which of the numbers are not rounded; by default none
 
     The last part says whether they agree: in half precision some do not.
     """

@@ -684,10 +684,11 @@ def term_of(
 ) -> tuple[EquationTerm, Callable[[Sequence[float]], float]]:
     """Return a formula with numbers as a term, and what computes it from the term's numbers.
 
-    formula   the formula, which may have only some of the numbers
-    known     the numbers that it may have, by name
-    function  of all of them
-    neuron    the neuron that the term is about
+    Args:
+        formula: the formula, which may have only some of the numbers
+        known: the numbers that it may have, by name
+        function: of all of them
+        neuron: the neuron that the term is about
     """
     written = NAME.findall(formula)
     names = [each for each in known if each in written]

@@ -34,9 +34,10 @@ FIRST, LAST = 8, 32  # steps whose mean loss that is, and the present one
 class Tour:
     """One step in its operations, and then some more, faster and faster.
 
-    kinds    of the moments of the step; however many they are, the step takes eight seconds
-    stills   whether each part is one picture, for readers without motion; by default False
-    ends     operations that are done at the end of each part
+    Attributes:
+        kinds: of the moments of the step; however many they are, the step takes eight seconds
+        stills: whether each part is one picture, for readers without motion; by default False
+        ends: operations that are done at the end of each part
 
     `count` tells it what has been begun.
     """
@@ -103,7 +104,8 @@ def steps_after(seconds: float) -> int:
 def has_learned(loss_at: Callable[[int], float], first: int, end: int) -> bool:
     """Return whether the losses from a step on are far lower now; also where they are not known.
 
-    loss_at  the loss of each step up to the `end`, NaN if it is not known
+    Args:
+        loss_at: the loss of each step up to the `end`, NaN if it is not known
     """
     if end - first < LAST:
         return False
@@ -118,7 +120,8 @@ FEW = 4  # outputs up to which the largest distance from a target is said
 def tour_caption(part: str, facts: Facts, state: State) -> Caption:
     """Return the sentence of a part of the tour, with the numbers of the focus sample.
 
-    part  "stand", "forward", "error", "backward", "step" or "faster"
+    Args:
+        part: "stand", "forward", "error", "backward", "step" or "faster"
     """
     if part == "error":
         return Caption(error_words(facts, state))
@@ -147,8 +150,9 @@ def error_words(facts: Facts, state: State) -> str:
 class ByNeuron:
     """How many neurons of the last operation are shown, where one goes by neurons.
 
-    shown  that number by how many operations are done, 0 for the whole operation
-    aim    how many are done at the place that one goes to
+    Attributes:
+        shown: that number by how many operations are done, 0 for the whole operation
+        aim: how many are done at the place that one goes to
     """
 
     shown: dict[int, int] = field(default_factory=dict)
@@ -161,10 +165,11 @@ class ByNeuron:
     def go(self, sizes: Sequence[int], done: int, by: int, *, waits: bool) -> int:
         """Go on by some neurons, or back; return by how many operations the session is to go.
 
-        sizes  number of neurons of each moment of a step, 1 for one without
-        done   how many operations the session has done
-        by     number of neurons, negative back
-        waits  whether the session is still on its way to where one went before
+        Args:
+            sizes: number of neurons of each moment of a step, 1 for one without
+            done: how many operations the session has done
+            by: number of neurons, negative back
+            waits: whether the session is still on its way to where one went before
         """
         if not (waits and self.shown):
             self.shown, self.aim = {done: self.at(done)}, done
@@ -197,9 +202,10 @@ OF_STEP, OF_NUMBER = 7919, 104729  # what they are multiplied by to choose a wei
 class GuessQuestion:
     """What is asked.
 
-    kind  "value": that of a weight, before it moves; or "gradient", before it is summed
-    row   bank index of the weight
-    at    how many operations of a step are done then
+    Attributes:
+        kind: "value": that of a weight, before it moves; or "gradient", before it is summed
+        row: bank index of the weight
+        at: how many operations of a step are done then
     """
 
     kind: str
@@ -220,7 +226,8 @@ def can_guess(facts: Facts, state: State) -> bool:
 def question_of(facts: Facts, state: State, number: int, pinned: int | None) -> GuessQuestion:
     """Return a question by its number, from 0: the even ones are about a value.
 
-    pinned  bank index of the weight that it is about; None: one of those that move
+    Args:
+        pinned: bank index of the weight that it is about; None: one of those that move
     """
     rows = [row for row, is_frozen in enumerate(state.frozen) if not is_frozen]
     place = state.step * OF_STEP + number * OF_NUMBER
@@ -246,7 +253,8 @@ def way_of(old: float, new: float) -> int | None:
 def is_near(typed: str, old: float, new: float) -> bool:
     """Return whether a typed number is near enough to the new one, or has its digits.
 
-    old  the number before, from which it has changed; 0 for a gradient
+    Args:
+        old: the number before, from which it has changed; 0 for a gradient
     """
     digits = figures(typed)
     has_digits = digits >= DIGITS and float(f"{new:.{digits}g}") == float(typed)
@@ -258,8 +266,9 @@ def reply_to_guess(
 ) -> tuple[bool, str]:
     """Return whether a guess is right, and what is said of it.
 
-    kind   of the question; `way` and `label` are those of the guess, `typed` a number or ""
-    after  the number that is asked about; `before`, as it was
+    Args:
+        kind: of the question; `way` and `label` are those of the guess, `typed` a number or ""
+        after: the number that is asked about; `before`, as it was
     """
     came, (old, new) = way_of(before, after), both(before, after)
     key = kind if came or kind == "gradient" else "stays"
@@ -293,8 +302,9 @@ def moved_answer(facts: Facts, before: Numbers, after: Numbers, old: str, new: s
 def custom_answer(facts: Facts, inputs: Numbers, outputs: Numbers, what: str = "") -> str:
     """Return the sentence about the answer to a custom input.
 
-    outputs  of the network
-    what     the name of the input; "" without one
+    Args:
+        outputs: of the network
+        what: the name of the input; "" without one
     """
     answers = read_answers(outputs, facts.loss.logits)
     answer = listed(facts, facts.outputs, answers)

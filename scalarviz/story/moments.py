@@ -59,9 +59,10 @@ PARTS: dict[str, Callable[[str, Limits], Any]] = {
 def read_part(name: str, text: str, limits: Limits) -> Any:
     """Return what a part of a link says; None if it means nothing.
 
-    limits  how many `operations`, `rows` and samples of a `batch` there are, the `first` step and
-            the `end` of steps, the `sizes` of lines of neurons by the names of their buffers, and
-            the words of each field of the `look`, as far as they are known
+    Args:
+        limits: how many `operations`, `rows` and samples of a `batch` there are, the `first` step
+            and the `end` of steps, the `sizes` of lines of neurons by the names of their buffers,
+            and the words of each field of the `look`, as far as they are known
     """
     looks: Mapping[str, Sequence[str]] = limits.get("look", {})
     if name in looks:

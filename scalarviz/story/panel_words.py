@@ -26,7 +26,8 @@ PARTS = 3  # units along a scale
 class PanelRow:
     """A row of a panel: a number before and after, between a name and what that means.
 
-    place  of the output that it is about; NONE: of none
+    Attributes:
+        place: of the output that it is about; NONE: of none
     """
 
     name: str
@@ -162,7 +163,8 @@ def group_title(group: Group, things: str) -> str:
 def group_words(group: Group, weight: str) -> str:
     """Return how many samples ask for a higher or a lower weight, and who wins if these are more.
 
-    weight  its number; "" if a step has been taken: then how many came nearer to their goals
+    Args:
+        weight: its number; "" if a step has been taken: then how many came nearer to their goals
     """
     up = len([each for each in group.amounts if each > 0.0])
     down = len([each for each in group.amounts if each < 0.0])
@@ -175,7 +177,7 @@ def group_words(group: Group, weight: str) -> str:
         rest = " " + text("group.nothing", count=group.count - up - down)
     total: float = sum(group.amounts)
     is_turned = (total > 0.0 and up <= down) or (total < 0.0 and down <= up)
-    return words + rest + (" " + text("group.longer") if is_turned else "")
+    return words + (" " + text("group.longer") if is_turned else rest)
 
 
 # What a step made of the outputs: on a short scale where each was, where it is, and its goal.
@@ -185,8 +187,9 @@ def group_words(group: Group, weight: str) -> str:
 class Scale:
     """A short scale around an output before and after, which are parts of it, from 0 to 1.
 
-    ends  its first number and its last one
-    goal  a part of it; less than 0 or more than 1: beyond an end
+    Attributes:
+        ends: its first number and its last one
+        goal: a part of it; less than 0 or more than 1: beyond an end
     """
 
     ends: tuple[float, float]
@@ -231,7 +234,8 @@ def outcome_title(outcome: Outcome) -> str:
 def outcome_reason(outcome: Outcome, things: str) -> str:
     """Return which output moves away, and why; "" if none does.
 
-    things  what the samples are
+    Args:
+        things: what the samples are
     """
     for each, goal in zip(outcome.outputs, outcome.goals, strict=True):
         if is_nearer(each, goal):

@@ -32,7 +32,8 @@ def even_steps(first: float, last: float, most: int) -> list[int]:
 def last_known(steps: Sequence[float], moments: Sequence[Any]) -> list[Any]:
     """Return the last moment up to each of some increasing steps, each once; of equals the first.
 
-    moments  in order of their steps
+    Args:
+        moments: in order of their steps
     """
     found: list[Any] = []
     place: int = 0
@@ -54,7 +55,8 @@ def tiles_of(
 ) -> tuple[list[int], list[tuple[str, int, int]]]:
     """Return where about `most` tiles begin in the rows of layers, and the groups of tiles.
 
-    layers  name and number of rows of each
+    Args:
+        layers: name and number of rows of each
     """
     total: int = sum([count for _, count in layers])
     first: int = 0

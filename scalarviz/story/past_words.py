@@ -27,12 +27,13 @@ def past_words(
 ) -> str:
     """Return what is read: a tile at a step or between two, else what moved most; "" for none.
 
-    pointed     tile and step under the mouse
-    compared    the two steps that are compared
-    number_at   returns the number of a tile at a step
-    step_at     returns the step of the moment that is known then
-    name_of     returns the name of a tile
-    tiles       number of tiles
+    Args:
+        pointed: tile and step under the mouse
+        compared: the two steps that are compared
+        number_at: returns the number of a tile at a step
+        step_at: returns the step of the moment that is known then
+        name_of: returns the name of a tile
+        tiles: number of tiles
     """
     if pointed is not None:
         tile, step = pointed
@@ -66,7 +67,8 @@ def words_at(
 ) -> str:
     """Return what is read at a point of a plane: the loss, and the step if the path is near.
 
-    loss  at the nearest point of the grid; NaN if it is not computed yet, which has no words
+    Args:
+        loss: at the nearest point of the grid; NaN if it is not computed yet, which has no words
     """
     if math.isnan(loss):
         return ""
@@ -79,8 +81,9 @@ def words_at(
 def words_of_samples(amounts: Sequence[tuple[int, float]], total: float, steps: int) -> str:
     """Return which samples moved a weight most in some steps; "" where no sample stands out.
 
-    amounts  rows of samples, each with how much it moved the weight
-    total    sum of the amounts of all samples
+    Args:
+        amounts: rows of samples, each with how much it moved the weight
+        total: sum of the amounts of all samples
     """
     most = sorted(amounts, key=lambda each: (-each[1], each[0]))[:MOVED]
     if not total > 0.0 or most[0][1] < NOTABLE_SHARE * total:
@@ -100,8 +103,9 @@ def name_of_tile(
 ) -> str:
     """Return the name of a weight, or how many weights of which layer a tile is the mean of.
 
-    groups  name, first tile and number of tiles of each layer
-    count   number of weights of the tile; `row` is the bank index of the first
+    Args:
+        groups: name, first tile and number of tiles of each layer
+        count: number of weights of the tile; `row` is the bank index of the first
     """
     if count == 1:
         return weight_title(facts, row)

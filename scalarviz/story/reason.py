@@ -26,7 +26,8 @@ def reason_of(ctx: TracedWeight, row: int, total: float) -> str:
     In the last layer it is what becomes of the output; before it, how blame comes there says it,
     unless the shown sample asks for another way than all together.
 
-    total  its gradient over the batch
+    Args:
+        total: its gradient over the batch
     """
     operation = ctx.operation
     written, read = ctx.uses(row)
@@ -50,7 +51,8 @@ def reason_of(ctx: TracedWeight, row: int, total: float) -> str:
 def others_words(way: float, own: float, count: int) -> str:
     """Return which way the shown sample alone would move a weight, and all of them together.
 
-    way  1: higher, -1: lower; `own` is the gradient of the shown sample
+    Args:
+        way: 1: higher, -1: lower; `own` is the gradient of the shown sample
     """
     names = [text("captions.way.down"), text("captions.way.up")]
     fields = {"way": names[1 if way > 0.0 else 0], "count": number_word(count)}

@@ -41,8 +41,9 @@ Path = list[tuple[int, int]]  # output and input of each operation
 class TracedWeight:
     """A weight, by its bank index or NONE, at a moment of a state.
 
-    neuron  the neuron that is followed instead, or None
-    chosen  whether somebody chose it, so that its term is shown in any case
+    Attributes:
+        neuron: the neuron that is followed instead, or None
+        chosen: whether somebody chose it, so that its term is shown in any case
     """
 
     facts: Facts
@@ -120,7 +121,8 @@ class TracedWeight:
     def of_batch(self, kind: str, name: str = "") -> Numbers | None:
         """Return the numbers of a buffer for all samples, one sample after the other.
 
-        kind  "values", "gradients" or "targets"
+        Args:
+            kind: "values", "gradients" or "targets"
 
         None: the state has them for the focus sample only.
         """
@@ -321,7 +323,8 @@ def thread_of(facts: Facts, state: State) -> list[int]:
 def read_answers(outputs: Numbers, logits: str) -> list[float]:
     """Return outputs as the loss reads them.
 
-    logits  the activation that the loss applies to them, or ""
+    Args:
+        logits: the activation that the loss applies to them, or ""
     """
     p = [float(each) for each in outputs]
     if logits == "sigmoid":

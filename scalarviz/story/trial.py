@@ -30,7 +30,8 @@ MOST_SAMPLES = 20  # of a step whose outputs are computed for each
 def trial_of(facts: Facts, state: State, row: int, way: float) -> Trial | None:
     """Return what a higher or a lower weight makes of the shown sample.
 
-    way  1: higher, -1: lower
+    Args:
+        way: 1: higher, -1: lower
 
     The change brings the outputs closer, if one of STEPS does. It is None where the network has
     other layers, and where no change is seen.

@@ -36,7 +36,8 @@ Blocks = Sequence[CardLine | CardTable]
 class Use:
     """An operation that has a weight among its parameters.
 
-    written  outputs that the weight adds to; `read` inputs that it multiplies, None of a bias
+    Attributes:
+        written: outputs that the weight adds to; `read` inputs that it multiplies, None of a bias
     """
 
     operation: OperationFacts
@@ -48,10 +49,11 @@ class Use:
 class Why:
     """What is known about one weight at one moment.
 
-    change     its last change; None if that is not known
-    found      how it moves in the step; None before the first one
-    foretells  whether a step under way has the value that it leads to
-    first_use  of a compiled function: names the first node that takes the parameter at a row
+    Attributes:
+        change: its last change; None if that is not known
+        found: how it moves in the step; None before the first one
+        foretells: whether a step under way has the value that it leads to
+        first_use: of a compiled function: names the first node that takes the parameter at a row
     """
 
     facts: Facts
@@ -198,8 +200,9 @@ def blocks_about(
 ) -> Blocks:
     """Return the lines and tables about the weight at `row`.
 
-    foretells  whether the step under way has the value that it leads to, once that is known
-    first_use  of a compiled function: names the first node that takes the parameter at a row
+    Args:
+        foretells: whether the step under way has the value that it leads to, once that is known
+        first_use: of a compiled function: names the first node that takes the parameter at a row
     """
     is_new = not (state.step or state.operation)
     found = None if is_new or state.explained is None else state.explained(row)
@@ -246,7 +249,8 @@ def change_line(known: Why) -> CardLine:
 def sentence(known: Why, grad: str) -> str:
     """Return why the weight changed in this step, or what is known of that so far.
 
-    grad  its gradient as it is written elsewhere on the card
+    Args:
+        grad: its gradient as it is written elsewhere on the card
     """
     if not known.multiplies:
         return by_chain_rule(known, grad)
@@ -365,7 +369,8 @@ def value_now(value: float) -> CardLine:
 def line_beside(facts: Facts, row: int, value: float, since: float | None) -> CardLine:
     """Return the line of a weight that is pinned beside another one.
 
-    since  its change since the training began; None if that is not known
+    Args:
+        since: its change since the training began; None if that is not known
     """
     name, number = weight_title(facts, row), said(value, DIGITS)
     if since is None:

@@ -34,13 +34,14 @@ Result = tuple[SweepTask, Outcome | BaseException]
 class Workers:
     """Where tasks are done.
 
-    executor  an Executor of concurrent.futures, or a Client of Dask
-    wait      function that waits until some futures are done, as concurrent.futures has it
-    most      number of tasks that are sent ahead
-    end       function of the executor and the futures that are left: frees what belongs to a sweep
-    tries     how often a task is begun whose worker ends
-    make      makes another executor after workers have ended; None: that is not possible
-    options   of `submit`
+    Attributes:
+        executor: an Executor of concurrent.futures, or a Client of Dask
+        wait: function that waits until some futures are done, as concurrent.futures has it
+        most: number of tasks that are sent ahead
+        end: function of the executor and the futures that are left: frees what belongs to a sweep
+        tries: how often a task is begun whose worker ends
+        make: makes another executor after workers have ended; None: that is not possible
+        options: of `submit`
     """
 
     executor: Any
@@ -70,7 +71,8 @@ class Workers:
 def workers_of(executor: object, tasks: Sequence[SweepTask]) -> Workers:
     """Return the Workers of the argument `executor` of a sweep.
 
-    Raises InputError for what is none, and for tasks that cannot be sent.
+    Raises:
+        InputError: for what is none, and for tasks that cannot be sent.
     """
     if executor == "processes":
         check_sendable(tasks)
@@ -199,7 +201,8 @@ def end_with_parent() -> None:
 def cluster(client: Any) -> Workers:
     """Return the Workers of a Client, of the address of a scheduler, or of "dask": a cluster here.
 
-    Raises InputError if Dask is not installed, or no scheduler is there.
+    Raises:
+        InputError: if Dask is not installed, or no scheduler is there.
     """
     distributed = needed(
         "distributed", "a cluster needs Dask", "cluster", ", or use executor='processes'"

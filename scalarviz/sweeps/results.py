@@ -41,8 +41,9 @@ ERROR = "error"  # a column of sentences
 class SweepTable:
     """Named columns of equal length. A prompt shows it as text, a notebook as HTML.
 
-    columns  lists of cells by name: numbers, texts, True and False; None is an empty cell
-    notes    sentences below it
+    Args:
+        columns: lists of cells by name: numbers, texts, True and False; None is an empty cell
+        notes: sentences below it
     """
 
     def __init__(self, columns: dict[str, list[Any]], notes: Sequence[str] = ()) -> None:
@@ -188,7 +189,8 @@ def cells_of(
 ) -> dict[str, Any]:
     """Return the cells of a setting's results by column.
 
-    judged  whether the sweep has successes; `sure` whether there are intervals
+    Args:
+        judged: whether the sweep has successes; `sure` whether there are intervals
 
     The cell of the rank is the number that is ranked, the smallest first.
     """
@@ -350,8 +352,9 @@ def beats(ours: FloatArray, theirs: FloatArray) -> Interval:
 def with_interval(value: float, runs: int, resampled: Callable[[int], FloatArray]) -> Interval:
     """Return a number with its bootstrap interval.
 
-    runs       number of runs that each resample draws
-    resampled  function that returns the number for each of so many resamples
+    Args:
+        runs: number of runs that each resample draws
+        resampled: function that returns the number for each of so many resamples
     """
     portion = max(1, 2**20 // runs)  # resamples at once, in bounded memory
     counts = (min(portion, RESAMPLES - first) for first in range(0, RESAMPLES, portion))
@@ -371,8 +374,9 @@ def shares_below(
 ) -> FloatArray:
     """Return `share_below` of several resamples.
 
-    ordered  theirs, from the smallest
-    times    how often each of ours is in each resample; `others` how often each of theirs
+    Args:
+        ordered: theirs, from the smallest
+        times: how often each of ours is in each resample; `others` how often each of theirs
     """
     above = np.zeros((len(others), len(ordered) + 1))  # number of theirs from each place on
     above[:, :-1] = others[:, ::-1].cumsum(axis=1)[:, ::-1]

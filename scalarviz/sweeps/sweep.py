@@ -72,10 +72,11 @@ MOST_KEPT = 256 * 2**20  # bytes of the final weights of all networks together
 class Progressed(NamedTuple):
     """How far the training of a sweep is.
 
-    step    step that the least advanced networks have reached, of those trained in this process
-    done    number of networks that need no more training
-    failed  number of networks that failed, by a number that is not finite or by an error
-    total   number of networks
+    Attributes:
+        step: step that the least advanced networks have reached, of those trained in this process
+        done: number of networks that need no more training
+        failed: number of networks that failed, by a number that is not finite or by an error
+        total: number of networks
     """
 
     step: int
@@ -88,13 +89,14 @@ class Progressed(NamedTuple):
 class Sweep:
     """Networks of many settings and seeds. `sv.sweep` makes it.
 
-    make      function that makes a session of a setting and a seed
-    settings  mappings from the names of the grid to values
-    seeds     seed of each network of a setting
-    success   what counts as success, in words; "" if nothing does
-    ranking   what settings and networks are ranked by
-    step      number of steps that `advance` or `train` has been asked for
-    errors    the error of each setting that raised one, by its number; the others go on
+    Attributes:
+        make: function that makes a session of a setting and a seed
+        settings: mappings from the names of the grid to values
+        seeds: seed of each network of a setting
+        success: what counts as success, in words; "" if nothing does
+        ranking: what settings and networks are ranked by
+        step: number of steps that `advance` or `train` has been asked for
+        errors: the error of each setting that raised one, by its number; the others go on
     """
 
     def __init__(
@@ -159,9 +161,10 @@ class Sweep:
     def advance(self, steps: int, every: int | None = None, *, progress: bool = True) -> None:
         """Train all networks to a number of steps, and wait until that is done.
 
-        steps     steps from the start; with fewer than before, nothing is trained
-        every     steps between two checks; None, the default: 40 checks
-        progress  True, the default: a bar in a terminal or a notebook; False: none
+        Args:
+            steps: steps from the start; with fewer than before, nothing is trained
+            every: steps between two checks; None, the default: 40 checks
+            progress: True, the default: a bar in a terminal or a notebook; False: none
 
         A setting that raises an error goes into `errors`, and the others go on. After Ctrl-C what
         is done is kept, and the next call goes on with the rest.
@@ -183,8 +186,9 @@ class Sweep:
     def play(self, steps: int = STEPS, every: int | None = None) -> None:
         """Train like `train` in a background thread, or go on after `pause`; returns at once.
 
-        steps  steps from the start; by default 2,000
-        every  steps between two checks; None, the default: 40 checks
+        Args:
+            steps: steps from the start; by default 2,000
+            every: steps between two checks; None, the default: 40 checks
 
         Raises the error that ended the previous play if no `pause` has raised it.
         """
@@ -354,7 +358,8 @@ class Sweep:
     def outcomes(self, settings: Iterable[int] | None = None) -> dict[int, Outcome]:
         """Return the results of settings by their number, of those that have some.
 
-        settings  numbers of settings; None, the default: all
+        Args:
+            settings: numbers of settings; None, the default: all
         """
         with self._lock:
             known = range(len(self.settings)) if settings is None else settings
@@ -494,38 +499,39 @@ def sweep(
 ) -> Sweep:
     """Prepare to train every combination of some settings under many seeds; returns a Sweep.
 
-    make      function that returns an untrained Session, or a Show, such as a scene's function; it
-              takes the names of the grid and `seed` as keyword arguments. It is quickest if it
-              passes the seed on to a network and a session, and does nothing else with it
-    grid      mapping from argument names to lists of values, of which every combination is a
-              setting; or a list of settings, each a mapping from names to values
-    seeds     integers from 0, one for each network of a setting; by default 0 to 9
-    success   what counts as success at a check: a bound on the mean loss since the previous check;
-              a function f(outputs, targets) on all samples for training; "all right": every
-              output is on the side of its target, or the largest one that of its class; None:
-              nothing. By default "all right" if the targets are two numbers of at most 1,000
-              samples, which are not rows with a 1 at a class; else None
-    stop      "success", or such a condition: at it a network ends; by default None
-    goal      what settings and networks are ranked by: "loss", "held_out_loss", or the name of a
-              metric, with "held_out_" before it on held-out samples, such as "held_out_accuracy";
-              the best is the largest for metrics like accuracy, and for custom functions with
-              - before the name. By default "held_out_loss" if the data has held-out samples, else
-              "loss"
-    metrics   names and functions f(predictions, targets) -> float, measured at checks on all
-              samples for training (4,096 of them, evenly spaced, if there are more), and, as is
-              the loss, on the held-out ones at every fourth check and at the end
-    executor  where the networks are trained: None, the default: in this process; "processes"; an
-              Executor of concurrent.futures; a Dask Client, the address of a Dask scheduler, or
-              "dask" for a cluster on this machine. Sessions are sent as files, functions are
-              pickled: a cluster that you do not trust must not be used
-    folder    a folder where results are kept, by a digest of all that they depend on: what is there
-              is not trained again; None, the default: nowhere
+    Args:
+        make: function that returns an untrained Session, or a Show, such as a scene's function; it
+            takes the names of the grid and `seed` as keyword arguments. It is quickest if it passes
+            the seed on to a network and a session, and does nothing else with it
+        grid: mapping from argument names to lists of values, of which every combination is a
+            setting; or a list of settings, each a mapping from names to values
+        seeds: integers from 0, one for each network of a setting; by default 0 to 9
+        success: what counts as success at a check: a bound on the mean loss since the previous
+            check; a function f(outputs, targets) on all samples for training; "all right": every
+            output is on the side of its target, or the largest one that of its class; None:
+            nothing. By default "all right" if the targets are two numbers of at most 1,000 samples,
+            which are not rows with a 1 at a class; else None
+        stop: "success", or such a condition: at it a network ends; by default None
+        goal: what settings and networks are ranked by: "loss", "held_out_loss", or the name of a
+            metric, with "held_out_" before it on held-out samples, such as "held_out_accuracy"; the
+            best is the largest for metrics like accuracy, and for custom functions with - before
+            the name. By default "held_out_loss" if the data has held-out samples, else "loss"
+        metrics: names and functions f(predictions, targets) -> float, measured at checks on all
+            samples for training (4,096 of them, evenly spaced, if there are more), and, as is the
+            loss, on the held-out ones at every fourth check and at the end
+        executor: where the networks are trained: None, the default: in this process; "processes";
+            an Executor of concurrent.futures; a Dask Client, the address of a Dask scheduler, or
+            "dask" for a cluster on this machine. Sessions are sent as files, functions are pickled:
+            a cluster that you do not trust must not be used
+        folder: a folder where results are kept, by a digest of all that they depend on: what is
+            there is not trained again; None, the default: nowhere
 
     Networks that differ in their seed only are trained by the same kernel calls, as by
     `sv.replicate`; others, of other engines or with data of their own, one by one. Each has, bit
     for bit, the numbers of a session of its own.
 
-    Raises InputError for unsuitable arguments.
+    Raises:
+        InputError: for unsuitable arguments.
     """
     return Sweep(make, grid, seeds, success, stop, goal, metrics, executor, folder)
 

@@ -37,10 +37,13 @@ Make = Callable[..., Any]  # returns a Session, or what has one as `session`, su
 def settings_of(make: Make, grid: object) -> list[Setting]:
     """Return the settings of a grid: arguments of `make` by name.
 
-    grid  a mapping from names to lists of values, of which every combination is a setting, the last
-          name changing fastest; or a list of settings, each a mapping from names to values
+    Args:
+        grid: a mapping from names to lists of values, of which every combination is a setting, the
+            last name changing fastest; or a list of settings, each a mapping from names to values
 
-    Raises InputError for grids that are none, UnknownNameError for names that `make` does not take.
+    Raises:
+        InputError: for grids that are none.
+        UnknownNameError: for names that `make` does not take.
     """
     found = [dict(setting) for setting in rows_of(grid)]
     if not found:
@@ -147,7 +150,8 @@ def check_names(make: Make, names: Sequence[object]) -> None:
 def seeds_of(seeds: object, settings: int = 1) -> list[int]:
     """Return the seeds as a list; raise InputError for unsuitable, repeated or too many ones.
 
-    settings  number of settings that have these seeds
+    Args:
+        settings: number of settings that have these seeds
     """
     too_many = (
         f"a sweep has at most {MOST_RUNS:,} networks, and {settings:,} settings of "
@@ -162,7 +166,8 @@ def seeds_of(seeds: object, settings: int = 1) -> list[int]:
 def session_of(make: Make, setting: Setting, seed: int) -> Session:
     """Return the session that `make` returns for a setting and a seed.
 
-    Raises InputError if it returns something else, or a session that has been trained.
+    Raises:
+        InputError: if it returns something else, or a session that has been trained.
     """
     made: object = make(**setting, seed=seed)
     session = made if isinstance(made, Session) else getattr(made, "session", made)
@@ -187,8 +192,9 @@ FALLING = "-"  # before a name: from the largest
 class Ranking:
     """What networks are ranked by.
 
-    name   "loss", or the name of a metric; of held-out samples, with HELD_OUT before it
-    rises  whether larger is better
+    Attributes:
+        name: "loss", or the name of a metric; of held-out samples, with HELD_OUT before it
+        rises: whether larger is better
     """
 
     name: str = LOSS
@@ -209,11 +215,14 @@ def ranking_of(
 ) -> tuple[Ranking, Measured]:
     """Return what a sweep ranks by, and what it measures for that and for its metrics.
 
-    goal      a name, or None for the loss, of held-out samples if there are any
-    rows      the metrics of the sweep; others of `METRICS` can be the goal as well
-    held_out  whether the data have held-out samples
+    Args:
+        goal: a name, or None for the loss, of held-out samples if there are any
+        rows: the metrics of the sweep; others of `METRICS` can be the goal as well
+        held_out: whether the data have held-out samples
 
-    Raises UnknownNameError for unknown names, InputError for held-out samples that are not there.
+    Raises:
+        UnknownNameError: for unknown names.
+        InputError: for held-out samples that are not there.
     """
     found: dict[str, MetricRow | None] = {**rows}
     if held_out:
@@ -245,10 +254,11 @@ ARGUMENTS = ["outputs", "targets"]
 class Goal:
     """A condition that is tested at every check of a training.
 
-    bound  the mean loss since the previous check is below it; NaN: no bound
-    judge  function of outputs and targets of all samples that returns whether they are good
-           enough; None: no function
-    words  the condition in words, for tables
+    Attributes:
+        bound: the mean loss since the previous check is below it; NaN: no bound
+        judge: function of outputs and targets of all samples that returns whether they are good
+            enough; None: no function
+        words: the condition in words, for tables
     """
 
     bound: float
@@ -265,9 +275,10 @@ class Goal:
     ) -> npt.NDArray[np.bool_]:
         """Return which networks reach the goal.
 
-        losses   mean loss of each network since the previous check
-        answers  function that returns predictions, targets and weights of all samples, for each
-                 network
+        Args:
+            losses: mean loss of each network since the previous check
+            answers: function that returns predictions, targets and weights of all samples, for each
+                network
         """
         if self.judge is None:
             return losses < self.bound

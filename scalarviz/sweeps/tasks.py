@@ -75,15 +75,16 @@ UNUSED = 0x9E3779B97F4A7C15  # a seed that no one else has
 class SweepTask:
     """Some seeds of one setting.
 
-    number    number of the setting in the sweep
-    seeds     seeds of the networks
-    plan      what is done with them
-    key       digest of everything that the result depends on; "" if a file cannot hold all of that
-    together  whether one session stands for all, which differ in their seed only
-    files     run files of the sessions, one for all or one a seed; none: `make` makes them
-    make      function that makes a session of a setting and a seed; None if there are files
-    setting   its arguments
-    versions  of the libraries that wrote the files
+    Attributes:
+        number: number of the setting in the sweep
+        seeds: seeds of the networks
+        plan: what is done with them
+        key: digest of everything that the result depends on; "" if a file cannot hold all of that
+        together: whether one session stands for all, which differ in their seed only
+        files: run files of the sessions, one for all or one a seed; none: `make` makes them
+        make: function that makes a session of a setting and a seed; None if there are files
+        setting: its arguments
+        versions: of the libraries that wrote the files
     """
 
     number: int
@@ -218,12 +219,13 @@ MEMORY = 2**20  # bytes of keyframes of a session in a sweep
 class Plan:
     """What is done with every network of a sweep.
 
-    steps    number of steps
-    every    steps between two checks
-    success  a Goal, or None
-    stop     the Goal at which a network ends; None: after `steps`
-    metrics  rows by name; None: the loss
-    keep     whether the weights at the end are kept
+    Attributes:
+        steps: number of steps
+        every: steps between two checks
+        success: a Goal, or None
+        stop: the Goal at which a network ends; None: after `steps`
+        metrics: rows by name; None: the loss
+        keep: whether the weights at the end are kept
     """
 
     steps: int
@@ -480,18 +482,19 @@ Steps = npt.NDArray[np.int64]
 class Outcome:
     """Results of the networks of one setting that were trained by one task.
 
-    seeds      int64, one a network
-    checks     int64: the steps at which the networks were measured
-    losses     mean training loss between two checks, shape (networks, checks); NaN after the end
-    succeeded  int64: the check at which each network first succeeded, or NEVER
-    ended      int64: the step at which `stop` ended each network, or NEVER
-    failed     int64: the step that each network could not take, since a number would not be finite,
-               or NEVER
-    values     weights at the end, shape (networks, parameters); without rows if they are not kept
-    digests    the first 16 hexadecimal digits of the SHA-256 of each network's weights
-    metrics    values of each metric, shape (networks, checks)
-    seconds    time that the training took
-    processor  where it ran; see `processor_here`
+    Attributes:
+        seeds: int64, one a network
+        checks: int64: the steps at which the networks were measured
+        losses: mean training loss between two checks, shape (networks, checks); NaN after the end
+        succeeded: int64: the check at which each network first succeeded, or NEVER
+        ended: int64: the step at which `stop` ended each network, or NEVER
+        failed: int64: the step that each network could not take, since a number would not be
+            finite, or NEVER
+        values: weights at the end, shape (networks, parameters); without rows if they are not kept
+        digests: the first 16 hexadecimal digits of the SHA-256 of each network's weights
+        metrics: values of each metric, shape (networks, checks)
+        seconds: time that the training took
+        processor: where it ran; see `processor_here`
     """
 
     seeds: Steps

@@ -42,30 +42,32 @@ class Measures:
     Arrays with two axes have a row for each moment and a column for each group of parameters. NaN
     means unknown; what is not finite is infinite.
 
-    steps      number of the step that was taken at each moment, increasing
-    losses     loss of each step, from step 0 on; NaN where unknown
-    names      names of the groups, from the inputs to the outputs, such as "layer 0"
-    values     root mean square of the weights of a group before the step; `gradients` of their
-               gradients, `updates` of their change by the step
-    dead       share of the units, rows of a weight matrix, that no sample can move; NaN: unknown
-    saturated  share of the activations whose slope is nearly 0, though it is steep elsewhere, such
-               as those of tanh; NaN: unknown
+    Attributes:
+        steps: number of the step that was taken at each moment, increasing
+        losses: loss of each step, from step 0 on; NaN where unknown
+        names: names of the groups, from the inputs to the outputs, such as "layer 0"
+        values: root mean square of the weights of a group before the step; `gradients` of their
+            gradients, `updates` of their change by the step
+        dead: share of the units, rows of a weight matrix, that no sample can move; NaN: unknown
+        saturated: share of the activations whose slope is nearly 0, though it is steep elsewhere,
+            such as those of tanh; NaN: unknown
 
     The others have defaults, which mean unknown:
 
-    alike          share of the units of a group, two axes, that are others over again: 1 if all
-                   have the same weights
-    gains          norm of the weights of a unit, on average over a group, two axes: the factor by
-                   which it scales the spread of its inputs
-    batch          samples of a step, of `samples` that there are for training
-    loss           name of the loss, `activation` of the activation of the outputs
-    targets        smallest and largest target
-    scales         size of each input column: its largest absolute value
-    ties           share of the variance of each column that is gone where targets are alike
-    numbers        rows of some training samples
-    sample_losses  their losses at present; `constants` are those of the best constant answer
-    oddness        squared distance of their targets from the mean of their nearest neighbours,
-                   relative to the variance of the targets
+    Attributes:
+        alike: share of the units of a group, two axes, that are others over again: 1 if all have
+            the same weights
+        gains: norm of the weights of a unit, on average over a group, two axes: the factor by which
+            it scales the spread of its inputs
+        batch: samples of a step, of `samples` that there are for training
+        loss: name of the loss, `activation` of the activation of the outputs
+        targets: smallest and largest target
+        scales: size of each input column: its largest absolute value
+        ties: share of the variance of each column that is gone where targets are alike
+        numbers: rows of some training samples
+        sample_losses: their losses at present; `constants` are those of the best constant answer
+        oddness: squared distance of their targets from the mean of their nearest neighbours,
+            relative to the variance of the targets
     """
 
     steps: Any
@@ -120,11 +122,12 @@ class Measures:
 class Finding:
     """Something that is wrong with a training.
 
-    kind    short name of the kind of fault, a row of FAULTS, such as "dead"
-    where   the layer, module, input or samples; "" for the training as a whole
-    step    the step at which it was first seen
-    text    what is wrong, with numbers
-    remedy  what to try
+    Attributes:
+        kind: short name of the kind of fault, a row of FAULTS, such as "dead"
+        where: the layer, module, input or samples; "" for the training as a whole
+        step: the step at which it was first seen
+        text: what is wrong, with numbers
+        remedy: what to try
     """
 
     kind: str
@@ -151,8 +154,9 @@ class Diagnosis(tuple[Finding, ...]):
 def diagnose(shown: object) -> Diagnosis:
     """Return what is wrong with a training, with the step at which it began and what to try.
 
-    shown  a Session, which is unchanged; or an object with a method `measures()` that returns
-           Measures
+    Args:
+        shown: a Session, which is unchanged; or an object with a method `measures()` that returns
+            Measures
 
     The past is visited at 24 moments at equal distances, and where the loss rises most, so that
     most steps are known as exactly as these are apart. Raises OrderError before the first step,
@@ -444,7 +448,8 @@ FLAT = 0.0125  # of the way between both ends of an activation: tanh has a slope
 def measures_of(session: Session) -> Measures:
     """Return Measures of the past of a session, which is unchanged.
 
-    Raises OrderError before the first step.
+    Raises:
+        OrderError: before the first step.
     """
     with session.doing():
         losses, bank = session.losses, session.network.bank
@@ -523,7 +528,8 @@ def of_units(trainer: Trainer, groups: list[Any]) -> FloatArray:
 def dead_share(still: Any, after: Operation, known: dict[str, FloatArray]) -> float:
     """Return the share of units whose activation has the slope 0 for all samples, too.
 
-    still  bool for each unit: whether its weights had no gradient
+    Args:
+        still: bool for each unit: whether its weights had no gradient
     """
     x, y = [known[each.name].T.reshape(len(still), -1) for each in (after.source, after.target)]
     slopes = [

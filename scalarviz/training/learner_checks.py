@@ -76,12 +76,13 @@ Mistakes = Iterable[tuple[str, Any]]
 class Comparison:
     """A number that the code of a learner has given, or the error that it has raised.
 
-    place     where it stands: "w.grad after backward(-4)", or the line of an error
-    got       the number; None, or any object, if the code gives none; an error as text;
-              `...` where code is still to be written
-    expected  the right number; None of an error
-    why       how the right number is made, or which mistake gives this one; "" of an error
-    graph     our Value at this moment, and the one in its graph that has this number
+    Attributes:
+        place: where it stands: "w.grad after backward(-4)", or the line of an error
+        got: the number; None, or any object, if the code gives none; an error as text; `...` where
+            code is still to be written
+        expected: the right number; None of an error
+        why: how the right number is made, or which mistake gives this one; "" of an error
+        graph: our Value at this moment, and the one in its graph that has this number
     """
 
     place: str
@@ -112,9 +113,10 @@ def compared(
 ) -> Comparison:
     """Return a Comparison that says which mistake gives its number.
 
-    why       key of the text for a number that no mistake gives
-    mistakes  the number that each typical mistake gives, with the key of its text
-    fields    fields of these texts
+    Args:
+        why: key of the text for a number that no mistake gives
+        mistakes: the number that each typical mistake gives, with the key of its text
+        fields: fields of these texts
     """
     key = next((key for key, result in mistakes if near(got, result)), why)
     told = {name: shown(field) for name, field in fields.items()}

@@ -36,8 +36,9 @@ MOST = 1000  # classes of a confusion table
 def _rows_of(predictions: object, targets: object, labels: bool) -> tuple[FloatArray, FloatArray]:
     """Return both as tables of the same shape; raise ShapeError or InputError if they do not fit.
 
-    predictions, targets  rows, or one number a sample
-    labels                whether such a number is a class label, for a row that is 1 at its class
+    Args:
+        predictions, targets: rows, or one number a sample
+        labels: whether such a number is a class label, for a row that is 1 at its class
     """
     p, t = as_floats(predictions, "predictions"), as_floats(targets, "targets")
     count = len(t) if t.ndim else 0
@@ -70,9 +71,10 @@ def _rows_of(predictions: object, targets: object, labels: bool) -> tuple[FloatA
 def _wide(numbers: FloatArray, count: int, classes: int, labels: bool) -> FloatArray:
     """Return one number a sample as rows: of one number, or 1 at the class.
 
-    numbers  of `count` samples
-    classes  numbers of a row
-    labels   whether a number is a class label
+    Args:
+        numbers: of `count` samples
+        classes: numbers of a row
+        labels: whether a number is a class label
     """
     if not is_one_each(numbers, count):
         return numbers.reshape(count, -1)
@@ -111,8 +113,9 @@ def __getattr__(name: str) -> Callable[..., float]:
 class Confusion:
     """How often each class was taken for each: a row a true class, a column what was said.
 
-    counts  integers, shape (classes, classes)
-    names   of the classes
+    Attributes:
+        counts: integers, shape (classes, classes)
+        names: of the classes
 
     A notebook shows it as a table. `sv.metrics.confusion` makes one.
     """
@@ -134,12 +137,14 @@ def confusion(
 ) -> Confusion:
     """Return how often each class was taken for each.
 
-    predictions  rows, of which the largest number says the class, or labels; of one output, a
-                 number above 0.5 (above 0 for targets -1 and 1) says the second class
-    targets      rows with a 1 at the class, or labels
-    names        of the classes; by default "0", "1" and so on
+    Args:
+        predictions: rows, of which the largest number says the class, or labels; of one output, a
+            number above 0.5 (above 0 for targets -1 and 1) says the second class
+        targets: rows with a 1 at the class, or labels
+        names: of the classes; by default "0", "1" and so on
 
-    Raises InputError if there are not as many names as classes.
+    Raises:
+        InputError: if there are not as many names as classes.
     """
     p, t = _rows_of(predictions, targets, True)
     if p.shape[1] == 1:

@@ -62,9 +62,10 @@ class Starved(threading.Thread):
 class Ended:
     """How a program ended: its code, what it said, what is left of it.
 
-    seconds  from the first signal on, without those in which other programs had the cores
-    handles  whether the first signal waits until the program handles SIGTERM
-    between  what the program says before the second signal comes
+    Attributes:
+        seconds: from the first signal on, without those in which other programs had the cores
+        handles: whether the first signal waits until the program handles SIGTERM
+        between: what the program says before the second signal comes
     """
 
     def __init__(

@@ -78,7 +78,8 @@ def is_word(part: str) -> bool:
 def words_in(source: str, row_tables: tuple[str, ...] = ()) -> Iterator[tuple[int, str]]:
     """Line and text of each literal of a Python file that people may read.
 
-    row_tables  names of tables at the top of a file whose rows hold their own words
+    Args:
+        row_tables: names of tables at the top of a file whose rows hold their own words
     """
     yield from _words(syntax_of(source), row_tables, False)
 

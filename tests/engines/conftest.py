@@ -68,7 +68,8 @@ def import_text(text: str, stem: str) -> ModuleType:
 class Kernels:
     """The functions of dispatch.py in one working type, and how they compare with plain Python.
 
-    row  the row of a table that they are compiled for; None for all, which share what they call
+    Args:
+        row: the row of a table that they are compiled for; None for all, which share what they call
     """
 
     def __init__(self, dtype: Dtype, row: Any = None) -> None:

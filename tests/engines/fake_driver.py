@@ -26,9 +26,10 @@ class DriverError(Exception):
 class FakeDriver:
     """Notes calls of the driver; a graph is a list of launches, which it runs one by one.
 
-    said     names of the functions in the order of their calls, and "kernel" for a launch
-    refuses  name of the function that raises an error
-    alive    streams, graphs and executable graphs that have not been freed
+    Attributes:
+        said: names of the functions in the order of their calls, and "kernel" for a launch
+        refuses: name of the function that raises an error
+        alive: streams, graphs and executable graphs that have not been freed
     """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,9 +202,10 @@ class Pinned(np.ndarray[Any, np.dtype[Any]]):
 class FakeGpu:
     """What `scalarviz.engines.cuda.device_memory` takes as numba's `cuda`.
 
-    said     what was queued, and what the host has waited for
-    made     arrays on the GPU and pinned ones that were made; `pinned`, the latter
-    is_lost  whether every question fails
+    Attributes:
+        said: what was queued, and what the host has waited for
+        made: arrays on the GPU and pinned ones that were made; `pinned`, the latter
+        is_lost: whether every question fails
     """
 
     def __init__(self) -> None:

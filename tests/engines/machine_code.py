@@ -84,9 +84,10 @@ class Loop:
 class MachineCode:
     """A linked kernel.
 
-    text  as nvdisasm prints it
-    log   of the linker, which counts registers and spills
-    ptx   the text that was linked
+    Attributes:
+        text: as nvdisasm prints it
+        log: of the linker, which counts registers and spills
+        ptx: the text that was linked
     """
 
     name: str

@@ -149,7 +149,8 @@ def test_a_gpu_runs_what_is_counted_here(tmp_path: Path) -> None:
 class Chosen(NamedTuple):
     """A function with the formulas of a table, in the file of a kernel, and a call of it.
 
-    call  of the function, as the body of a kernel; see `probe`
+    Attributes:
+        call: of the function, as the body of a kernel; see `probe`
     """
 
     name: str

@@ -169,7 +169,8 @@ RUN_CHILDREN = compiling.run_children
 class Process:
     """This process as if it had loaded no kernel, with a cache folder of its own.
 
-    children  the files that child processes were asked to compile; none starts if `alone`
+    Attributes:
+        children: the files that child processes were asked to compile; none starts if `alone`
     """
 
     def __init__(self, patch: pytest.MonkeyPatch, folder: Path) -> None:

@@ -49,7 +49,8 @@ def bare() -> sv.Session:
 def with_options(map: str = "invert", deep: bool = False, lr: float = 0.5) -> sv.Session:
     """Learns colours.
 
-    deep  two layers more
+    Args:
+        deep: two layers more
     """
     assert isinstance(deep, bool)
     sizes = [3, 2, 2, 2, 3] if deep else [3, 2, 3]

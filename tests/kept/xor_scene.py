@@ -7,11 +7,12 @@ from scalarviz import data
 def scene(activation="sigmoid", half=True, lr=0.1, engine="auto", seed=0):
     """A 3-3-1 network whose third input is always 1 learns XOR; it has no other biases.
 
-    activation  sigmoid, as it was posted, or tanh, which learns ten times faster
-    half        leave out the factor 2 of the gradient, as it was posted
-    lr          the learning rate
-    engine      what it runs on: python, cpu, cuda, or auto for the fastest
-    seed        decides on the first weights and on the order of the corners
+    Args:
+        activation: sigmoid, as it was posted, or tanh, which learns ten times faster
+        half: leave out the factor 2 of the gradient, as it was posted
+        lr: the learning rate
+        engine: what it runs on: python, cpu, cuda, or auto for the fastest
+        seed: decides on the first weights and on the order of the corners
     """
     network = sv.Network(
         [sv.Dense(3, 3, activation, bias=False), sv.Dense(3, 1, activation, bias=False)],

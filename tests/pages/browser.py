@@ -101,9 +101,10 @@ BROWSERS = {"chromium": chromium, "firefox": firefox}
 class Tab:
     """A page that is open: its DOM, its app, what it asked for, and what the console says.
 
-    file     of the page
-    more     options of playwright's contexts, such as `has_touch`
-    before   a script that runs before those of the page
+    Args:
+        file: of the page
+        more: options of playwright's contexts, such as `has_touch`
+        before: a script that runs before those of the page
     """
 
     def __init__(

@@ -71,8 +71,9 @@ WEB_SCRIPT = Path(__file__).with_name("in_web.mjs")
 def in_web(modules: str, body: str, **data: Any) -> Any:
     """What the body of a JavaScript function returns.
 
-    modules  names of modules in pages/web, separated by blanks, whose names the body knows
-    data     what it finds in `data`
+    Args:
+        modules: names of modules in pages/web, separated by blanks, whose names the body knows
+        data: what it finds in `data`
     """
     given = {"modules": modules.split(), "body": body, "data": data}
     return run_script(WEB_SCRIPT, given=json.dumps(given, default=as_list))
@@ -95,10 +96,11 @@ PAGE_SCRIPT = Path(__file__).with_name("in_page.mjs")
 class InPage:
     """The engine of a session in a page.
 
-    session  the Session, as it stands
-    folder   an empty folder
-    probe    inputs to which the page shows the answers
-    units    the kernels of its module, among them those of the session; None: just these
+    Args:
+        session: the Session, as it stands
+        folder: an empty folder
+        probe: inputs to which the page shows the answers
+        units: the kernels of its module, among them those of the session; None: just these
     """
 
     def __init__(
@@ -145,5 +147,10 @@ def element_in(page: bytes, name: bytes) -> bytes:
     return re.split(rb'id="%b"[^>]*>' % name, page)[1].partition(b"</script>")[0]
 
 
+READ = bytes.maketrans(b",.", b"<&")
+
+
 def unpacked(words: str | bytes) -> bytes:
-    return gzip.decompress(base64.b64decode(words))
+    """The bytes that bundle.py packed as letters."""
+    letters = words.encode() if isinstance(words, str) else words
+    return gzip.decompress(base64.b85decode(letters.translate(READ)))

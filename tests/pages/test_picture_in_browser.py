@@ -79,7 +79,8 @@ DRAW = """({size, ratio, theme, state, options}) => {
 class PicturePage:
     """A page with one picture.
 
-    errors  what the console has said
+    Attributes:
+        errors: what the console has said
     """
 
     def __init__(self, page: Any, scene: Any) -> None:

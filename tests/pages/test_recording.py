@@ -24,7 +24,7 @@ from scalarviz.pages.page import PLAYED, page_of
 from scalarviz.pages.recording import PLACES, PRECISIONS, pieces, recording_of, spare_of, tops_of
 from scalarviz.stage.show import Show
 from tests.pages.conftest import Opens
-from tests.pages.node import data_in, floats, in_web, script_in
+from tests.pages.node import data_in, floats, in_web, script_in, unpacked
 from tests.pages.states import Walk
 from tests.sessions import advanced
 from tests.wording import refused
@@ -388,7 +388,7 @@ def test_a_page_has_a_recording_from_where_the_session_stands() -> None:
     given = data_in(page_of(session).text)["spare"]
     assert len(given["recording"]["steps"]) > PLACES[1]
     assert session.step_index == 7 and np.array_equal(session.network.bank.value, before)
-    content = list(gzip.decompress(base64.b64decode(given.pop("bytes"))))
+    content = list(unpacked(given.pop("bytes")))
     step, value, operation, last, loss = in_web("client", LOOK, **given, bytes=content)
     assert (step, operation, last) == (7, 1, 607)
     np.testing.assert_allclose(value, before, atol=1e-3)

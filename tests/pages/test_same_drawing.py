@@ -52,12 +52,13 @@ PARTS = "doors", "lines", "scenery", "marks", "words"  # of a picture, which lie
 class Asked:
     """What is shown of a scene.
 
-    operation  number of operations of the step that are done; 0: it is at rest
-    look       fields of the look
-    row        of a weight that is pinned
-    neuron     that is under the mouse
-    marks      whether the key to the marks is open
-    held       row of a weight that a hand drags; it was half, and all neurons, too
+    Attributes:
+        operation: number of operations of the step that are done; 0: it is at rest
+        look: fields of the look
+        row: of a weight that is pinned
+        neuron: that is under the mouse
+        marks: whether the key to the marks is open
+        held: row of a weight that a hand drags; it was half, and all neurons, too
     """
 
     operation: int = 0

@@ -49,13 +49,14 @@ SIGNS: dict[type, tuple[str, str]] = {
 class Mutant:
     """A fault: a piece of a function in other words.
 
-    path      the file
-    function  its name, with that of its class, or "" at the top of the file
-    words     the piece as it stands
-    number    which of several equal pieces of the function it is
-    other     what stands there instead
-    found     the first test that failed, "none", "untried", "the time limit", why none need fail,
-              or "gone" when the piece is no more
+    Attributes:
+        path: the file
+        function: its name, with that of its class, or "" at the top of the file
+        words: the piece as it stands
+        number: which of several equal pieces of the function it is
+        other: what stands there instead
+        found: the first test that failed, "none", "untried", "the time limit", why none need fail,
+            or "gone" when the piece is no more
     """
 
     path: str

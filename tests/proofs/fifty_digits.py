@@ -60,8 +60,9 @@ def share(larger: bool, equal: bool) -> Number:
 class Row:
     """An operation: its value, and its derivatives by each operand.
 
-    defined   where it is finite and has derivatives
-    slack     how large the numbers are that a derivative is the difference of: (x, y) -> size
+    Attributes:
+        defined: where it is finite and has derivatives
+        slack: how large the numbers are that a derivative is the difference of: (x, y) -> size
     """
 
     value: Callable[..., Number]

@@ -47,10 +47,11 @@ ODD: list[Any] = [
 class Format:
     """A kind of file.
 
-    make      writes one into a folder; its path
-    load      what is in it
-    changes   ways to spoil it that get past its checksums
-    sealed    whether a change of any byte is noticed, so that what loads is the original
+    Attributes:
+        make: writes one into a folder; its path
+        load: what is in it
+        changes: ways to spoil it that get past its checksums
+        sealed: whether a change of any byte is noticed, so that what loads is the original
     """
 
     make: Callable[[Path], Path]

@@ -31,9 +31,10 @@ CPU_INFO = Path("/proc/cpuinfo")
 class Proof:
     """What one proof tried and found: it is filled in while the proof runs.
 
-    share   the part of the usual count that is run; less than all is not reported
-    tried   what was tried, each with its count
-    found   what was measured on the way
+    Attributes:
+        share: the part of the usual count that is run; less than all is not reported
+        tried: what was tried, each with its count
+        found: what was measured on the way
     """
 
     name: str

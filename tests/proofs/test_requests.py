@@ -105,8 +105,9 @@ def request(chance: Chance) -> bytes:
 def answered(port: int, sent: bytes, way: str) -> bytes | None:
     """What is answered to some bytes; None if nobody waited for it.
 
-    way  "whole"; "parts": in small ones; "ended": nothing comes after it; "left": the connection
-         is reset at once
+    Args:
+        way: "whole"; "parts": in small ones; "ended": nothing comes after it; "left": the
+            connection is reset at once
     """
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
         try:

@@ -29,11 +29,12 @@ ENGINES = ("python", "cpu")
 class Training:
     """How a session is made, and what can be chosen in it.
 
-    sets         data sets of one width that can be exchanged
-    losses       losses that can be exchanged
-    activations  of each layer that can have another one
-    most_steps   that it goes at once, on the engine python and on cpu
-    expression   whether it is a compiled function, which can neither be copied nor saved
+    Attributes:
+        sets: data sets of one width that can be exchanged
+        losses: losses that can be exchanged
+        activations: of each layer that can have another one
+        most_steps: that it goes at once, on the engine python and on cpu
+        expression: whether it is a compiled function, which can neither be copied nor saved
     """
 
     make: Callable[[], Any]

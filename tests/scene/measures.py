@@ -39,12 +39,13 @@ NOTHING = -1
 class Seen:
     """What is seen of the cubes and spheres of a picture.
 
-    shown, whole  pixels of each cube that are seen, and that its silhouette has
-    edges         geometric mean of the sides of the box around what is seen of each cube, in pixels
-    spheres       the same two for the spheres: (n, 2)
-    circles       (n, 3), x, y and radius of the spheres
-    picture       the number of what is seen at each pixel: cubes, then spheres; NOTHING elsewhere
-    rows          bank indices of the cubes
+    Attributes:
+        shown, whole: pixels of each cube that are seen, and that its silhouette has
+        edges: geometric mean of the sides of the box around what is seen of each cube, in pixels
+        spheres: the same two for the spheres: (n, 2)
+        circles: (n, 3), x, y and radius of the spheres
+        picture: the number of what is seen at each pixel: cubes, then spheres; NOTHING elsewhere
+        rows: bank indices of the cubes
     """
 
     shown: np.ndarray
@@ -79,8 +80,9 @@ def projection(stage: Stage) -> Projection:
 def look(stage: Stage, fine: int = 1, *, spheres: bool = True) -> Seen:
     """Look at a picture: cubes and spheres are painted from the farthest to the nearest.
 
-    fine     so many samples a side stand for a pixel: all that is counted are samples
-    spheres  whether there are spheres
+    Args:
+        fine: so many samples a side stand for a pixel: all that is counted are samples
+        spheres: whether there are spheres
     """
     data, see = stage.frame_data(), projection(stage)
     shapes: list[tuple[float, int, np.ndarray]] = []  # depth, number, outline

@@ -245,9 +245,8 @@ def test_a_square_shows_its_map_a_rim_of_its_hue_and_where_the_sample_lies(
     number = float(shown.buffers.values["inputs"][0])
     rim = at(pixels, (x, y + half - 0.5)).astype(int)
     assert (rim[0] > rim[2]) == (number > 0.0)
-    np.testing.assert_allclose(
-        at(pixels, (x + 0.99 * half, y + 0.99 * half)), at(pixels, (x - 1.3 * half, y + 0.99 * half)), atol=6
-    )
+    beside = at(pixels, (x - 1.3 * half, y + 0.99 * half))
+    np.testing.assert_allclose(at(pixels, (x + 0.99 * half, y + 0.99 * half)), beside, atol=6)
 
 
 def test_many_squares_of_a_line_have_no_dots() -> None:

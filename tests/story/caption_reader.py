@@ -41,7 +41,8 @@ FUNCTIONS: dict[str, Any] = {
 def equations(caption: Caption, names: str = NAMES) -> list[tuple[str, str]]:
     """The equations of a caption, of its lines and with all terms: arithmetic and result.
 
-    names  a pattern of what may stand before an equation
+    Args:
+        names: a pattern of what may stand before an equation
     """
     lines = ["".join(piece.words for piece in line) for line in (*caption.lines, *caption.whole)]
     found = []

@@ -34,7 +34,8 @@ def stripped(number: str) -> str:
 def short(value: float, digits: int = 2) -> str:
     """Return a number of a picture: .25, -1.30, 12.5, 1,234, 3.1e7; .00 for what rounds to it.
 
-    digits  how many follow the point, less one for each before it but the first
+    Args:
+        digits: how many follow the point, less one for each before it but the first
     """
     if not abs(value) < 10.0**MOST:
         return rounded(value)

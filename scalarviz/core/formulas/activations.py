@@ -37,12 +37,13 @@ Attributes = Mapping[str, tuple[float | str, float | str]]
 class OnnxOperator:
     """The operator of ONNX that computes an activation.
 
-    name        name of the operator, such as "Elu"
-    attributes  for each attribute, the value that it must have, and ONNX's default for it
-    gate        an operator g with which the activation can be written as x * g(x), for operators
-                that many programs do not know yet
-    inputs      numbers that it takes besides x
-    around      an operator that is written before it, and one behind it, each with its numbers
+    Attributes:
+        name: name of the operator, such as "Elu"
+        attributes: for each attribute, the value that it must have, and ONNX's default for it
+        gate: an operator g with which the activation can be written as x * g(x), for operators that
+            many programs do not know yet
+        inputs: numbers that it takes besides x
+        around: an operator that is written before it, and one behind it, each with its numbers
     """
 
     name: str
@@ -56,15 +57,16 @@ class OnnxOperator:
 class ActivationFormula(Formula):
     """A row of `ACTIVATIONS`; only name, value and partials are required.
 
-    limits            values at -1000 and at 1000, and derivatives there, for tests
-    slope             the derivative as captions write it, of the input z and the result a, in the
-                      notation of `error` and `slope` of `LossRow` in losses.py; by default as the
-                      code of the derivative says it, or "slope of NAME" if it does not fit a line
-    caption           what the activation does to the sum of a neuron, whose name replaces "{unit}"
-    zero_caption      the same where the result is 0; by default as elsewhere
-    backward_caption  what it does to what arrives on the way back; by default the slope is said
-    onnx              its operator in ONNX files; None: its formula is written, and not read back
-    digest            hash of the source of an activation of the user's own, else ""
+    Attributes:
+        limits: values at -1000 and at 1000, and derivatives there, for tests
+        slope: the derivative as captions write it, of the input z and the result a, in the notation
+            of `error` and `slope` of `LossRow` in losses.py; by default as the code of the
+            derivative says it, or "slope of NAME" if it does not fit a line
+        caption: what the activation does to the sum of a neuron, whose name replaces "{unit}"
+        zero_caption: the same where the result is 0; by default as elsewhere
+        backward_caption: what it does to what arrives on the way back; by default the slope is said
+        onnx: its operator in ONNX files; None: its formula is written, and not read back
+        digest: hash of the source of an activation of the user's own, else ""
     """
 
     limits: tuple[float, float, float, float] | None = None
@@ -467,12 +469,13 @@ def hard_sigmoid_family_derivative(x: float, y: float) -> float:
 class Family:
     """Activations that differ by their settings.
 
-    name       name of the row of `ACTIVATIONS` that has the usual ones
-    settings   for each, the name of its constant in the functions, and its usual value
-    allowed    which ones can be used, in words, and, for those up to MOST, as a function
-    onnx       the operator of a row with these settings; None: that of the usual one, whose
-               attributes they are
-    functions  the function and its derivative; empty: those of the usual row
+    Attributes:
+        name: name of the row of `ACTIVATIONS` that has the usual ones
+        settings: for each, the name of its constant in the functions, and its usual value
+        allowed: which ones can be used, in words, and, for those up to MOST, as a function
+        onnx: the operator of a row with these settings; None: that of the usual one, whose
+            attributes they are
+        functions: the function and its derivative; empty: those of the usual row
     """
 
     name: str
@@ -529,9 +532,12 @@ class WithSettings(ActivationFormula):
 def activation_row(name: object) -> ActivationFormula:
     """Return the row of an activation, with settings or without.
 
-    name  such as "relu" or "leaky_relu(0.2)"
+    Args:
+        name: such as "relu" or "leaky_relu(0.2)"
 
-    Raises UnknownNameError for an unknown name, and InputError for settings that cannot be used.
+    Raises:
+        UnknownNameError: for an unknown name.
+        InputError: for settings that cannot be used.
     """
     found = WITH_SETTINGS.fullmatch(name) if isinstance(name, str) and len(name) < LONGEST else None
     if found is None:

@@ -137,10 +137,11 @@ def copy_of(
 class Target:
     """A target for formulas: its elementary functions, its type of numbers, its compiler.
 
-    functions   its versions of the functions in `ELEMENTARY`, by name
-    number      converts a constant to the type of the target, such as `numpy.float32`
-    compiler    is applied to every copied function, such as `numba.njit`
-    formulas    its own versions of whole formulas
+    Args:
+        functions: its versions of the functions in `ELEMENTARY`, by name
+        number: converts a constant to the type of the target, such as `numpy.float32`
+        compiler: is applied to every copied function, such as `numba.njit`
+        formulas: its own versions of whole formulas
     """
 
     def __init__(

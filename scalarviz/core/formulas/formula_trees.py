@@ -100,9 +100,11 @@ def read(
 ) -> tuple[list[str], Tree]:
     """Return the parameters of a function written with def, and the tree of what it returns.
 
-    names  what variables of the function are called in the tree; the others keep their names
+    Args:
+        names: what variables of the function are called in the tree; the others keep their names
 
-    Raises UnwritableError for a function without source, or if a name is taken.
+    Raises:
+        UnwritableError: for a function without source, or if a name is taken.
     """
     if not isinstance(function, FunctionType):
         raise UnwritableError
@@ -122,8 +124,9 @@ def read_expression(code: str, names: Sequence[str], functions: Mapping[str, Any
 class Reader:
     """Reads syntax as trees.
 
-    local  what the variables of a function are called in its tree
-    outer  what names outside of the function stand for
+    Args:
+        local: what the variables of a function are called in its tree
+        outer: what names outside of the function stand for
     """
 
     def __init__(self, local: Mapping[str, str], outer: Mapping[str, Any]) -> None:
@@ -261,7 +264,9 @@ def sign_of(operator: ast.AST) -> str:
 def function_tree(function: Callable[..., Any], place: int = 0) -> Tree:
     """Return a function as a tree; None if it is no plain function of numbers.
 
-    place  which number of those that it returns; by default the first, as the weight of an update
+    Args:
+        place: which number of those that it returns; by default the first, as the weight of an
+            update
     """
     try:
         return closed(function, place)
@@ -285,8 +290,9 @@ def closed(function: Callable[..., Any], place: int | None) -> Tree:
 def closed_tree(tree: Tree, known: set[str], place: int | None = None) -> Tree:
     """Return a tree with what its functions do in place of them.
 
-    known  the names that have numbers
-    place  of several numbers that it returns: which one; None if it can only be one
+    Args:
+        known: the names that have numbers
+        place: of several numbers that it returns: which one; None if it can only be one
     """
 
     def of(part: Tree) -> Tree:

@@ -55,12 +55,13 @@ OF_ARITHMETIC: dict[str, tuple[str, Callable[..., float], int | None]] = {
 class Term:
     """A part of a formula: in the language of captions, and as Python.
 
-    rank      how tightly it holds together
-    head      of a product: what stands before its last factor
-    base      the last factor without its exponent; "" if another factor cannot be joined to it
-    exponent  that of the last factor
-    number    the number that it is, or None
-    cases     of a conditional expression: the condition and both expressions
+    Attributes:
+        rank: how tightly it holds together
+        head: of a product: what stands before its last factor
+        base: the last factor without its exponent; "" if another factor cannot be joined to it
+        exponent: that of the last factor
+        number: the number that it is, or None
+        cases: of a conditional expression: the condition and both expressions
     """
 
     text: str
@@ -88,9 +89,10 @@ class Term:
 class WrittenFormula:
     """A formula of some names.
 
-    text     the formula as a factor of others: a sum has brackets
-    alone    the formula without these brackets
-    compute  computes what the text says from numbers of the names
+    Attributes:
+        text: the formula as a factor of others: a sum has brackets
+        alone: the formula without these brackets
+        compute: computes what the text says from numbers of the names
     """
 
     text: str
@@ -101,8 +103,9 @@ class WrittenFormula:
 def written(function: Callable[..., float], names: Sequence[str] = ()) -> str:
     """Return the formula of a function; "" if it cannot be written on a line.
 
-    function  a plain function of numbers with one result
-    names     what the formula calls its arguments; by default as the function does
+    Args:
+        function: a plain function of numbers with one result
+        names: what the formula calls its arguments; by default as the function does
     """
     found = formula_of(function, tuple(names))
     return "" if found is None else found.text
@@ -114,8 +117,9 @@ def formula_of(
 ) -> WrittenFormula | None:
     """Return the formula of a function; None if it cannot be written on a line.
 
-    function  a plain function of numbers with one result
-    names     what the formula calls its arguments; by default as the function does
+    Args:
+        function: a plain function of numbers with one result
+        names: what the formula calls its arguments; by default as the function does
     """
     names = names or tuple(inspect.signature(function).parameters)
     for inline in (True, False):  # without the formulas of the functions that it calls
@@ -134,9 +138,10 @@ def formula_of(
 def in_words(formula: str, names: Iterable[str], calls: Mapping[str, Any]) -> str:
     """Return an expression of Python in the language of captions; "" if it cannot be written.
 
-    formula  the expression
-    names    names of its numbers
-    calls    the functions that it calls, by their names in it
+    Args:
+        formula: the expression
+        names: names of its numbers
+        calls: the functions that it calls, by their names in it
     """
     try:
         known = {name: Term(name, name) for name in names}
@@ -416,7 +421,8 @@ def compared(first: Term, *others: tuple[str, Term]) -> Term:
 class Choices:
     """Which conditions of a function hold: some that are given, then all others, as they are met.
 
-    taken  what was chosen so far
+    Attributes:
+        taken: what was chosen so far
     """
 
     def __init__(self, given: Sequence[bool]) -> None:
@@ -444,7 +450,8 @@ def all_choices() -> Iterator[Choices]:
 class CaseWriter(FormulaWriter):
     """Writes one of the cases that the conditions of a formula have.
 
-    tests  the conditions that were met, as Python
+    Attributes:
+        tests: the conditions that were met, as Python
     """
 
     def __init__(self, names: Sequence[str], choices: Choices, *, inline: bool) -> None:

@@ -38,11 +38,12 @@ FAN_IN, FAN_OUT, BOTH = (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)
 class Law:
     """A distribution whose two parameters depend on the fans of a layer, or are settings.
 
-    kind      "uniform", "normal", or "function": one of the user, which returns the numbers
-    gain      divided by `fan`, it is the square of the deviation, or of the bound of a uniform one;
-              None: the settings are the parameters
-    fan       shares of fan_in and of fan_out
-    function  that of the user, see `Init`
+    Attributes:
+        kind: "uniform", "normal", or "function": one of the user, which returns the numbers
+        gain: divided by `fan`, it is the square of the deviation, or of the bound of a uniform one;
+            None: the settings are the parameters
+        fan: shares of fan_in and of fan_out
+        function: that of the user, see `Init`
     """
 
     name: str
@@ -109,18 +110,20 @@ NORMAL_ARRAY = ARRAYS.retarget(normal)
 class Init:
     """Initial numbers of a network: `Init("uniform", low=0, high=1)`, or just a name.
 
-    name       row of `INITIALIZERS`, which states the law of weights and of biases: "pytorch", the
-               default, "uniform", "normal", "he_uniform", "he_normal", "xavier_uniform", ...; or a
-               function f(rng, shape) of a numpy Generator and the shape of an array of weights, as
-               in `net.state_dict()`, that returns the numbers; biases begin with 0
-    bias       another law for the biases: "zeros", "fan_in" (+-1/sqrt(in)) or "fan_out"
-               (+-sqrt(6/out)); None, the default: that of the row
-    low, high  bounds of "uniform"; by default -1.0 and 1.0
-    mean       of "normal"; by default 0.0
-    deviation  standard deviation of "normal"; by default 1.0
+    Args:
+        name: row of `INITIALIZERS`, which states the law of weights and of biases: "pytorch", the
+            default, "uniform", "normal", "he_uniform", "he_normal", "xavier_uniform", ...; or a
+            function f(rng, shape) of a numpy Generator and the shape of an array of weights, as in
+            `net.state_dict()`, that returns the numbers; biases begin with 0
+        bias: another law for the biases: "zeros", "fan_in" (+-1/sqrt(in)) or "fan_out"
+            (+-sqrt(6/out)); None, the default: that of the row
+        low, high: bounds of "uniform"; by default -1.0 and 1.0
+        mean: of "normal"; by default 0.0
+        deviation: standard deviation of "normal"; by default 1.0
 
-    Raises UnknownNameError for an unknown name or a setting of another law, InputError for a bad
-    number.
+    Raises:
+        UnknownNameError: for an unknown name or a setting of another law.
+        InputError: for a bad number.
     """
 
     @answered
@@ -176,11 +179,12 @@ class Init:
         A row's number depends on the seed and on the row alone, so a network that grows by a
         layer keeps the numbers it had.
 
-        law     distribution of the numbers
-        shape   (fan_in, fan_out) of the layer
-        seed    seed of the network
-        first   first row
-        count   number of rows
+        Args:
+            law: distribution of the numbers
+            shape: (fan_in, fan_out) of the layer
+            seed: seed of the network
+            first: first row
+            count: number of rows
 
         Returns a float64 array of shape (count,).
         """

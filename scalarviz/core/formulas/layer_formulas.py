@@ -372,11 +372,12 @@ def typed(function: Callable[..., Any], settings: Sequence[float] | FloatArray) 
 class ParametricFormula:
     """A row of `PARAMETRIC_FORMULAS`.
 
-    value         function of x and the parameters
-    derivative    its derivative with respect to x, with the same arguments
-    by_parameter  that with respect to a parameter, given by its place before these arguments
-    starts        what each parameter is at first, by its name
-    digest        hash of the source of a formula of the user's own, else ""
+    Attributes:
+        value: function of x and the parameters
+        derivative: its derivative with respect to x, with the same arguments
+        by_parameter: that with respect to a parameter, given by its place before these arguments
+        starts: what each parameter is at first, by its name
+        digest: hash of the source of a formula of the user's own, else ""
     """
 
     name: str

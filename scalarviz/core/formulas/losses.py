@@ -131,18 +131,18 @@ def softmax_cross_entropy_gradient(
 class AboutLoss:
     """What a row of either table says of its loss.
 
-    logits             name of the activation that the loss applies itself, or ""
-    error, slope       error and derivative, with their weight, as captions write them, of p and t;
-                       by default as the code of the functions says them, or "NAME(p, t)" and
-                       "NAME'(p, t)" if there is a weight or they do not fit a line. A caption puts
-                       numbers into them, and a test computes them: a product is `2 (p - t)` or
-                       `t * p`, a power `p^2`, a magnitude `|p|`; functions are exp (or `e^p`), log,
-                       cos, sign, clip and the activations. A translation has them as
-                       `rows.losses.NAME.error` and `rows.losses.NAME.derivative`.
-    digest             hash of the source of a loss of the user's own, else ""
-    domain             the numbers between which predictions lie; by default all
-    outputs, targets   numbers of a sample that a loss of rows takes; 0, the default: any number of
-                       outputs, and a target for each
+    Attributes:
+        logits: name of the activation that the loss applies itself, or ""
+        error, slope: error and derivative, with their weight, as captions write them, of p and t;
+            by default as the code of the functions says them, or "NAME(p, t)" and "NAME'(p, t)" if
+            there is a weight or they do not fit a line. A caption puts numbers into them, and a
+            test computes them: a product is `2 (p - t)` or `t * p`, a power `p^2`, a magnitude
+            `|p|`; functions are exp (or `e^p`), log, cos, sign, clip and the activations. A
+            translation has them as `rows.losses.NAME.error` and `rows.losses.NAME.derivative`.
+        digest: hash of the source of a loss of the user's own, else ""
+        domain: the numbers between which predictions lie; by default all
+        outputs, targets: numbers of a sample that a loss of rows takes; 0, the default: any number
+            of outputs, and a target for each
     """
 
     logits: str = ""
@@ -158,8 +158,9 @@ class AboutLoss:
 class LossRow(AboutLoss):
     """A row of `LOSSES`; only name, value and derivative are required.
 
-    value, derivative  the error of one number, and its derivative with respect to p
-    weight             a factor of both that is taken as a constant; by default 1
+    Attributes:
+        value, derivative: the error of one number, and its derivative with respect to p
+        weight: a factor of both that is taken as a constant; by default 1
     """
 
     name: str
@@ -289,12 +290,15 @@ class Loss:
     With `sample_weight` the error of each sample is multiplied by its weight, and what was divided
     by the number of samples is divided by the sum of their weights.
 
-    name    row of LOSSES or ROW_LOSSES: "mse", the default, "mae", "huber",
+    Args:
+        name: row of LOSSES or ROW_LOSSES: "mse", the default, "mae", "huber",
             "softmax_cross_entropy", ..., or what `sv.loss` returned
-    factor  factor of the sum of errors, above 0; by default 1.0
-    mean    "all", the default, "samples" or "none"
+        factor: factor of the sum of errors, above 0; by default 1.0
+        mean: "all", the default, "samples" or "none"
 
-    Raises UnknownNameError for an unknown name, InputError for a bad factor.
+    Raises:
+        UnknownNameError: for an unknown name.
+        InputError: for a bad factor.
 
     >>> loss = Loss("mse")
     >>> loss.forward([[0.0, 1.0]], [[1.0, 1.0]])
@@ -375,7 +379,8 @@ class Loss:
     def backward(self) -> FloatArray:
         """Return the derivative of the newest unmatched forward's loss for each prediction.
 
-        Raises OrderError without an unmatched forward.
+        Raises:
+            OrderError: without an unmatched forward.
         """
         require(
             self._stack, "backward of a loss without a forward: call loss.forward first", OrderError
@@ -452,8 +457,9 @@ class Loss:
     def scale(self, shape: tuple[int, ...], weights: Weights = None) -> float:
         """Return the factor of the sum of errors of a batch of `shape` (samples, outputs).
 
-        weights  of the samples, by which their errors are multiplied; they are added up in order,
-                 as kernels do
+        Args:
+            weights: of the samples, by which their errors are multiplied; they are added up in
+                order, as kernels do
         """
         samples, outputs = shape
         total = samples if weights is None else float(np.cumsum(weights, dtype=np.float64)[-1])

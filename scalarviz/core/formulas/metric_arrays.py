@@ -35,7 +35,8 @@ def largest_of(rows: FloatArray) -> FloatArray:
 def areas(p: FloatArray, there: FloatArray, w: Weights) -> list[float]:
     """Return the area under the ROC curve of each output that divides the samples.
 
-    there  which classes are there
+    Args:
+        there: which classes are there
     """
     found, weights = [], np.ones(len(p)) if w is None else w
     for scores, own in zip(p.T, there.T, strict=True):

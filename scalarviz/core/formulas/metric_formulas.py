@@ -78,7 +78,8 @@ def check_of_one_class(name: str, t: FloatArray) -> None:
 def measured(row: MetricRow, p: FloatArray, t: FloatArray, w: Weights = None) -> float:
     """Return a metric of predictions and targets; raise InputError if it is no number.
 
-    w  weights of the samples, which a function of the user does not get
+    Args:
+        w: weights of the samples, which a function of the user does not get
 
     An error of a function of the user gets a note with its name.
     """

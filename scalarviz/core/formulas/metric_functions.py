@@ -19,11 +19,13 @@ from scalarviz.core.formulas.metric_arrays import areas, centered, largest_of, m
 class MetricRow:
     """A metric, which is public as `sv.metrics.NAME`, or a function of the user.
 
-    value   function of predictions, targets and perhaps weights of samples; one of the user takes
-            no weights
-    rises   whether larger is better; by default False
-    labels  whether one number a sample is a class label, also of several classes; by default False
-    is_own  whether it is a function of the user, which no file can hold; by default False
+    Attributes:
+        value: function of predictions, targets and perhaps weights of samples; one of the user
+            takes no weights
+        rises: whether larger is better; by default False
+        labels: whether one number a sample is a class label, also of several classes; by default
+            False
+        is_own: whether it is a function of the user, which no file can hold; by default False
     """
 
     name: str

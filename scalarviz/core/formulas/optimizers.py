@@ -221,21 +221,20 @@ SCHEDULES = table(
 class Schedule:
     """The learning rate over the steps, as a factor: `Schedule("cosine", steps=10_000)`.
 
-    name    "constant", the default: always 1
-            "step": multiplied by `factor` after `every` steps
+    Args:
+        name: "constant", the default: always 1 "step": multiplied by `factor` after `every` steps
             "cosine": half a cosine from 1 down to `floor`, reached after `steps` steps
             "warmup_cosine": linear up over `warmup` steps, then the cosine, which ends after
-            `steps` steps
-            "warmup": linear up over `warmup` steps, then 1
-            "one_cycle": half a cosine from `factor` up to 1 at step `warmup`, then the cosine,
-            down to `floor` at step `steps`, the last one: PyTorch's OneCycleLR(total_steps=steps)
-    every   number of steps, at least 1
-    factor  at least 0; by default 0.1, and of "one_cycle" 0.04
-    steps   number of steps, at least 1
-    warmup  number of steps, at least 1 and less than `steps`; by default, of "one_cycle" alone, 30
-            percent of `steps`
-    floor   share of the rate, at least 0; by default 0.0, and of "one_cycle" 4e-6
-    first   number of the first step in "one_cycle", by default 1
+            `steps` steps "warmup": linear up over `warmup` steps, then 1 "one_cycle": half a cosine
+            from `factor` up to 1 at step `warmup`, then the cosine, down to `floor` at step
+            `steps`, the last one: PyTorch's OneCycleLR(total_steps=steps)
+        every: number of steps, at least 1
+        factor: at least 0; by default 0.1, and of "one_cycle" 0.04
+        steps: number of steps, at least 1
+        warmup: number of steps, at least 1 and less than `steps`; by default, of "one_cycle" alone,
+            30 percent of `steps`
+        floor: share of the rate, at least 0; by default 0.0, and of "one_cycle" 4e-6
+        first: number of the first step in "one_cycle", by default 1
 
     `sv.schedule` adds custom ones. Raises UnknownNameError for a setting of another schedule,
     InputError for one that is missing or bad.

@@ -85,9 +85,10 @@ def drop_word(number: Any, sample: Any, step: Any, place: Any, low: Any, high: A
 class SealedSeed:
     """A seed that can only be passed on, which shows whether a function does no more with it.
 
-    number  the seed that it stands for
-    opened  how often `check_seed` took it
-    read    whether somebody tried to look at it, which raises TypeError
+    Attributes:
+        number: the seed that it stands for
+        opened: how often `check_seed` took it
+        read: whether somebody tried to look at it, which raises TypeError
     """
 
     def __init__(self, number: int) -> None:

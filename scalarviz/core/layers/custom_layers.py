@@ -71,7 +71,8 @@ def shapes_of(parameters: object, owner: str) -> dict[str, Shape]:
 def draw_arrays(layer: Layer, init: Init, seed: int, fans: tuple[int, int]) -> None:
     """Write the initial numbers of the arrays of a layer; "bias" begins as biases do.
 
-    fans  fan-in and fan-out
+    Args:
+        fans: fan-in and fan-out
     """
     for name, shape, row in placed(layer._shapes, layer.first_row):
         part = layer.bank.value[row : row + prod(shape)]

@@ -167,13 +167,14 @@ class Dense(PerceptronLayer):
 
     In the bank the weights come first, perceptron by perceptron, then the biases.
 
-    inputs      numbers of a sample, at least 1
-    outputs     number of perceptrons, at least 1
-    activation  name of a row of core/formulas/activations.py, or one with settings such as
-                "leaky_relu(0.2)"; by default "linear"
-    bias        whether each perceptron has one; by default True
-    init        initializer of this layer, a name, a function f(rng, shape) or an Init; None, the
-                default: that of the network
+    Args:
+        inputs: numbers of a sample, at least 1
+        outputs: number of perceptrons, at least 1
+        activation: name of a row of core/formulas/activations.py, or one with settings such as
+            "leaky_relu(0.2)"; by default "linear"
+        bias: whether each perceptron has one; by default True
+        init: initializer of this layer, a name, a function f(rng, shape) or an Init; None, the
+            default: that of the network
 
     >>> layer = Dense(3, 8, "tanh")
     >>> layer.perceptrons[2].weights[1].name

@@ -25,8 +25,9 @@ from scalarviz.errors import InputError
 class Activation(Layer):
     """Apply an activation to each number: y = f(x). No parameters.
 
-    shape       number of features, or the shape (channels, height, width) of a picture
-    activation  name of a row of core/formulas/activations.py, such as "relu"
+    Args:
+        shape: number of features, or the shape (channels, height, width) of a picture
+        activation: name of a row of core/formulas/activations.py, such as "relu"
 
     Dense and Conv2d take an activation themselves. Raises UnknownNameError for an unknown name.
 
@@ -70,14 +71,16 @@ class Activation(Layer):
 class Elementwise(Layer):
     """Apply a formula with parameters to each number: y = f(x, w, ...).
 
-    shape       number of features, or the shape (channels, height, width) of a picture
-    formula     name of a row of core/formulas/layer_formulas.py; `sv.layer` adds one of your own
-    parameters  how many numbers each parameter has, by its name, such as {"slope": 8}; they are
-                shared by equal parts of the features, so 1 is for all of them, and the number of
-                channels for one each. None, the default, and parameters left out: 1
+    Args:
+        shape: number of features, or the shape (channels, height, width) of a picture
+        formula: name of a row of core/formulas/layer_formulas.py; `sv.layer` adds one of your own
+        parameters: how many numbers each parameter has, by its name, such as {"slope": 8}; they are
+            shared by equal parts of the features, so 1 is for all of them, and the number of
+            channels for one each. None, the default, and parameters left out: 1
 
-    Raises UnknownNameError for an unknown formula, InputError for parameters that it does not have,
-    or that do not divide the features.
+    Raises:
+        UnknownNameError: for an unknown formula.
+        InputError: for parameters that it does not have, or that do not divide the features.
 
     >>> Elementwise(3, "prelu")([-1, 0, 2]).tolist()
     [-0.25, 0.0, 2.0]
@@ -177,8 +180,9 @@ def counts_of(row: ParametricFormula, features: int, parameters: object) -> tupl
 class PReLU(Elementwise):
     """Keep what is above 0, and multiply what is below by a slope that is trained.
 
-    shape   number of features, or the shape (channels, height, width) of a picture
-    slopes  number of slopes, at first 0.25: 1, the default, for all features, or the number of
+    Args:
+        shape: number of features, or the shape (channels, height, width) of a picture
+        slopes: number of slopes, at first 0.25: 1, the default, for all features, or the number of
             channels, or of features, for one each
 
     >>> PReLU(2)([-1, 1]).tolist()
@@ -199,8 +203,9 @@ class Dropout(Layer):
     The choice is determined by the network's seed, the number of steps taken, the index of the
     sample in its batch and of the number in its sample. Calling the layer changes nothing.
 
-    shape  number of features, or the shape (channels, height, width) of a picture
-    rate   probability, from 0 to below 1; by default 0.5
+    Args:
+        shape: number of features, or the shape (channels, height, width) of a picture
+        rate: probability, from 0 to below 1; by default 0.5
 
     >>> layer = Dropout(8, 0.5)
     >>> sorted(set(layer.forward([1] * 8).tolist())), layer([1] * 8).tolist()[0]

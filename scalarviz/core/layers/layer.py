@@ -39,16 +39,17 @@ class Layer(Part):
 
     A subclass defines what happens to a batch, in `forward_rows` and `backward_rows`, and how to
     make another such layer (`settings`); engines with kernels take `lower`, if it has one. What its
-    methods return is checked; docs/guide/own-layers.md has an example.
+    methods return is checked; docs/guide/extending.md has an example.
 
     A layer used by itself makes a bank of its own, in float64; in a network it is on the network's
     bank. It can still join a network as long as nothing was computed, changed or made on a bank of
     its own, whose arrays then become read-only.
 
-    inputs      numbers of a sample, at least 1, or the shape (channels, height, width) of a picture
-    outputs     numbers of the result, at least 1, or the shape of a picture
-    activation  name of a row of core/formulas/activations.py; by default "linear"
-    parameters  shape of each array of parameters by name; by default there are none
+    Args:
+        inputs: numbers of a sample, at least 1, or the shape (channels, height, width) of a picture
+        outputs: numbers of the result, at least 1, or the shape of a picture
+        activation: name of a row of core/formulas/activations.py; by default "linear"
+        parameters: shape of each array of parameters by name; by default there are none
     """
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
@@ -230,10 +231,12 @@ class Layer(Part):
     ) -> None:
         """Move to rows of a bank, and write the initial numbers there.
 
-        bank         the Bank of a network
-        first_row    first of this layer's rows
-        init, seed   initializer and seed of the numbers
-        first_state  first of this layer's places in the state; by default the first after `scaling`
+        Args:
+            bank: the Bank of a network
+            first_row: first of this layer's rows
+            init, seed: initializer and seed of the numbers
+            first_state: first of this layer's places in the state; by default the first after
+                `scaling`
 
         Raises OwnershipError if the layer belongs to a network, or was used by itself.
         """

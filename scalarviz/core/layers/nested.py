@@ -24,10 +24,12 @@ MOST_DEPTH = 20  # of layers within each other; files rely on this bound
 class NestedLayer(Layer):
     """A layer whose parameters and state are those of inner layers, one after the other.
 
-    found            the inner layers
-    inputs, outputs  numbers of its inputs and outputs, or their shapes if they are pictures
+    Args:
+        found: the inner layers
+        inputs, outputs: numbers of its inputs and outputs, or their shapes if they are pictures
 
-    Raises InputError for layers that are nested too deep.
+    Raises:
+        InputError: for layers that are nested too deep.
     """
 
     def __init__(self, found: tuple[Layer, ...], inputs: int | Shape, outputs: int | Shape) -> None:
@@ -130,8 +132,9 @@ class TwoBranches(NestedLayer):
 
     A branch without layers is the inputs themselves.
 
-    branches  the two branches, as arguments: each is a layer, or a list of layers in a row
-    layers    the layers of both in one list, instead; the first `first` are those of one branch
+    Args:
+        branches: the two branches, as arguments: each is a layer, or a list of layers in a row
+        layers: the layers of both in one list, instead; the first `first` are those of one branch
     """
 
     _kind: ClassVar[str]  # of the operation
@@ -217,8 +220,9 @@ class TwoBranches(NestedLayer):
 class BranchesOfOneSize(TwoBranches):
     """Two branches with the same number of outputs, which are joined number by number.
 
-    branches  the two branches, as arguments: each is a layer, or a list of layers in a row
-    layers    the layers of both in one list, instead; the first `first` are those of one branch
+    Attributes:
+        branches: the two branches, as arguments: each is a layer, or a list of layers in a row
+        layers: the layers of both in one list, instead; the first `first` are those of one branch
     """
 
     @final
@@ -234,11 +238,13 @@ class BranchesOfOneSize(TwoBranches):
 class Product(BranchesOfOneSize):
     """y = a(x) b(x), number by number, where a and b are branches: layers, or lists of layers.
 
-    branches  the two branches, as arguments: each is a layer, or a list of layers in a row
-    layers    the layers of both in one list, instead; the first `first` are those of branch a
+    Attributes:
+        branches: the two branches, as arguments: each is a layer, or a list of layers in a row
+        layers: the layers of both in one list, instead; the first `first` are those of branch a
 
-    Raises ShapeError unless both have as many inputs, and as many outputs, InputError for
-    unsuitable layers.
+    Raises:
+        ShapeError: unless both have as many inputs, and as many outputs.
+        InputError: for unsuitable layers.
 
     >>> from scalarviz import Activation
     >>> Product(Activation(2, "linear"), Activation(2, "relu"))([3, -4]).tolist()
@@ -260,11 +266,13 @@ class Concatenate(TwoBranches):
 
     Pictures of one height and width are joined by channels.
 
-    branches  the two branches, as arguments: each is a layer, or a list of layers in a row
-    layers    the layers of both in one list, instead; the first `first` are those of branch a
+    Attributes:
+        branches: the two branches, as arguments: each is a layer, or a list of layers in a row
+        layers: the layers of both in one list, instead; the first `first` are those of branch a
 
-    Raises ShapeError unless both have as many inputs, or for pictures of two sizes, InputError for
-    unsuitable layers.
+    Raises:
+        ShapeError: unless both have as many inputs, or for pictures of two sizes.
+        InputError: for unsuitable layers.
 
     >>> from scalarviz import Activation
     >>> Concatenate(Activation(2, "linear"), Activation(2, "relu"))([3, -4]).tolist()
@@ -295,13 +303,16 @@ EXAMPLE = "layers, at least one: write Residual(Dense(8, 4), Dense(4, 8)), or la
 class Residual(BranchesOfOneSize):
     """y = x + f(x), where f is one layer or several; or y = skip(x) + f(x).
 
-    parts   the layers of f, as arguments, the first one first
-    layers  the same as a list, instead
-    skip    a layer, or a list of layers in a row, that x goes through on its way past f, where f
+    Args:
+        parts: the layers of f, as arguments, the first one first
+        layers: the same as a list, instead
+        skip: a layer, or a list of layers in a row, that x goes through on its way past f, where f
             gives another number of numbers; by default none
-    first   with `layers` only: how many of them are those of f, before those of skip; 0: all
+        first: with `layers` only: how many of them are those of f, before those of skip; 0: all
 
-    Raises ShapeError unless both ways give as many numbers, InputError for unsuitable layers.
+    Raises:
+        ShapeError: unless both ways give as many numbers.
+        InputError: for unsuitable layers.
 
     >>> from scalarviz import Dense
     >>> layer = Residual(Dense(2, 4, "relu"), Dense(4, 2))
@@ -374,7 +385,9 @@ def as_layers(
 ) -> tuple[Layer, ...]:
     """Return the layers of a network that is given by sizes, by layers, or a layer and then both.
 
-    Raises InputError for anything else, ShapeError for layers that do not fit each other.
+    Raises:
+        InputError: for anything else.
+        ShapeError: for layers that do not fit each other.
     """
     if isinstance(layers, (str, bytes)) or not isinstance(layers, Sequence) or not layers:
         raise InputError(

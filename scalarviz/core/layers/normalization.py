@@ -27,8 +27,9 @@ from scalarviz.errors import InputError, ShapeError
 class ScaledLayer(WeightedLayer):
     """A layer with a gain for each feature, or channel of a picture, and a shift if there is one.
 
-    shape  number of features, or channels, height and width of a picture
-    shift  whether there is a shift for each; by default True
+    Args:
+        shape: number of features, or channels, height and width of a picture
+        shift: whether there is a shift for each; by default True
     """
 
     def __init__(self, shape: int | Sequence[int], *, shift: bool = True) -> None:
@@ -115,10 +116,11 @@ class ScaledLayer(WeightedLayer):
 class Norm(ScaledLayer):
     """A row formula that normalizes, then a gain for each feature, and a shift if there is one.
 
-    shape    numbers of a sample, at least 1, or channels, height and width of a picture
-    eps      added before the root, above 0
-    formula  row of core/formulas/layer_formulas.py
-    shift    whether there is a shift for each feature
+    Args:
+        shape: numbers of a sample, at least 1, or channels, height and width of a picture
+        eps: added before the root, above 0
+        formula: row of core/formulas/layer_formulas.py
+        shift: whether there is a shift for each feature
     """
 
     def __init__(
@@ -171,8 +173,9 @@ class Norm(ScaledLayer):
 class LayerNorm(Norm):
     """Normalize each sample to mean 0 and variance 1, then apply a gain and a shift per feature.
 
-    features  numbers of a sample, at least 1
-    eps       added to the variance before its root, above 0; by default 1e-5
+    Args:
+        features: numbers of a sample, at least 1
+        eps: added to the variance before its root, above 0; by default 1e-5
     """
 
     def __init__(self, features: int, eps: float = 1e-5) -> None:
@@ -188,11 +191,13 @@ class GroupNorm(Norm):
     Then a gain and a shift for each channel. With a group for each channel it is PyTorch's
     InstanceNorm.
 
-    shape   number of features, or channels, height and width of a picture
-    groups  number of equal parts of the features or channels, in their order
-    eps     added to the variance before its root, above 0; by default 1e-5
+    Args:
+        shape: number of features, or channels, height and width of a picture
+        groups: number of equal parts of the features or channels, in their order
+        eps: added to the variance before its root, above 0; by default 1e-5
 
-    Raises ShapeError if `groups` does not divide the channels.
+    Raises:
+        ShapeError: if `groups` does not divide the channels.
 
     >>> GroupNorm(4, 2)([1, 3, 10, 30]).round(2).tolist()
     [-1.0, 1.0, -1.0, 1.0]
@@ -209,8 +214,9 @@ class GroupNorm(Norm):
 class RMSNorm(Norm):
     """Divide each sample by its root mean square, then apply a gain for each feature.
 
-    features  numbers of a sample, at least 1
-    eps       added to the mean square before its root, above 0; by default 1e-5
+    Args:
+        features: numbers of a sample, at least 1
+        eps: added to the mean square before its root, above 0; by default 1e-5
     """
 
     def __init__(self, features: int, eps: float = 1e-5) -> None:
@@ -230,9 +236,10 @@ class BatchNorm(ScaledLayer):
     unchanged. A batch that would make one of them NaN or infinite raises NotFiniteError, as a step
     of training UpdateError.
 
-    shape     number of features, or channels, height and width of a picture
-    eps       added to the variance before its root, above 0; by default 1e-5
-    momentum  share of a batch in the running statistics, 0 to 1; by default 0.1
+    Args:
+        shape: number of features, or channels, height and width of a picture
+        eps: added to the variance before its root, above 0; by default 1e-5
+        momentum: share of a batch in the running statistics, 0 to 1; by default 0.1
 
     >>> layer = BatchNorm(1)
     >>> layer.forward([[1], [3]]).round(2).tolist()
@@ -367,9 +374,10 @@ class Affine(ScaledLayer):
     lets them be trained. A network that begins with `Affine.standardizing(x)` takes the numbers
     that people know, and one that ends with an Affine gives them.
 
-    shape  number of features, or channels, height and width of a picture
-    scale  factor of each feature or channel, or one number for all; by default 1
-    shift  what is added to each of them afterwards, or one number for all; by default 0
+    Args:
+        shape: number of features, or channels, height and width of a picture
+        scale: factor of each feature or channel, or one number for all; by default 1
+        shift: what is added to each of them afterwards, or one number for all; by default 0
 
     Raises NotFiniteError, ShapeError and InputError.
 
@@ -390,8 +398,9 @@ class Affine(ScaledLayer):
     def standardizing(cls, x: object) -> Affine:
         """Return a layer that gives each column of `x` the mean 0 and the standard deviation 1.
 
-        x  the samples, shape (samples, features), or pictures, shape (samples, channels, height,
-           width) or (samples, height, width), of which a channel is one column
+        Args:
+            x: the samples, shape (samples, features), or pictures, shape (samples, channels,
+                height, width) or (samples, height, width), of which a channel is one column
 
         A constant column becomes 0. Raises NotFiniteError for NaN, ShapeError and InputError for
         other samples.
@@ -443,7 +452,8 @@ def of_each(numbers: object, features: int, what: str) -> FloatArray:
 def standards(columns: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the scale and the shift that standardize each column, shape (samples, columns, any).
 
-    Raises InputError if float32 cannot hold them.
+    Raises:
+        InputError: if float32 cannot hold them.
     """
     low = columns.min((0, 2))
     with np.errstate(all="ignore"):

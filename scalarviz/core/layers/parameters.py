@@ -34,10 +34,11 @@ class ParameterArray(Part):
     `value` and `grad` are views of the bank. It can be frozen, stepped, edited and pinned as any
     other part of a network.
 
-    name   such as "0.weight"
-    bank   Bank of the layer
-    first  row of its first number
-    shape  shape of its arrays
+    Args:
+        name: such as "0.weight"
+        bank: Bank of the layer
+        first: row of its first number
+        shape: shape of its arrays
     """
 
     __slots__ = ("_bank", "_first", "name", "shape")

@@ -158,20 +158,22 @@ class Conv2d(Convolution):
     and a kernel sees the channels of its own part; with a group for each channel, the convolution
     is depthwise.
 
-    shape       channels, height and width of the picture, whose numbers are in that order
-    channels    number of kernels, and so of channels of the result
-    kernel      pixels along a side of a window, or (height, width); by default 3
-    stride      pixels from one window to the next, or (down, across); by default 1
-    padding     pixels by which the first window reaches beyond the edge, where all is 0, or (above,
-                beside); by default 0
-    activation  name of a row of core/formulas/activations.py; by default "linear"
-    bias        whether each kernel has one; by default True
-    init        initializer of this layer, a name or an Init; None, the default: that of the network
-    dilation    pixels from one number of a window to the next, or (down, across); by default 1
-    groups      number of parts; it divides the channels of the picture and `channels`; by default 1
+    Attributes:
+        shape: channels, height and width of the picture, whose numbers are in that order
+        channels: number of kernels, and so of channels of the result
+        kernel: pixels along a side of a window, or (height, width); by default 3
+        stride: pixels from one window to the next, or (down, across); by default 1
+        padding: pixels by which the first window reaches beyond the edge, where all is 0, or
+            (above, beside); by default 0
+        activation: name of a row of core/formulas/activations.py; by default "linear"
+        bias: whether each kernel has one; by default True
+        init: initializer of this layer, a name or an Init; None, the default: that of the network
+        dilation: pixels from one number of a window to the next, or (down, across); by default 1
+        groups: number of parts; it divides the channels of the picture and `channels`; by default 1
 
-    Raises ShapeError if no window fits into the picture, or one could lie beyond its edge, or if
-    `groups` does not divide the channels.
+    Raises:
+        ShapeError: if no window fits into the picture, or one could lie beyond its edge, or if
+            `groups` does not divide the channels.
 
     >>> layer = Conv2d((1, 3, 3), 1, kernel=2, bias=False)
     >>> layer.kernel[0, 0] = [[1, 0], [0, -1]]
@@ -191,19 +193,21 @@ class Conv1d(Convolution):
     A sequence is a picture 1 pixel high for the layers behind, which are given (channels, 1,
     length), or the number of all numbers, as Dense is.
 
-    shape       channels and length of the sequence, whose numbers are channel by channel
-    channels    number of kernels, and so of channels of the result
-    kernel      numbers of a channel in a window; by default 3
-    stride      numbers from one window to the next; by default 1
-    padding     numbers by which the first window reaches beyond the end, where all is 0; by
-                default 0
-    activation  name of a row of core/formulas/activations.py; by default "linear"
-    bias        whether each kernel has one; by default True
-    init        initializer of this layer, a name or an Init; None, the default: that of the network
-    dilation    from one number of a window to the next; by default 1
-    groups      number of parts, as of Conv2d; by default 1
+    Attributes:
+        shape: channels and length of the sequence, whose numbers are channel by channel
+        channels: number of kernels, and so of channels of the result
+        kernel: numbers of a channel in a window; by default 3
+        stride: numbers from one window to the next; by default 1
+        padding: numbers by which the first window reaches beyond the end, where all is 0; by
+            default 0
+        activation: name of a row of core/formulas/activations.py; by default "linear"
+        bias: whether each kernel has one; by default True
+        init: initializer of this layer, a name or an Init; None, the default: that of the network
+        dilation: from one number of a window to the next; by default 1
+        groups: number of parts, as of Conv2d; by default 1
 
-    Raises ShapeError as Conv2d does.
+    Raises:
+        ShapeError: as Conv2d does.
 
     >>> layer = Conv1d((1, 4), 1, kernel=2, bias=False)
     >>> layer.kernel = [[[-1, 1]]]
@@ -303,12 +307,13 @@ class Pool(Rowwise):
 class MaxPool2d(Pool):
     """The largest number of each window of a picture, which receives the whole gradient.
 
-    shape    channels, height and width of the picture, whose numbers are in that order
-    kernel   pixels along a side of a window, or (height, width); by default 2
-    stride   pixels from one window to the next, or (down, across); None, the default: equal to
-             `kernel`
-    padding  pixels by which the first window reaches beyond the edge, or (above, beside), at most
-             half of `kernel`; by default 0
+    Attributes:
+        shape: channels, height and width of the picture, whose numbers are in that order
+        kernel: pixels along a side of a window, or (height, width); by default 2
+        stride: pixels from one window to the next, or (down, across); None, the default: equal to
+            `kernel`
+        padding: pixels by which the first window reaches beyond the edge, or (above, beside), at
+            most half of `kernel`; by default 0
 
     >>> MaxPool2d((1, 2, 4))([1, 5, 2, 0, 3, 4, 2, 7]).tolist()
     [5.0, 7.0]
@@ -321,12 +326,13 @@ class MaxPool2d(Pool):
 class AvgPool2d(Pool):
     """The mean of each window of a picture; numbers beyond the edge count as 0.
 
-    shape    channels, height and width of the picture, whose numbers are in that order
-    kernel   pixels along a side of a window, or (height, width); by default 2
-    stride   pixels from one window to the next, or (down, across); None, the default: equal to
-             `kernel`
-    padding  pixels by which the first window reaches beyond the edge, or (above, beside), at most
-             half of `kernel`; by default 0
+    Attributes:
+        shape: channels, height and width of the picture, whose numbers are in that order
+        kernel: pixels along a side of a window, or (height, width); by default 2
+        stride: pixels from one window to the next, or (down, across); None, the default: equal to
+            `kernel`
+        padding: pixels by which the first window reaches beyond the edge, or (above, beside), at
+            most half of `kernel`; by default 0
 
     >>> AvgPool2d((1, 2, 4))([1, 5, 2, 0, 3, 3, 2, 4]).tolist()
     [3.0, 2.0]

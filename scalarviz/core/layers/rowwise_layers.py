@@ -17,10 +17,11 @@ from scalarviz.errors import ShapeError
 class Rowwise(Layer):
     """A row formula as a layer.
 
-    inputs   numbers of a sample, at least 1, or the shape of a picture
-    outputs  numbers of the result, at least 1, or the shape of a picture
-    formula  row of core/formulas/layer_formulas.py
-    numbers  settings that are passed to the formula
+    Args:
+        inputs: numbers of a sample, at least 1, or the shape of a picture
+        outputs: numbers of the result, at least 1, or the shape of a picture
+        formula: row of core/formulas/layer_formulas.py
+        numbers: settings that are passed to the formula
     """
 
     def __init__(
@@ -65,7 +66,8 @@ class Softmax(Rowwise):
     To train a classifier, leave this layer out and use the loss `softmax_cross_entropy`, which
     includes it.
 
-    features  numbers of a sample, at least 1
+    Args:
+        features: numbers of a sample, at least 1
 
     >>> Softmax(3)([0.0, 1.0, 0.0]).round(3).tolist()
     [0.212, 0.576, 0.212]
@@ -86,7 +88,8 @@ class LogSoftmax(Rowwise):
     To train a classifier, leave this layer out and use the loss `softmax_cross_entropy`, which
     includes it. No parameters.
 
-    features  numbers of a sample, at least 1
+    Args:
+        features: numbers of a sample, at least 1
 
     >>> LogSoftmax(2)([0.0, 0.0]).round(3).tolist()
     [-0.693, -0.693]
@@ -107,8 +110,9 @@ class FrequencyEncoding(Rowwise):
     With 2 inputs and 3 octaves it gives 12 numbers: six of the first coordinate, then six of the
     second.
 
-    inputs   numbers of a sample, at least 1
-    octaves  number of frequencies, at least 1; by default 3
+    Args:
+        inputs: numbers of a sample, at least 1
+        octaves: number of frequencies, at least 1; by default 3
 
     >>> FrequencyEncoding(1, octaves=2)([0.5]).round(3).tolist()
     [1.0, 0.0, 0.0, -1.0]
@@ -132,9 +136,11 @@ class Spread(Rowwise):
 
         sv.Product(sv.Activation(shape, "linear"), [sv.AvgPool2d(shape, 8), ..., sv.Spread(shape)])
 
-    shape  channels, height and width of the picture that it makes
+    Args:
+        shape: channels, height and width of the picture that it makes
 
-    Raises ShapeError for another shape.
+    Raises:
+        ShapeError: for another shape.
 
     >>> Spread((2, 1, 3))([5, 7]).tolist()
     [5.0, 5.0, 5.0, 7.0, 7.0, 7.0]
@@ -156,9 +162,10 @@ class Slice(Rowwise):
     With branches, a network has several inputs, side by side in a row: a Product of two that begin
     with Slice(5, 0, 3) and Slice(5, 3, 5) has one of three numbers and one of two.
 
-    shape  numbers of a sample, or the shape (channels, height, width) of a picture
-    first  the first one, counted from 0, of a picture the first channel
-    end    the one after the last
+    Args:
+        shape: numbers of a sample, or the shape (channels, height, width) of a picture
+        first: the first one, counted from 0, of a picture the first channel
+        end: the one after the last
 
     >>> Slice(5, 1, 3)([10, 11, 12, 13, 14]).tolist()
     [11.0, 12.0]
@@ -209,7 +216,8 @@ class ReshapeLayer(Layer):
 class Flatten(ReshapeLayer):
     """Turn a picture into one row of numbers: channel by channel, line by line.
 
-    shape  channels, height and width of the picture
+    Args:
+        shape: channels, height and width of the picture
 
     >>> Flatten((2, 1, 2))([1, 2, 3, 4]).tolist()
     [1.0, 2.0, 3.0, 4.0]
@@ -227,10 +235,12 @@ class Flatten(ReshapeLayer):
 class Reshape(ReshapeLayer):
     """Turn a row of numbers into a picture; the numbers stay the same.
 
-    inputs  numbers of a sample, or the shape of a picture
-    shape   channels, height and width of the result
+    Args:
+        inputs: numbers of a sample, or the shape of a picture
+        shape: channels, height and width of the result
 
-    Raises ShapeError unless both have the same count of numbers.
+    Raises:
+        ShapeError: unless both have the same count of numbers.
 
     >>> Reshape(4, (1, 2, 2)).output_shape
     (1, 2, 2)

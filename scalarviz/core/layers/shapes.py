@@ -23,7 +23,8 @@ PictureShape = tuple[int, int, int]  # channels, height, width
 def shape_of(shape: object, what: str, sides: int = 2) -> PictureShape:
     """Return the shape of a picture, (channels, height, width); raise ShapeError for another.
 
-    sides  1: it is given that of a sequence, (channels, length), which is a picture 1 high
+    Args:
+        sides: 1: it is given that of a sequence, (channels, length), which is a picture 1 high
     """
     kind, *names = KINDS[sides]
     if not isinstance(shape, Sequence) or isinstance(shape, str) or len(shape) != len(names):

@@ -57,7 +57,8 @@ def aside(
 ) -> Any:
     """Call a function, on another thread if this is the main thread, and return its result.
 
-    meanwhile  called again and again by the main thread
+    Args:
+        meanwhile: called again and again by the main thread
     """
     if threading.current_thread() is not threading.main_thread():
         return function(*args)
@@ -163,7 +164,8 @@ done = 0  # kernels compiled by child processes
 def start_child(paths: Sequence[Path], report: IO[bytes] | int = subprocess.DEVNULL) -> Any:
     """Return a child process that compiles the kernels of files; it ends if its stdin is closed.
 
-    report  receives a byte for each compiled kernel
+    Args:
+        report: receives a byte for each compiled kernel
     """
     words = ["-P", "-m", "scalarviz.engines.codegen.compiling", *map(str, paths)]
     env = {**os.environ, "PYTHONPATH": folders_of_modules()}
@@ -185,8 +187,9 @@ def running(starting: Iterable[Any], seconds: float = CHILD_LOOK) -> Iterator[li
 
     They are also yielded once after that. Those that have not ended are when the loop is left.
 
-    starting  iterates over them, and starts each
-    seconds   between two looks
+    Args:
+        starting: iterates over them, and starts each
+        seconds: between two looks
     """
     children: list[Any] = []
     try:
@@ -224,7 +227,8 @@ def counted(function: Callable[..., Any], *args: Any) -> Any:
 def import_file(path: Path, text: str | None = None) -> ModuleType:
     """Return the module of a file with a kernel, which is neither compiled nor loaded yet.
 
-    text  as for `run_file`
+    Args:
+        text: as for `run_file`
     """
     import_without_scipy()
     module = run_file(path, text)
@@ -263,7 +267,8 @@ def end_with_parent() -> None:
 def main(paths: Sequence[str], report: int | None = None) -> None:
     """Compile the kernels of files that are not compiled yet; write a full stop for each file.
 
-    report  file descriptor that the full stops are written to
+    Args:
+        report: file descriptor that the full stops are written to
     """
     threading.Thread(target=end_with_parent, daemon=True).start()
     compile_for_kernels_only()  # loads numba

@@ -133,8 +133,9 @@ _modules: dict[str, ModuleType] = {}
 class CudaUnit:
     """A kernel that is compiled by itself.
 
-    function  the kernel, marked `launched`
-    used      the rows of tables that it is made for
+    Attributes:
+        function: the kernel, marked `launched`
+        used: the rows of tables that it is made for
     """
 
     function: AnyFunction
@@ -219,7 +220,8 @@ def is_ready(unit: CudaUnit, dtype: Dtype) -> bool:
 def import_file(path: Path, text: str | None = None) -> ModuleType:
     """Return the module of a file with a kernel, which is neither compiled nor loaded yet.
 
-    text  as for `run_file`
+    Args:
+        text: as for `run_file`
     """
     module: ModuleType = aside(run_file, path, text)
     if not is_simulated():

@@ -151,15 +151,16 @@ def functions_of(
 ) -> Mapping[Function, Function]:  # fmt: skip
     """Return the functions of a type of floats, by the elementary functions that they replace.
 
-    real, integer    the types of numpy of floats and integers, of one size
-    digits           binary digits of a float's fraction, without the first
-    rounding         1.5 * 2**digits
-    sqrt_half        the bits of sqrt(1/2)
-    upper_digits     mask of all bits but the lower half of the digits
-    smallest         the smallest normal number
-    lowest, highest  bounds of x between which exp(x) is a normal number
-    ln2              log 2 in two parts: the product of an integer n and the first is exact
-    pi_in_parts      pi in three parts, of which the first two have such products
+    Args:
+        real, integer: the types of numpy of floats and integers, of one size
+        digits: binary digits of a float's fraction, without the first
+        rounding: 1.5 * 2**digits
+        sqrt_half: the bits of sqrt(1/2)
+        upper_digits: mask of all bits but the lower half of the digits
+        smallest: the smallest normal number
+        lowest, highest: bounds of x between which exp(x) is a normal number
+        ln2: log 2 in two parts: the product of an integer n and the first is exact
+        pi_in_parts: pi in three parts, of which the first two have such products
     """
     sign, fraction_bits = 8 * real().itemsize - 1, 2**digits - 1
     grown, exponent_grown = 2.0 ** (digits + 2), digits + 2.0  # of numbers below the smallest

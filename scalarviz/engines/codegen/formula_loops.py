@@ -41,8 +41,9 @@ INDENT = "    "
 class InUse:
     """The rows of tables that a kernel is made for: it has no branch for any other row.
 
-    rows  pairs of the name of a table in the source, such as "LOSSES", and the name of a row; None
-          for all rows of all tables
+    Attributes:
+        rows: pairs of the name of a table in the source, such as "LOSSES", and the name of a row;
+            None for all rows of all tables
     """
 
     rows: frozenset[tuple[str, str]] | None = None
@@ -479,9 +480,10 @@ def team_text(function: AnyFunction, name: str) -> str:
 class Phase:
     """Statements between two synchronizations.
 
-    spread  a loop, divided into shares; else `body` is run by one thread for each sample
-    own     variables that every round of the loop sets before it reads them
-    sums    variables that the loop adds to
+    Attributes:
+        spread: a loop, divided into shares; else `body` is run by one thread for each sample
+        own: variables that every round of the loop sets before it reads them
+        sums: variables that the loop adds to
     """
 
     body: list[ast.stmt] = field(default_factory=list)

@@ -30,11 +30,12 @@ AnyFunction = Callable[..., Any]
 class KernelWriter:
     """Writes the source of formulas, and of every function that they call, each of them once.
 
-    number      name of the working type's constructor
-    functions   replacements of the elementary functions
-    mark        decorator of a formula
-    marks       decorators of functions from other modules, by name of the module
-    prefix      prefix of all names, different for each writer of the same file
+    Args:
+        number: name of the working type's constructor
+        functions: replacements of the elementary functions
+        mark: decorator of a formula
+        marks: decorators of functions from other modules, by name of the module
+        prefix: prefix of all names, different for each writer of the same file
     """
 
     def __init__(

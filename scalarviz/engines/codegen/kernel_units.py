@@ -98,11 +98,12 @@ NOT_COMPILED = dispatch.nth, dispatch.chosen  # of the modules with dispatchers
 class Style:
     """How the files of an engine are written.
 
-    dispatchers  the modules whose functions have formulas of tables
-    mark         decorator of these functions
-    marks        decorators of the engine's functions that are kept
-    in_float64   functions and formulas that are computed in float64 whatever the working type
-    functions    replacements of the elementary functions, by working type
+    Attributes:
+        dispatchers: the modules whose functions have formulas of tables
+        mark: decorator of these functions
+        marks: decorators of the engine's functions that are kept
+        in_float64: functions and formulas that are computed in float64 whatever the working type
+        functions: replacements of the elementary functions, by working type
     """
 
     dispatchers: tuple[str, ...]
@@ -141,9 +142,10 @@ class AnyUnit(Protocol):
 class Unit:
     """A kernel that is compiled by itself.
 
-    name      name of its file, without type and hash
-    function  the kernel, marked `by_address`
-    row       the row of a table whose formula it computes, if any
+    Attributes:
+        name: name of its file, without type and hash
+        function: the kernel, marked `by_address`
+        row: the row of a table whose formula it computes, if any
     """
 
     name: str
@@ -168,9 +170,10 @@ def joined(parts: Iterable[str]) -> str:
 class UnitWriter:
     """Writes the source of functions and constants, each once, before what uses them.
 
-    row    the row of a table whose formula all functions have; None for those in use
-    used   the rows in use
-    style  how the files of the engine are written
+    Args:
+        row: the row of a table whose formula all functions have; None for those in use
+        used: the rows in use
+        style: how the files of the engine are written
     """
 
     def __init__(
@@ -267,9 +270,10 @@ class UnitWriter:
 class FunctionForm(NamedTuple):
     """How a function of an engine is written.
 
-    marks  names of its decorators
-    text   its source without them
-    names  variables in it that are not local
+    Attributes:
+        marks: names of its decorators
+        text: its source without them
+        names: variables in it that are not local
     """
 
     marks: tuple[str, ...]

@@ -190,8 +190,9 @@ class CpuCalls:
 class BatchPasses:
     """Runs passes of a program on batches of `samples` samples, in the workspaces of `use`.
 
-    apart  whether each pass is a single operation, for which other cores rarely pay: while these
-           are busy with something else, they let it wait for several milliseconds
+    Args:
+        apart: whether each pass is a single operation, for which other cores rarely pay: while
+            these are busy with something else, they let it wait for several milliseconds
     """
 
     def __init__(
@@ -243,10 +244,11 @@ class BatchPasses:
     ) -> FloatArray:
         """Run passes in order, and return the sum of errors of each chunk.
 
-        data     inputs of the samples
-        goals    their targets, or the gradients of their outputs
-        outputs  receives their outputs, or the gradients of their inputs
-        scale    factor of the gradients of the loss
+        Args:
+            data: inputs of the samples
+            goals: their targets, or the gradients of their outputs
+            outputs: receives their outputs, or the gradients of their inputs
+            scale: factor of the gradients of the loss
         """
         check_process()
         job, work = self._job, self._work
@@ -350,8 +352,9 @@ _tried: WeakSet[Any] = WeakSet()  # layers that compute each sample by itself
 class FallbackTile:
     """An operation on a tile: its numbers, as views of the workspaces.
 
-    dtype  that of the bank
-    place  address of the operation's record; `job` and `tile` are those of the others
+    Args:
+        dtype: that of the bank
+        place: address of the operation's record; `job` and `tile` are those of the others
     """
 
     def __init__(

@@ -171,7 +171,8 @@ class CpuJob:
     ) -> None:
         """Write an optimizer with its kernels to the job and its plan, unless it is the last one.
 
-        load  returns the kernels of units
+        Args:
+            load: returns the kernels of units
         """
         order = Order.of(optimizer, self.bank.rows, self._order)
         if order is self._order:
@@ -339,7 +340,8 @@ def gathering(program: Program) -> list[int]:
 def forward_passes(program: Program, first: int, last: int, *, keeps: bool = False) -> Records:
     """Return the forward passes; `first` and `last` are additional flags of the first and last.
 
-    keeps  whether every tile has a workspace; several passes need that
+    Args:
+        keeps: whether every tile has a workspace; several passes need that
     """
     places = gathering(program)
     bounds = [0, *places, len(program.operations)]
@@ -487,11 +489,12 @@ def address(array: np.ndarray[Any, Any]) -> int:
 class Room:
     """Buffers and workspaces, and the record with their addresses.
 
-    spaces      workspaces of values, one row per tile
-    flows       workspaces of gradients, one row per tile
-    partial     gradients of the parameters, one row per chunk
-    errors      sum of errors of each chunk
-    state_size  size of the bank's state, of which there is a copy
+    Attributes:
+        spaces: workspaces of values, one row per tile
+        flows: workspaces of gradients, one row per tile
+        partial: gradients of the parameters, one row per chunk
+        errors: sum of errors of each chunk
+        state_size: size of the bank's state, of which there is a copy
     """
 
     def __init__(
@@ -520,8 +523,9 @@ class Room:
     def of(tables: Tables, places: int, samples: int, bank: Bank, may_share: bool = False) -> Room:
         """Return the workspaces of a training on batches of a size: `places` of them.
 
-        may_share  whether a batch of one chunk adds up its gradients in those of the bank, if they
-                   stand there in the same places
+        Args:
+            may_share: whether a batch of one chunk adds up its gradients in those of the bank, if
+                they stand there in the same places
         """
         chunks = number_of_chunks(samples)
         shares = may_share and chunks == 1 and tables.matches_bank(len(bank))

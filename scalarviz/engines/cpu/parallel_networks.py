@@ -406,7 +406,9 @@ def fit_lanes(many: CpuMany) -> bool:
 class LaneJobs(JobTables):
     """A job for the networks of each vector: those of networks alone, with other tables.
 
-    many   the networks, with a job for each alone, whose workspaces draw samples and add up errors
+    Args:
+        many: the networks, with a job for each alone, whose workspaces draw samples and add up
+            errors
     """
 
     def __init__(self, many: CpuMany) -> None:

@@ -259,7 +259,9 @@ def instruction(returns: Any) -> Callable[[Callable[..., Any]], Any]:
 
     Integers among its arguments become unsigned.
 
-    returns  numba's type of the result, or a function that returns it, of the types of arguments
+    Args:
+        returns: numba's type of the result, or a function that returns it, of the types of
+            arguments
     """
 
     def decorate(emit: Callable[..., Any]) -> Any:

@@ -280,9 +280,10 @@ def field_at(builder: Any, address: Any, record: RecordType, field: str | int) -
 def record_of(field: str, kind: RecordType, *more: tuple[str, RecordType]) -> Any:
     """Return a function for kernels that returns a record of a job, given the job's address.
 
-    field  field of the Job that has its address
-    kind   dtype of the record
-    more   further steps: a field of that record with the address of another one, and its dtype
+    Args:
+        field: field of the Job that has its address
+        kind: dtype of the record
+        more: further steps: a field of that record with the address of another one, and its dtype
     """
 
     path = [(field, kind), *more]
@@ -300,9 +301,10 @@ def record_of(field: str, kind: RecordType, *more: tuple[str, RecordType]) -> An
 def table_of(field: str, kind: RecordType, items: str, count: str, of: RecordType) -> Any:
     """Return a function for kernels that returns a table of records, given the job's address.
 
-    field, kind   field of the Job with the address of a record, and its dtype
-    items, count  fields of that record: address and length of the table
-    of            dtype of the table
+    Args:
+        field, kind: field of the Job with the address of a record, and its dtype
+        items, count: fields of that record: address and length of the table
+        of: dtype of the table
     """
 
     @instruction(lambda job: types.Array(from_dtype(of), 1, "C"))
@@ -317,11 +319,14 @@ def table_of(field: str, kind: RecordType, items: str, count: str, of: RecordTyp
 def view(of: str, field: str, kind: RecordType, **fields: Sequence[Any]) -> Any:
     """Return a function for kernels that makes a named tuple, given an address and the bank's type.
 
-    of      name of its class
-    field   field of the Job that has the address of a record; "": the address is that of the record
-    kind    dtype of the record
-    fields  for each field of the tuple, in order: the dtype of an array, and fields of the record
-            with its address and shape; without a shape it is a record; without a dtype a number
+    Args:
+        of: name of its class
+        field: field of the Job that has the address of a record; "": the address is that of the
+            record
+        kind: dtype of the record
+        fields: for each field of the tuple, in order: the dtype of an array, and fields of the
+            record with its address and shape; without a shape it is a record; without a dtype a
+            number
     """
     named = namedtuple(of, fields)  # type: ignore[misc]  # not known to mypy
 

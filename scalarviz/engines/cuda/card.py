@@ -149,8 +149,9 @@ def captured(launches: list[Launch]) -> Any:
 class Steps:
     """Steps on a stream.
 
-    graphs   whether they are captured; False in the simulator, and once something has refused it
-    refused  what it said
+    Attributes:
+        graphs: whether they are captured; False in the simulator, and once something has refused it
+        refused: what it said
     """
 
     def __init__(self, stream: Any, *, graphs: bool) -> None:

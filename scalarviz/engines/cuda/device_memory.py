@@ -231,7 +231,8 @@ def make_layout(
 ) -> MemoryLayout:
     """Return the layout for batches of `samples` samples; a block has `shared` bytes.
 
-    learning  False: without room for the gradients of the chunks and of the workspace
+    Args:
+        learning: False: without room for the gradients of the chunks and of the workspace
     """
     widest = max((each.target.size for each in program.operations), default=1)
     require(

@@ -122,7 +122,8 @@ class CudaEngine(StackEngine[CudaCalls]):
 
         If the GPU has no room for a new one, the spare ones are freed.
 
-        learning  False: for evaluation, without memory for gradients
+        Args:
+            learning: False: for evaluation, without memory for gradients
         """
         wanted = samples, learning
         spare = [w for w in self._spare if (w.samples, w.learning) == wanted and not w.outdated]
@@ -434,7 +435,8 @@ class CudaRun(Run):
 class CudaMany:
     """Trains networks of one program, each with its own bank and its own batches.
 
-    taken  number of steps that each network has taken
+    Attributes:
+        taken: number of steps that each network has taken
     """
 
     def __init__(

@@ -77,10 +77,11 @@ Stack = list[tuple[Operation, Operation | None]]  # affine operations, and the a
 class ShapeTable:
     """A network as the kernel reads it.
 
-    numbers  fields of `Shape`, then those of each `Layer`
-    own      rows of a thread
-    blocks   of the grid
-    shared   bytes of a block
+    Attributes:
+        numbers: fields of `Shape`, then those of each `Layer`
+        own: rows of a thread
+        blocks: of the grid
+        shared: bytes of a block
     """
 
     numbers: Integers
@@ -94,11 +95,12 @@ def table_of(
 ) -> ShapeTable | None:
     """Return the table of a network, or None if it is none of dense layers only, or too large.
 
-    chunks   of a batch
-    share    the most samples of a chunk
-    shared   bytes that a block may have
-    blocks   how many there are at the same time; it changes no bit
-    clipped  whether squares of gradients are added up, in groups of `GROUP` rows in one block
+    Args:
+        chunks: of a batch
+        share: the most samples of a chunk
+        shared: bytes that a block may have
+        blocks: how many there are at the same time; it changes no bit
+        clipped: whether squares of gradients are added up, in groups of `GROUP` rows in one block
     """
     stack = dense_layers(program)
     owned = rows_of_blocks(stack, blocks, clipped)
@@ -207,8 +209,9 @@ Prepared = tuple[Any, ShapeTable, list[Any]]  # the kernel, and the arrays that 
 class Gpu:
     """The GPU that numba has chosen; tests have one that interprets the kernel.
 
-    blocks  how many run at the same time
-    shared  bytes of memory that a block may have
+    Attributes:
+        blocks: how many run at the same time
+        shared: bytes of memory that a block may have
     """
 
     def __init__(self) -> None:
@@ -258,9 +261,10 @@ def find_card() -> Gpu | None:
 class FusedSteps:
     """The kernel for one batch of a network.
 
-    on        False: the other kernels take all steps, so that they can be compared
-    launches  how many there were
-    wrong     why there were none, if something failed, else ""; measurements on a card print it
+    Attributes:
+        on: False: the other kernels take all steps, so that they can be compared
+        launches: how many there were
+        wrong: why there were none, if something failed, else ""; measurements on a card print it
     """
 
     def __init__(self) -> None:
@@ -352,9 +356,10 @@ LINKED = "-lto", "-fma=0", "-Xptxas=-v", "-verbose"
 class FusedChoice:
     """What the machine code depends on.
 
-    unit   the functions, for the formulas in use
-    slots  of the optimizer
-    own    rows of the bank that a thread has
+    Attributes:
+        unit: the functions, for the formulas in use
+        slots: of the optimizer
+        own: rows of the bank that a thread has
     """
 
     unit: CudaUnit
@@ -365,7 +370,8 @@ class FusedChoice:
 def machine_code(choice: FusedChoice, capability: tuple[int, int]) -> bytes:
     """Return the machine code for a GPU, from its file if there is one.
 
-    capability  compute capability, such as (9, 0)
+    Args:
+        capability: compute capability, such as (9, 0)
     """
     source = constants_of(choice) + source_of()
     functions = text_of(choice.unit, "float32")
@@ -438,7 +444,8 @@ def link(
 ) -> tuple[bytes, str]:
     """Return the kernel with its functions inlined, and what the linker said.
 
-    ptx  return it as PTX, which tests interpret
+    Args:
+        ptx: return it as PTX, which tests interpret
     """
     core: Any = import_module("cuda.core")
     linker: Any = import_module("cuda.bindings.nvjitlink")

@@ -296,7 +296,8 @@ class CudaCalls:
 class HostOperations:
     """The operations of a batch on a GPU that run as Python.
 
-    samples  number of samples of the batch that count
+    Args:
+        samples: number of samples of the batch that count
     """
 
     def __init__(self, program: Program, samples: int) -> None:
@@ -456,7 +457,8 @@ def units_of_training(
 ) -> list[CudaUnit]:
     """Return the kernels of trainings of a program, in whole steps and moment by moment.
 
-    formulas  losses and optimizers that are used together
+    Args:
+        formulas: losses and optimizers that are used together
     """
     layout = make_layout(program, bank, batches.size, MOST_SHARED)
     left_out = set() if fits(program, layout) else {steps.train}

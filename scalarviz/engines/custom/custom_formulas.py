@@ -43,13 +43,14 @@ def activation(
     def, since kernels are made from their source. Adding one of the same name replaces it: make the
     networks anew that use it, since objects keep the old functions, and kernels have the new ones.
 
-    value       function of a float x that returns a float; `sv.where(condition, a, b)` chooses
-    derivative  function of x and y = value(x) that returns dy/dx. None, the default: it is found by
-                recording `value` with Values, which cannot be done if that compares x otherwise
-                than in `sv.where`
-    name        name of the new activation; "", the default: that of the function
-    check       True, the default: a derivative that finite differences contradict is refused;
-                False: it is taken, as for a step whose slope is not its own
+    Args:
+        value: function of a float x that returns a float; `sv.where(condition, a, b)` chooses
+        derivative: function of x and y = value(x) that returns dy/dx. None, the default: it is
+            found by recording `value` with Values, which cannot be done if that compares x
+            otherwise than in `sv.where`
+        name: name of the new activation; "", the default: that of the function
+        check: True, the default: a derivative that finite differences contradict is refused; False:
+            it is taken, as for a step whose slope is not its own
 
     Returns the row of `ACTIVATIONS`. Raises InputError for functions that cannot be called like
     this, or whose source cannot be read, and for a wrong derivative.
@@ -135,23 +136,24 @@ def loss(
     that exist keep the old functions, and so do the files that they save; on cuda they raise an
     EngineError, unless both have the same source.
 
-    value       function of two floats p and t that returns a float; with `rows`, of the numbers of
-                one sample, two sequences
-    derivative  function of p and t that returns the derivative of value with respect to p. None,
-                the default: it is found by recording `value` with Values, which cannot be done if
-                that compares its arguments otherwise than in `sv.where`. With `rows`: function of
-                p, t and a sequence `gradient`, which it fills; it is required
-    name        name of the new loss; "", the default: that of the function
-    rows        whether the loss is one of whole rows of numbers, as softmax_cross_entropy is; by
-                default False, one of each number
-    domain      the numbers between which predictions lie, such as (0, 1) for the outputs of a
-                sigmoid; by default (-inf, inf). The functions are checked inside only
-    outputs     with `rows`: how many outputs the loss takes; None, the default: any number, and it
-                is checked with 4
-    targets     with `outputs`: how many numbers a target has, 1 to `outputs`, such as 1 for a mean
-                and a deviation; t is as long as p all the same, with zeros behind these numbers.
-                None, the default: one for each output
-    check       True, the default: the functions are tried at 50 points; False: they are taken
+    Args:
+        value: function of two floats p and t that returns a float; with `rows`, of the numbers of
+            one sample, two sequences
+        derivative: function of p and t that returns the derivative of value with respect to p.
+            None, the default: it is found by recording `value` with Values, which cannot be done if
+            that compares its arguments otherwise than in `sv.where`. With `rows`: function of p, t
+            and a sequence `gradient`, which it fills; it is required
+        name: name of the new loss; "", the default: that of the function
+        rows: whether the loss is one of whole rows of numbers, as softmax_cross_entropy is; by
+            default False, one of each number
+        domain: the numbers between which predictions lie, such as (0, 1) for the outputs of a
+            sigmoid; by default (-inf, inf). The functions are checked inside only
+        outputs: with `rows`: how many outputs the loss takes; None, the default: any number, and it
+            is checked with 4
+        targets: with `outputs`: how many numbers a target has, 1 to `outputs`, such as 1 for a mean
+            and a deviation; t is as long as p all the same, with zeros behind these numbers. None,
+            the default: one for each output
+        check: True, the default: the functions are tried at 50 points; False: they are taken
 
     Returns the row of `LOSSES` or `ROW_LOSSES`. Raises InputError for functions that cannot be
     called like this, whose source cannot be read, that raise or give NaN at one of 50 points or at
@@ -375,12 +377,13 @@ def layer(
     found by recording it. Its first argument is the number, the others are parameters, whose
     defaults are what they are at first; without one that is 1. `sv.where(condition, a, b)` chooses.
 
-    function    function of a float x and of 1 to 7 parameters, floats, that returns a float
-    parameters  the shape of each parameter, by its name: (n,) or n for n numbers, which equal parts
-                of the features share, () for one that all share; so are those that are left out
-    shape       number of features, or the shape (channels, height, width) of a picture; None, the
-                default: the largest n
-    name        name of the formula; "", the default: that of the function
+    Args:
+        function: function of a float x and of 1 to 7 parameters, floats, that returns a float
+        parameters: the shape of each parameter, by its name: (n,) or n for n numbers, which equal
+            parts of the features share, () for one that all share; so are those that are left out
+        shape: number of features, or the shape (channels, height, width) of a picture; None, the
+            default: the largest n
+        name: name of the formula; "", the default: that of the function
 
     A formula of the same name is replaced for all layers that are made afterwards. A file has the
     name and a digest of the function: call `sv.layer` before you load it. Raises InputError for a

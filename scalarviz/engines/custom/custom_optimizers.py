@@ -67,16 +67,17 @@ def optimizer(
     Adding one of the same name replaces it for all that is made afterwards; optimizers that exist
     keep the old functions; on cuda they raise an EngineError, unless both have the same source.
 
-    update     function of w, g, one number for each slot, the learning rate lr, the settings, and
-               the constants of a step. It returns the new w and the new slots, as a tuple; without
-               slots the new w alone. Settings have defaults, and become arguments of the class
-    slots      names of the numbers that are kept for each weight, which begin with 0; by default
-               none. Optimizers with the same names go on with each other's numbers
-    name       name of the new optimizer; "", the default: that of the function. The class is
-               called like this, as Lion for "lion"
-    constants  function of the step, counted from 1.0, and the settings, which returns a tuple of
-               numbers that are the same for all weights, computed in float64 once a step; the
-               defaults of the settings may stand here. None, the default: no constants
+    Args:
+        update: function of w, g, one number for each slot, the learning rate lr, the settings, and
+            the constants of a step. It returns the new w and the new slots, as a tuple; without
+            slots the new w alone. Settings have defaults, and become arguments of the class
+        slots: names of the numbers that are kept for each weight, which begin with 0; by default
+            none. Optimizers with the same names go on with each other's numbers
+        name: name of the new optimizer; "", the default: that of the function. The class is called
+            like this, as Lion for "lion"
+        constants: function of the step, counted from 1.0, and the settings, which returns a tuple
+            of numbers that are the same for all weights, computed in float64 once a step; the
+            defaults of the settings may stand here. None, the default: no constants
 
     Returns a subclass of Optimizer. Raises InputError for functions that cannot be called like
     this, whose source cannot be read, that raise, or give other than finite numbers.
@@ -125,9 +126,10 @@ def schedule(factor: Any, name: str = "") -> Schedule:
     name: call `sv.schedule` before you load it. Adding one of the same name replaces it for all
     that is made afterwards.
 
-    factor  function of the step, a float, that returns a float, at least 0; a plain def, since
+    Args:
+        factor: function of the step, a float, that returns a float, at least 0; a plain def, since
             kernels are made from its source. `sv.where(condition, a, b)` chooses
-    name    name of the new schedule; "", the default: that of the function
+        name: name of the new schedule; "", the default: that of the function
 
     Returns a Schedule. Raises InputError for a function that cannot be called like this, whose
     source cannot be read, or that gives no such number.

@@ -111,8 +111,9 @@ def check_source(*functions: Function) -> None:
 def check_callable(function: Any, other: Any, what: str, how: str = "") -> None:
     """Raise InputError unless both are functions; the other one may be None.
 
-    what  they should be, such as "a loss is two functions, ..."
-    how   to write them, at the end of the message
+    Args:
+        what: they should be, such as "a loss is two functions, ..."
+        how: to write them, at the end of the message
     """
     for each in (function, other):
         if not callable(each) and not (each is None and each is other):
@@ -207,8 +208,9 @@ _numbers = count(1)
 class UserTarget(Target):
     """A target for functions of the user, with closures, and functions called as `module.name`.
 
-    stands_for  functions, and those that replace them
-    copied      which functions are copied: by default those that use one that is replaced
+    Args:
+        stands_for: functions, and those that replace them
+        copied: which functions are copied: by default those that use one that is replaced
     """
 
     def __init__(
@@ -346,7 +348,8 @@ def recorded_derivative(
     by     the place of the one that it is derived by; by default the first
     remedy what a user can do besides choosing by `sv.where`
 
-    Raises InputError for a function that cannot be recorded, such as one that compares p.
+    Raises:
+        InputError: for a function that cannot be recorded, such as one that compares p.
     """
     given = recorded_inputs(taken - bool(extra))
     name = getattr(function, "__name__", what)

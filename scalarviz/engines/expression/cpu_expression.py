@@ -210,13 +210,14 @@ Code = tuple[tuple[int, ...], Unit | None]  # the fields of a STEP, and its kern
 class ExpressionTables:
     """The steps of a trace as arrays.
 
-    code, units                    steps forward, then backward; the kernel of each, if any
-    forwards                       number of steps forward
-    signs, scalars, rows           terms of all sums
-    constants                      constants of the trace, followed by a 1
-    outputs                        rows of the outputs
-    numbers, samples               number of rows and of columns of a tile
-    steps                          steps forward, in order
+    Attributes:
+        code, units: steps forward, then backward; the kernel of each, if any
+        forwards: number of steps forward
+        signs, scalars, rows: terms of all sums
+        constants: constants of the trace, followed by a 1
+        outputs: rows of the outputs
+        numbers, samples: number of rows and of columns of a tile
+        steps: steps forward, in order
     """
 
     def __init__(self, recording: Trace, dtype: str) -> None:
@@ -519,9 +520,10 @@ def find_slopes(steps: list[TraceStep], recording: Trace) -> None:
 class ExpressionJob:
     """Records of an expression: those of a `CpuJob`, and a `TraceRecord`.
 
-    job      the CpuJob: bank, optimizer, loss
-    loss     row of the loss whose kernels the plan has
-    address  address of the TraceRecord
+    Attributes:
+        job: the CpuJob: bank, optimizer, loss
+        loss: row of the loss whose kernels the plan has
+        address: address of the TraceRecord
     """
 
     def __init__(

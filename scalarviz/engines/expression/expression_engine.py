@@ -32,8 +32,9 @@ from scalarviz.errors import GradientError, UpdateError
 class ExpressionEngine(StackEngine[Kept], Generic[Kept]):
     """Runs the trace of a program.
 
-    rows   rows of its parameters in the bank
-    every  the operations of the trace
+    Attributes:
+        rows: rows of its parameters in the bank
+        every: the operations of the trace
     """
 
     called = "expression"
@@ -205,7 +206,8 @@ Rows = list[list[float]]  # of each sample a number for each value of the trace
 class Nodes:
     """Values, and gradients of the loss, of inputs, constants, parameters and results.
 
-    values, gradients  of each sample, by place in the trace; NaN where nothing is computed yet
+    Attributes:
+        values, gradients: of each sample, by place in the trace; NaN where nothing is computed yet
     """
 
     def __init__(self, program: TraceProgram, inputs: FloatArray, parameters: FloatArray) -> None:

@@ -254,7 +254,8 @@ def relocate(
 def imports_of(content: bytes, low: int, high: int, kernels: int) -> bytes:
     """Return the section of imports, with a table for so many kernels.
 
-    Raises EngineError for a function that no page has.
+    Raises:
+        EngineError: for a function that no page has.
     """
     reader, parts, names = Bytes(content, low), [], set()
     count = reader.unsigned()

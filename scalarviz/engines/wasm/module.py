@@ -160,9 +160,10 @@ def run(
 ) -> None:
     """Run a module in child processes until all have ended; raise EngineError if one fails.
 
-    words   its arguments
-    folder  for the errors of the processes
-    look    called again and again meanwhile
+    Args:
+        words: its arguments
+        folder: for the errors of the processes
+        look: called again and again meanwhile
     """
     line = ["-P", "-W", "ignore", "-m", module, *map(str, words)]
     env = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}

@@ -75,8 +75,9 @@ OFFERED = SGD, Adam  # optimizers, with their default settings
 class PageTraining:
     """All that determines a training.
 
-    step    number of steps that the session has taken
-    others  further optimizers, which a page offers beside that of the session
+    Attributes:
+        step: number of steps that the session has taken
+        others: further optimizers, which a page offers beside that of the session
     """
 
     program: Program
@@ -130,10 +131,11 @@ def refuse(*arguments: object) -> NoReturn:
 class PageMemory:
     """The memory of a page that trains: `image`, its bytes, and `spec`, what is where in it.
 
-    training  the training
-    units     the kernels of the module, in order: those of the training, and maybe others
-    probe     inputs, shape (samples, inputs), to which the page shows the answers; may be empty
-    first     first address of the image
+    Args:
+        training: the training
+        units: the kernels of the module, in order: those of the training, and maybe others
+        probe: inputs, shape (samples, inputs), to which the page shows the answers; may be empty
+        first: first address of the image
     """
 
     def __init__(

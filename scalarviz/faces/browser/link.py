@@ -69,14 +69,15 @@ Post = Callable[[Header, Buffers], object]
 class PageReader:
     """A page: how it is reached, and what it has.
 
-    looks     whether it may only look
-    owns      whether it is the owner's of this machine
-    asked     numbers of its commands that have not been answered
-    taken     whether it has taken the last state
-    place     jumps and branch of its last state; None: its next one has all losses again
-    known     up to which steps it has the losses, and the metrics
-    draws     whether it was asked for its picture
-    rows      of weights whose exact numbers it writes
+    Attributes:
+        looks: whether it may only look
+        owns: whether it is the owner's of this machine
+        asked: numbers of its commands that have not been answered
+        taken: whether it has taken the last state
+        place: jumps and branch of its last state; None: its next one has all losses again
+        known: up to which steps it has the losses, and the metrics
+        draws: whether it was asked for its picture
+        rows: of weights whose exact numbers it writes
     """
 
     post: Post
@@ -101,11 +102,12 @@ class PageReader:
 class PageLink:
     """The pages of a session.
 
-    face    what it is a link to
-    number  that of the session among those of the face
-    theme   of the pages; "": that of each reader's system
-    tour    whether they begin with the tour
-    drawn   the last picture that a page has sent, a PNG; empty: none was asked for
+    Attributes:
+        face: what it is a link to
+        number: that of the session among those of the face
+        theme: of the pages; "": that of each reader's system
+        tour: whether they begin with the tour
+        drawn: the last picture that a page has sent, a PNG; empty: none was asked for
     """
 
     def __init__(self, face: Face, number: int = 0, *, theme: str = "", tour: bool = False) -> None:
@@ -483,7 +485,8 @@ def offer_of(control: Control, state: FaceState) -> Offer:
 def use(link: PageLink, name: str, value: object, *, owns: bool) -> None:
     """Use the offer of a name; raise InputError if it is none, or not of its kind.
 
-    owns  whether this machine's owner does so
+    Args:
+        owns: whether this machine's owner does so
     """
     state = link.face.state
     if name.startswith(BUTTON) and name.removeprefix(BUTTON) in state.offered:
@@ -689,7 +692,8 @@ FOR_ALL = "open", "state", "evaluate", "survey", "past", "exact"
 def do(link: PageLink, name: str, args: Args, *, owns: bool) -> None:
     """Do a command: one of OTHERS, a row with its arguments, or an offer with its value.
 
-    owns  whether it is one of this machine's owner
+    Args:
+        owns: whether it is one of this machine's owner
     """
     row = COMMANDS.get(name)
     if name in OTHERS:

@@ -106,11 +106,12 @@ class Visitor:
 class LinkServer:
     """Serves a page and its link on a thread; `close` ends it.
 
-    link      answers the pages
-    page      makes the page, when it is first asked for
-    listener  a socket that listens
-    tokens    who may look and who may control
-    call      has a function called on the thread of the link, in order; by default at once
+    Args:
+        link: answers the pages
+        page: makes the page, when it is first asked for
+        listener: a socket that listens
+        tokens: who may look and who may control
+        call: has a function called on the thread of the link, in order; by default at once
     """
 
     def __init__(
@@ -277,8 +278,9 @@ MOST_VISITORS = 10_000  # whose wrong guesses are remembered
 class Denied(Exception):
     """A token is wrong.
 
-    wait  seconds in which no further one is looked at
-    old   whether it was right until a new one took its place
+    Args:
+        wait: seconds in which no further one is looked at
+        old: whether it was right until a new one took its place
     """
 
     def __init__(self, wait: float = 0.0, *, old: bool = False) -> None:
@@ -294,9 +296,10 @@ class Denied(Exception):
 class Tokens:
     """The tokens of a server, which says when a new short one takes the place of the old one.
 
-    is_open   whether there is a short one for others
-    controls  whether others may control the training
-    now       a clock in seconds
+    Args:
+        is_open: whether there is a short one for others
+        controls: whether others may control the training
+        now: a clock in seconds
     """
 
     def __init__(
@@ -320,7 +323,8 @@ class Tokens:
     def looks(self, who: str, given: str) -> bool:
         """Return whether the bearer of a token may only look; raise Denied for a wrong one.
 
-        who  the address of the visitor
+        Args:
+            who: the address of the visitor
         """
         if self.owns(given):
             return False
@@ -348,8 +352,9 @@ class Tokens:
     def refusal(self, request: Request, who: str, ask: str, wrong: str, old: str) -> Answer | None:
         """Return a form that asks for a token, if that of a request is not right.
 
-        who              the address of the visitor
-        ask, wrong, old  what the form says without a token, with a wrong one, with a former one
+        Args:
+            who: the address of the visitor
+            ask, wrong, old: what the form says without a token, with a wrong one, with a former one
         """
         given = parse_qs(request.path.partition("?")[2]).get("token", [""])[0]
         try:

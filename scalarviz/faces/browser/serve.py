@@ -47,13 +47,15 @@ def watch(
 
     The viewer of a followed training ends when nobody has looked for a while after its end.
 
-    address  an address of this machine in numbers; others than HERE let other machines see it, by
-             a token of six characters
-    port     0 for any that is free; None, the default, for that on this machine alone, else as for
-             `listening`
-    share    "look", the default: others only look; "control": they can change the training, too
+    Args:
+        address: an address of this machine in numbers; others than HERE let other machines see it,
+            by a token of six characters
+        port: 0 for any that is free; None, the default, for that on this machine alone, else as for
+            `listening`
+        share: "look", the default: others only look; "control": they can change the training, too
 
-    Raises InputError for an address or a port that it cannot have.
+    Raises:
+        InputError: for an address or a port that it cannot have.
     """
     controls, parent = pick(SHARES, share, "share"), os.getppid()
     is_viewer = VIEWER in os.environ

@@ -57,8 +57,9 @@ def reference(array: npt.NDArray[Any], buffers: Buffers) -> dict[str, Any]:
 class Coded:
     """Numbers of a bank in bytes: each is code * top / 127.
 
-    about  "top", "tile" where a code is the mean of a tile of so many rows and columns, and what is
-           so of all numbers, see `facts_of` of wire.py
+    Attributes:
+        about: "top", "tile" where a code is the mean of a tile of so many rows and columns, and
+            what is so of all numbers, see `facts_of` of wire.py
     """
 
     def __init__(self, numbers: npt.NDArray[Any], facts: Header, tile: int = 1) -> None:

@@ -85,15 +85,17 @@ def serve(
 ) -> int:
     """Make the pages of scenes and serve them until Ctrl-C; return the exit code.
 
-    scenes   names, or paths of files; numbers of lessons, "lessons" for all of them, or files .md;
-             none: SCENES
-    address  an address of this machine; 0.0.0.0: all that it has
-    port     as for `listening`
-    collect  file .jsonl for the answers that pages send; None: they cannot send any
-    without  whether lessons have no solutions
+    Args:
+        scenes: names, or paths of files; numbers of lessons, "lessons" for all of them, or files
+            .md; none: SCENES
+        address: an address of this machine; 0.0.0.0: all that it has
+        port: as for `listening`
+        collect: file .jsonl for the answers that pages send; None: they cannot send any
+        without: whether lessons have no solutions
 
-    Raises InputError for an unknown scene, an address or port that cannot be used, or a file that
-    holds something else.
+    Raises:
+        InputError: for an unknown scene, an address or port that cannot be used, or a file that
+            holds something else.
     """
     paths = paths_of(scenes or SCENES)
     is_open = not is_loopback(address)
@@ -207,11 +209,12 @@ def write_lessons(
 ) -> None:
     """Write the pages of lessons; raise InputError for an unknown one.
 
-    names      numbers of lessons, as 01, names of handouts, or paths of files .md; none: all
-               lessons. The glossary lies beside lessons of the package, which link to it
-    out        the folder; None: the current one
-    without    whether the pages have no solutions
-    solutions  whether one page of the solutions is written instead of them
+    Args:
+        names: numbers of lessons, as 01, names of handouts, or paths of files .md; none: all
+            lessons. The glossary lies beside lessons of the package, which link to it
+        out: the folder; None: the current one
+        without: whether the pages have no solutions
+        solutions: whether one page of the solutions is written instead of them
     """
     folder, chosen = Path(out or "."), [*map(named, all_named(names or ["lessons"]))]
     if solutions:
@@ -252,7 +255,8 @@ def named(name: str) -> Lesson:
 def page_of_lesson(lesson: Lesson, *, collects: bool = False, links: str = "") -> bytes:
     """Return the page of a lesson, in whose pictures scenes of the package train, or saved runs.
 
-    Raises InputError for a moment that a picture does not understand.
+    Raises:
+        InputError: for a moment that a picture does not understand.
     """
     for each in lesson.parts:
         if isinstance(each, LessonPicture):
@@ -306,7 +310,8 @@ HEADS = ("pupil", "question", "first", "frequent")
 def collect_answers(place: str, out: str | None = None) -> None:
     """Print the table of the answers in a folder or a file, and write it.
 
-    out  a file .csv; None: none
+    Args:
+        out: a file .csv; None: none
 
     Raises InputError or FileError for a place without answers, or a file that cannot be written.
     """
@@ -374,10 +379,11 @@ MOST_OF_ONE = MOST_RECORDS // 2  # records that are kept of a visitor
 class Collecting:
     """Takes records of pages and adds them to a file.
 
-    path     of the file, .jsonl; an existing one is continued
-    is_open  whether other machines reach the server: then a token guards the collecting
-    entries  the pages that are listed to those who have it
-    now      a clock in seconds
+    Attributes:
+        path: of the file, .jsonl; an existing one is continued
+        is_open: whether other machines reach the server: then a token guards the collecting
+        entries: the pages that are listed to those who have it
+        now: a clock in seconds
 
     Raises InputError or FileError for a file that holds something else, or cannot be written.
     """

@@ -34,7 +34,8 @@ CONTEXT = "_context"  # key of typer's context, which tells typed options from d
 class QuietGroup(TyperGroup):
     """A group of commands with a quieter help: see `quieter`.
 
-    shown  options of its commands, which its help lists
+    Attributes:
+        shown: options of its commands, which its help lists
     """
 
     shown: Sequence[Any] = ()

@@ -80,7 +80,8 @@ EXAMPLES = (
 def main(words: Sequence[str] | None = None) -> None:
     """Run a command line, and exit.
 
-    words  the arguments; None: those of the process
+    Args:
+        words: the arguments; None: those of the process
 
     Exit codes: 0 for success, 1 for an error, 2 for an unknown name, 130 after Ctrl-C, 143 after
     SIGTERM.
@@ -513,8 +514,9 @@ OTHERS = "others"
 class NamedScene:
     """A scene of a command line.
 
-    path     its file
-    options  its options that stand behind the ?, as texts
+    Attributes:
+        path: its file
+        options: its options that stand behind the ?, as texts
     """
 
     path: Path
@@ -550,7 +552,8 @@ def named_scenes(words: Sequence[str]) -> list[NamedScene]:
 def command_of_several(verb: str, words: Sequence[str]) -> Callable[..., None]:
     """Return a function with the options that all the scenes have as parameters, for typer.
 
-    words  those that name the scenes, of which typer passes all but the first
+    Args:
+        words: those that name the scenes, of which typer passes all but the first
     """
     import typer
 
@@ -632,7 +635,8 @@ SPOKEN = re.compile("(?<=^--language)=")
 def without_language(words: Sequence[str]) -> list[str]:
     """Choose the language that --language names, wherever it stands; return the other words.
 
-    Raises UnknownNameError for a language that there is not.
+    Raises:
+        UnknownNameError: for a language that there is not.
     """
     rest = [part for each in words for part in SPOKEN.split(each)]
     if "--language" in rest:

@@ -61,15 +61,16 @@ ON_WINDOWS = "winget install Microsoft.VCRedist.2015+.x64"
 class Check:
     """Something to test: its probe, its use, and how to fix it.
 
-    use      a key of the texts, after "doctor.use."
-    extra    extra of scalarviz whose packages pip installs; "" for required packages
-    debian   packages of Debian and Ubuntu
-    macos    a command or an instruction
-    windows  a command or an instruction
-    ubuntu   a better command for Ubuntu
-    gpu      whether it needs an NVIDIA GPU
-    command  arguments of Python that fix it
-    needed   whether it is required
+    Attributes:
+        use: a key of the texts, after "doctor.use."
+        extra: extra of scalarviz whose packages pip installs; "" for required packages
+        debian: packages of Debian and Ubuntu
+        macos: a command or an instruction
+        windows: a command or an instruction
+        ubuntu: a better command for Ubuntu
+        gpu: whether it needs an NVIDIA GPU
+        command: arguments of Python that fix it
+        needed: whether it is required
     """
 
     name: str
@@ -141,9 +142,10 @@ CLASS = (
 class Finding:
     """What a probe has found.
 
-    works   whether it works; None if the probe did not answer in time
-    mend    what installs what is missing: PIP, SYSTEM, COMMAND, or NOTHING
-    debian  the exact packages of Debian, if known
+    Attributes:
+        works: whether it works; None if the probe did not answer in time
+        mend: what installs what is missing: PIP, SYSTEM, COMMAND, or NOTHING
+        debian: the exact packages of Debian, if known
     """
 
     works: bool | None

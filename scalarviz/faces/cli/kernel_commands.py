@@ -35,11 +35,13 @@ from scalarviz.training.session.session import Session
 def warm(engine: str = "cpu") -> None:
     """Compile kernels, with a progress bar, and those of large pictures.
 
-    engine  "cpu", by default: all kernels; "cuda": those of the scenes, for a GPU; "auto": the one
-            of these that is the fastest here
+    Args:
+        engine: "cpu", by default: all kernels; "cuda": those of the scenes, for a GPU; "auto": the
+            one of these that is the fastest here
 
-    Raises EngineError if the engine cannot run here, or a kernel cannot be compiled, and InputError
-    for an engine that has no kernels.
+    Raises:
+        EngineError: if the engine cannot run here, or a kernel cannot be compiled.
+        InputError: for an engine that has no kernels.
     """
     row = choose(engine)
     require(

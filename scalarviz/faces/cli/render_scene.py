@@ -102,10 +102,12 @@ def wanted(
 ) -> tuple[dict[str, Any], Path, str, RenderOptions]:
     """Return all options of a file, its path and kind, and how it is rendered.
 
-    name   of the file, unless it is given
-    count  how many scenes stand side by side
+    Args:
+        name: of the file, unless it is given
+        count: how many scenes stand side by side
 
-    Raises InputError for a kind of file that these scenes and options do not have.
+    Raises:
+        InputError: for a kind of file that these scenes and options do not have.
     """
     chosen = {each: given.get(each, option.default) for each, option in RENDERING.items()}
     path = Path(chosen["out"] or f"{name}.png")
@@ -136,7 +138,8 @@ def write_video(
 ) -> None:
     """Train one session or several, write a video, and print its length.
 
-    given  number of steps; None: one if operations are shown, else `most`; a film has its own
+    Args:
+        given: number of steps; None: one if operations are shown, else `most`; a film has its own
     """
     steps = given or (None if chosen["film"] else 1 if chosen["operations"] else most)
     count = record(
@@ -205,10 +208,11 @@ def pixels(size: str) -> tuple[int, int] | None:
 def write_page(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) -> int:
     """Train if steps are given, and write the page; return the exit code.
 
-    show   of the scene
-    given  options: out, theme, steps, no_engine, record, every
-    name   of the scene, for the name of the file
-    keep   saves the training
+    Args:
+        show: of the scene
+        given: options: out, theme, steps, no_engine, record, every
+        name: of the scene, for the name of the file
+        keep: saves the training
     """
     path = Path(given.get("out") or f"{name}.html")
     for option in [each for each in ("record", "every") if given.get(each) is not None]:

@@ -71,20 +71,21 @@ def sweep_scene(
 ) -> int:
     """Train a sweep of a scene, print its table and write its runs; return the exit code.
 
-    name      name or path of the scene
-    grid      texts such as lr=0.1,0.3
-    seeds     a number of seeds from 0, or a range such as 5-14
-    steps     of each training
-    every     steps between two checks; None: 40 checks
-    success   a bound on the loss; None: that of `sv.sweep`
-    goal      what settings are ranked by; None: that of `sv.sweep`
-    ends      whether networks end at their success
-    executor  here, processes, dask or the address of a scheduler
-    out       file for the runs, .csv or .parquet; None: none
-    folder    where results are kept; None: beside `out`, or nowhere
-    picture   file of a picture, .png; None: none
-    watched   whether a window shows how all networks learn; closing it ends the training
-    look      options of the picture and the window: networks, order and group; None: defaults
+    Args:
+        name: name or path of the scene
+        grid: texts such as lr=0.1,0.3
+        seeds: a number of seeds from 0, or a range such as 5-14
+        steps: of each training
+        every: steps between two checks; None: 40 checks
+        success: a bound on the loss; None: that of `sv.sweep`
+        goal: what settings are ranked by; None: that of `sv.sweep`
+        ends: whether networks end at their success
+        executor: here, processes, dask or the address of a scheduler
+        out: file for the runs, .csv or .parquet; None: none
+        folder: where results are kept; None: beside `out`, or nowhere
+        picture: file of a picture, .png; None: none
+        watched: whether a window shows how all networks learn; closing it ends the training
+        look: options of the picture and the window: networks, order and group; None: defaults
     """
     path = find(name)
     values = grid_of(grid, options_of(scene_of(path)))

@@ -79,13 +79,15 @@ def watch_anywhere(
 ) -> int:
     """Open a window; without a screen train, and write pages and a picture; return the exit code.
 
-    shown   a Show, or several by their names
-    given   options of WATCHING, and steps
-    name    of the scene, for the files
-    keep    saves the training
-    recipe  as for `watch`, which takes `more`, too
+    Args:
+        shown: a Show, or several by their names
+        given: options of WATCHING, and steps
+        name: of the scene, for the files
+        keep: saves the training
+        recipe: as for `watch`, which takes `more`, too
 
-    Raises DisplayError if the screen is lost later on.
+    Raises:
+        DisplayError: if the screen is lost later on.
     """
     has_option = "browser" in given
     given = {each: option.default for each, option in (RUNNING | WATCHING).items()} | dict(given)
@@ -249,10 +251,12 @@ def unused(name: str, names: Mapping[str, Any]) -> str:
 def open_link(words: str, given: Mapping[str, Any]) -> int:
     """Open a window at the moment of a link; return the exit code.
 
-    words  the link
-    given  options: those of WATCHING, steps, limit, and those of `keep_of`
+    Args:
+        words: the link
+        given: options: those of WATCHING, steps, limit, and those of `keep_of`
 
-    Raises InputError for what is wrong in the link.
+    Raises:
+        InputError: for what is wrong in the link.
     """
     opening_over()  # what the link asks for comes first, with a bar of its own
     link = read_link(words)
@@ -307,9 +311,10 @@ def show_with(
 ) -> tuple[Show, Recipe]:
     """Return the show of a scene and its recipe; raise InputError for an unknown option.
 
-    name    of the scene, for the error
-    texts   options as a link and a command line have them behind a ?
-    values  other options by name
+    Args:
+        name: of the scene, for the error
+        texts: options as a link and a command line have them behind a ?
+        values: other options by name
     """
     known = SHARED | own_options(scene)
     chosen = dict(values or {})

@@ -96,8 +96,9 @@ HIGHEST_RATE = 100.0
 class PinnedRows:
     """Rows of the bank, of a pinned weight or a layer, and what controls show of them.
 
-    name   of the first row, as `value`
-    rate   learning rate before the schedule; NaN if the rows have several
+    Attributes:
+        name: of the first row, as `value`
+        rate: learning rate before the schedule; NaN if the rows have several
     """
 
     rows: range
@@ -217,7 +218,8 @@ def grow(
 ) -> None:
     """Go on with the session that a function makes of this one.
 
-    seen  returns the neuron to point at then, until the mouse points at something
+    Args:
+        seen: returns the neuron to point at then, until the mouse points at something
     """
 
     def begin(made: Session) -> None:
@@ -348,7 +350,8 @@ PRESETS: dict[str, Callable[[Session], Session | None]] = {
 def preset_names(shallow: bool) -> dict[str, str]:
     """Return the presets by the names that people read.
 
-    shallow  whether no hidden layer is one of them, see `needs_hidden_layers`
+    Args:
+        shallow: whether no hidden layer is one of them, see `needs_hidden_layers`
     """
     return {text(f"presets.{name}"): name for name in PRESETS if shallow or name != "shallow"}
 
@@ -422,7 +425,8 @@ MOST_READ = 10_000  # targets that are looked at for it
 def put_in(controller: Controller, inputs: FloatArray | None = None) -> None:
     """Show the answer to some inputs, and a button that leads back to the samples.
 
-    inputs  the numbers; None, the default: those that are shown, or an empty image to draw on
+    Args:
+        inputs: the numbers; None, the default: those that are shown, or an empty image to draw on
     """
     controller.guide.interrupt()
     stage = controller.stage
@@ -562,7 +566,8 @@ MOST_BEFORE = 10  # trainings that are kept for the way back
 class LeftTraining:
     """A training that was left, with its options; `did` says what lies between it and the next.
 
-    undone  if it was left by Undo: the list of the training before it, which a change replaces
+    Attributes:
+        undone: if it was left by Undo: the list of the training before it, which a change replaces
     """
 
     show: Show

@@ -58,23 +58,25 @@ def when_ready(command: CommandT) -> CommandT:
 class ClockControl:
     """What a user can do with the time of one pane, or of all panes of a face together.
 
-    owner     shows what concerns all of it: a controller, or the face of several
-    panes     those whose sessions move
-    steps     number of steps after which they pause, the first time; None: those of the shows
-    speed     steps a second, 0 for as fast as possible; None: the speed of the first show
+    Args:
+        owner: shows what concerns all of it: a controller, or the face of several
+        panes: those whose sessions move
+        steps: number of steps after which they pause, the first time; None: those of the shows
+        speed: steps a second, 0 for as fast as possible; None: the speed of the first show
 
-    clock     what the commands move: the session, or the clock of several; it plays on a thread of
-              its own
-    walk      the operations that are done one after the other
-    unit      of `step`; it plays by steps, or by one operation after the other if that is the unit,
-              each at a speed of its own, which stays as it was chosen
-    until     the step where it pauses, or None
-    films     whether it plays a film after the tour: where no speed was asked for
-    asked     whether it should play
-    errand    whether it plays only to reach `until`, at full speed
-    film      whether it plays a film, until the user does something
-    explained  the sample that was chosen last because its step is easy to follow
-    measured  the speed while it plays, in steps a second, else 0
+    Attributes:
+        clock: what the commands move: the session, or the clock of several; it plays on a thread of
+            its own
+        walk: the operations that are done one after the other
+        unit: of `step`; it plays by steps, or by one operation after the other if that is the unit,
+            each at a speed of its own, which stays as it was chosen
+        until: the step where it pauses, or None
+        films: whether it plays a film after the tour: where no speed was asked for
+        asked: whether it should play
+        errand: whether it plays only to reach `until`, at full speed
+        film: whether it plays a film, until the user does something
+        explained: the sample that was chosen last because its step is easy to follow
+        measured: the speed while it plays, in steps a second, else 0
     """
 
     def __init__(
@@ -145,8 +147,9 @@ class ClockControl:
     def play(self, *, anew: bool = True, film: bool = False) -> None:
         """Play in the background.
 
-        anew  whether it plays beyond the step where it pauses, if it is there
-        film  whether it plays a film first, see `Session.play`
+        Args:
+            anew: whether it plays beyond the step where it pauses, if it is there
+            film: whether it plays a film first, see `Session.play`
         """
         self.walk.stop()
         for pane in self.panes:

@@ -190,8 +190,9 @@ def engine_of(controller: Controller) -> OptionChoice:
 def state_of(controller: Controller, here: Position | None = None) -> FaceState:
     """Return everything that controls show of a pane; reads plain attributes without a lock.
 
-    here  where the session stood when the next picture was read, of `Stages.read`, so
-          that both show the same moment; by default where it stands now
+    Args:
+        here: where the session stood when the next picture was read, of `Stages.read`, so that both
+            show the same moment; by default where it stands now
     """
     session, stage, timeline = controller.session, controller.stage, controller.session.timeline
     face, picture = controller.face, controller.face.stage
@@ -344,17 +345,18 @@ Says = Callable[[FaceState], str]
 class Control:
     """What a row of COMMANDS does and shows in window and notebook.
 
-    name     of the row
-    set      setter: receives the chosen name, bool or number, a string if the number was typed; a
-             button passes how many times, 1, or 10 for its key with shift
-    get      getter of the displayed value; not used by buttons
-    names    names of a choice, or texts that an entry completes
-    enabled  whether the control can be used now; by default always
-    scale    scale of a slider; by default 0 to 100
-    marks    marked values of a timeline
-    drag     setter while a number is dragged; by default `set`
-    about    words in place of those of the row, for each state others; likewise `icon` and `help`
-    option   the row of an option, which is in no table; None, the default: that of COMMANDS
+    Attributes:
+        name: of the row
+        set: setter: receives the chosen name, bool or number, a string if the number was typed; a
+            button passes how many times, 1, or 10 for its key with shift
+        get: getter of the displayed value; not used by buttons
+        names: names of a choice, or texts that an entry completes
+        enabled: whether the control can be used now; by default always
+        scale: scale of a slider; by default 0 to 100
+        marks: marked values of a timeline
+        drag: setter while a number is dragged; by default `set`
+        about: words in place of those of the row, for each state others; likewise `icon` and `help`
+        option: the row of an option, which is in no table; None, the default: that of COMMANDS
     """
 
     name: str

@@ -48,11 +48,12 @@ if TYPE_CHECKING:
 class Controller:
     """A pane of a face: a show, its picture, and the commands on both.
 
-    face    the face that it is a pane of
-    stage   the picture of the show
-    recipe  how the show was made, so that its options can be changed
-    steps   number of steps after which it pauses, the first time; None: those of the show
-    speed   steps a second, 0 for as fast as possible; None: the speed of the show
+    Args:
+        face: the face that it is a pane of
+        stage: the picture of the show
+        recipe: how the show was made, so that its options can be changed
+        steps: number of steps after which it pauses, the first time; None: those of the show
+        speed: steps a second, 0 for as fast as possible; None: the speed of the show
 
     `time` has the commands on its time alone. `last_words` is what was told after `quit`. `trail`
     has the trainings before this one and after it, `own_session` is the one that the face was
@@ -287,14 +288,15 @@ class Controller:
     ) -> None:
         """Execute a command on the training, and then call `then` with its result on this thread.
 
-        command    called on the hand's thread
-        then       called with the result
-        name       of waiting commands with one name, only the newest is executed
-        branching  whether to report a new branch
-        kept       whether it is executed though the face is closed
-        changing   whether other kernels may be needed then: it plays on when they are compiled
-        said       what it does, shown while it takes long
-        time       whose sessions it moves, which report errors; None, the default: this one's
+        Args:
+            command: called on the hand's thread
+            then: called with the result
+            name: of waiting commands with one name, only the newest is executed
+            branching: whether to report a new branch
+            kept: whether it is executed though the face is closed
+            changing: whether other kernels may be needed then: it plays on when they are compiled
+            said: what it does, shown while it takes long
+            time: whose sessions it moves, which report errors; None, the default: this one's
 
         A command that takes long runs while the face continues. Errors are reported.
         """
@@ -405,11 +407,12 @@ class CommandQueue:
     ) -> None:
         """Execute a command after those that wait already.
 
-        command  the function to call
-        then     called with its result and its error, one of them None
-        name     commands of one name replace each other while they wait
-        kept     whether `drop` does not forget it
-        said     what it does, for the property of this name
+        Args:
+            command: the function to call
+            then: called with its result and its error, one of them None
+            name: commands of one name replace each other while they wait
+            kept: whether `drop` does not forget it
+            said: what it does, for the property of this name
         """
         patience = 0.0 if self._thread.busy else self.patience
         with self._lock:

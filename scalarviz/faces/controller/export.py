@@ -206,10 +206,12 @@ def link_here(
 ) -> Link:
     """Return the link to the present moment of a session.
 
-    recipe  how the session was made, if it is that of a scene
-    pinned  the row of a weight, or a neuron
+    Args:
+        recipe: how the session was made, if it is that of a scene
+        pinned: the row of a weight, or a neuron
 
-    Raises InputError for a session that neither a scene nor a file leads to.
+    Raises:
+        InputError: for a session that neither a scene nor a file leads to.
     """
     timeline = session.timeline
     name, kept = recipe.name if recipe else "", timeline.kept
@@ -244,8 +246,9 @@ ANY = 2**62  # bytes: our own process has just written a run
 class RunProcess:
     """A process of Python with copies of sessions; `done` of `total` pictures are drawn.
 
-    sessions  saved in a temporary folder as 0.safetensors and so on
-    words     returns the arguments of Python, given the path of the folder
+    Args:
+        sessions: saved in a temporary folder as 0.safetensors and so on
+        words: returns the arguments of Python, given the path of the folder
 
     `child` is None until `start` has saved the copies, and `total` is 0 while nobody knows it.
     """
@@ -349,13 +352,16 @@ def export_of(
 ) -> RunProcess:
     """Return the process that draws a show as it is seen, or several side by side.
 
-    what  "video": the history so far, as a video; "step": the next step, as a page; "page": a page
-          that trains; "": a video or the next step, by the ending of the path; several shows have
-          videos only
-    pin   what is pinned, as `sv.record` takes it
+    Args:
+        what: "video": the history so far, as a video; "step": the next step, as a page; "page": a
+            page that trains; "": a video or the next step, by the ending of the path; several shows
+            have videos only
+        pin: what is pinned, as `sv.record` takes it
 
-    Raises InputError for another ending, or if there are no steps for a video, EngineError for a
-    session that no page can have, FileError if nothing can be written there.
+    Raises:
+        InputError: for another ending, or if there are no steps for a video.
+        EngineError: for a session that no page can have.
+        FileError: if nothing can be written there.
     """
     kind, sessions = path.suffix.lower(), [show.session for show in shows]
     if not what:
@@ -391,9 +397,10 @@ def last_step(sessions: Sequence[Session]) -> int:
 class Exports:
     """All exports in progress.
 
-    failures  number of failed exports
-    told      results of those that ended after the face was closed
-    lasting   whether they go on when the face is closed
+    Attributes:
+        failures: number of failed exports
+        told: results of those that ended after the face was closed
+        lasting: whether they go on when the face is closed
     """
 
     def __init__(self) -> None:

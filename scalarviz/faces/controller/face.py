@@ -39,15 +39,17 @@ from scalarviz.training.session.shared_clock import SharedClock
 class Face:
     """One training or several side by side, whoever shows them.
 
-    stage     their picture, a pane for each
-    recipes   how their shows were made, one for each; empty, the default: nobody knows
-    steps     number of steps after which they pause, the first time; None: those of the shows
-    speed     steps a second, 0 for as fast as possible; None: the speed of the first show
+    Args:
+        stage: their picture, a pane for each
+        recipes: how their shows were made, one for each; empty, the default: nobody knows
+        steps: number of steps after which they pause, the first time; None: those of the shows
+        speed: steps a second, 0 for as fast as possible; None: the speed of the first show
 
-    panes     a controller for each session
-    all       the time of all panes: that of the one, or a clock of several
-    together  whether commands on time, rates and samples are for all of several
-    jumps     how often pages were told that the next moment may be far from the last
+    Attributes:
+        panes: a controller for each session
+        all: the time of all panes: that of the one, or a clock of several
+        together: whether commands on time, rates and samples are for all of several
+        jumps: how often pages were told that the next moment may be far from the last
 
     Who shows it sets `start_editing`, which opens the field of a control, given its name, `leave`,
     which closes everything, `fill_screen`, which enters and leaves full screen, `copy_text`, which
@@ -132,7 +134,8 @@ class Face:
     def act(self, row: Control, value: Any, setter: Callable[..., object] | None = None) -> None:
         """Do what a control does with a value: with the chosen session, with each, or with all.
 
-        setter  the setter of the row; None, the default: `set`
+        Args:
+            setter: the setter of the row; None, the default: `set`
         """
         self.time.end_film()
         act: Callable[..., object] = setter or row.set
@@ -255,8 +258,9 @@ class Face:
 class WatchOptions:
     """The arguments of `sv.watch` for a window or a notebook; InputError for one out of range.
 
-    recipes  how the scenes were made, one for each session; empty: nobody knows
-    look     how the picture is drawn at first
+    Attributes:
+        recipes: how the scenes were made, one for each session; empty: nobody knows
+        look: how the picture is drawn at first
     """
 
     steps: int | None = None
@@ -292,7 +296,8 @@ class WatchOptions:
     def face(self, show: Show | Several, theme: str, *, reduced_motion: bool = False) -> Face:
         """Return the face of a show, or of several, with their picture in a `theme`, if not chosen.
 
-        reduced_motion  True: no animations, whatever the options say
+        Args:
+            reduced_motion: True: no animations, whatever the options say
         """
         still = self.reduced_motion or reduced_motion
         if self.speed is not None and isinstance(show, Show):
@@ -312,11 +317,12 @@ class WatchOptions:
 class Opening:
     """At the start, kernels are compiled if needed, and the tour is shown, or playing begins.
 
-    face        one training, or several
-    tour        whether the tour is shown, which several sessions do not have; None: only the first
-                time on this machine, and only at the start of a training without a film
-    play        whether it plays without a tour, or when that is skipped; a film never does without
-                animations
+    Args:
+        face: one training, or several
+        tour: whether the tour is shown, which several sessions do not have; None: only the first
+            time on this machine, and only at the start of a training without a film
+        play: whether it plays without a tour, or when that is skipped; a film never does without
+            animations
     """
 
     def __init__(self, face: Face, tour: bool | None = None, *, play: bool = True) -> None:

@@ -63,9 +63,10 @@ def seen() -> Path:
 class Walk:
     """A way of some operations, forward or back, slow enough that each is seen.
 
-    left   number of operations that are still to be done, negative back; 0 at its end
-    then   called at the end; None for nothing
-    slow   whether it is a slow step; `again`, whether there was a whole one before
+    Attributes:
+        left: number of operations that are still to be done, negative back; 0 at its end
+        then: called at the end; None for nothing
+        slow: whether it is a slow step; `again`, whether there was a whole one before
     """
 
     def __init__(self) -> None:
@@ -81,9 +82,10 @@ class Walk:
     ) -> None:
         """Begin with the first operation, which is due at once.
 
-        operations  how many, negative back
-        pauses      seconds for each, of a slow step; by default short, and shorter for many
-        then        called at the end of the last one
+        Args:
+            operations: how many, negative back
+            pauses: seconds for each, of a slow step; by default short, and shorter for many
+            then: called at the end of the last one
         """
         usual = min(OPERATION, LONGEST_WALK / max(1, abs(operations)))
         self.left, self.slow, self.then = operations, bool(pauses), then
@@ -122,7 +124,8 @@ class Walk:
 class BatchAddition:
     """The samples of a batch, added up over time; the session's focus goes along.
 
-    session  stands after an operation that computed weight gradients
+    Args:
+        session: stands after an operation that computed weight gradients
     """
 
     def __init__(self, session: Session) -> None:
@@ -156,8 +159,9 @@ class BatchAddition:
 class Guide:
     """Leads a controller's session from one operation to the next, over time.
 
-    tour    what is left of the tour; None if none is under way
-    adding  the batch that is added up, or None
+    Attributes:
+        tour: what is left of the tour; None if none is under way
+        adding: the batch that is added up, or None
     """
 
     def __init__(self, controller: Controller) -> None:
@@ -319,8 +323,9 @@ LEAST = 14.0  # pixels of a drag from which on it is an arrow
 class Guessing:
     """What is asked, and how many guesses were right.
 
-    on     whether one guesses
-    right  how many of those that were answered, `asked`, were right
+    Attributes:
+        on: whether one guesses
+        right: how many of those that were answered, `asked`, were right
     """
 
     def __init__(self, controller: Controller) -> None:

@@ -119,9 +119,10 @@ class AppliedChoice:
 class Options:
     """The options of the session of a `show`, and which choices are in force.
 
-    elsewhere  whether the training is another one than that which its face was opened for
-    basis      what the training of the scene began with; None, the default: what it has now
-    chosen     options that every scene has, as they were chosen in the training before
+    Args:
+        elsewhere: whether the training is another one than that which its face was opened for
+        basis: what the training of the scene began with; None, the default: what it has now
+        chosen: options that every scene has, as they were chosen in the training before
 
     Going back in time can restore earlier data and activations. So each choice is stored with the
     parts of the settings that it led to, and looked up by them; likewise what is said of it.
@@ -314,9 +315,10 @@ def take_penalties(session: Session, now: Settings, made: Settings) -> None:
 class LiveChange:
     """What an option can change in a running training.
 
-    part   the part of the settings that it changes
-    known  values of options that follow from the settings alone, by their names
-    take   copies this part from the settings of another session
+    Attributes:
+        part: the part of the settings that it changes
+        known: values of options that follow from the settings alone, by their names
+        take: copies this part from the settings of another session
     """
 
     part: Callable[[Settings], Any]
@@ -360,11 +362,12 @@ def alike(session: Session, made: Session) -> bool:
 class TrainingOption:
     """An option of every training.
 
-    kind    type of its values
-    value   its value now, for a session and its settings; None: this training has no such option
-    choose  takes another value, in the session or by returning another session
-    names   names to choose from, or a table of them; by default any value of its kind is valid
-    anew    whether `choose` returns another session
+    Attributes:
+        kind: type of its values
+        value: its value now, for a session and its settings; None: this training has no such option
+        choose: takes another value, in the session or by returning another session
+        names: names to choose from, or a table of them; by default any value of its kind is valid
+        anew: whether `choose` returns another session
     """
 
     kind: type

@@ -141,8 +141,9 @@ class Compiling:
 class Warming:
     """A session until its kernels are compiled.
 
-    held      whether nothing of the session may be computed until then
-    stood_in  the engine that the python engine stands in for, or did; "" if it never did
+    Attributes:
+        held: whether nothing of the session may be computed until then
+        stood_in: the engine that the python engine stands in for, or did; "" if it never did
     """
 
     def __init__(self) -> None:
@@ -348,7 +349,8 @@ def kind_of_training(
 ) -> str:
     """Return the kind for trainings of a network on an engine.
 
-    used  losses and optimizers that are used together
+    Args:
+        used: losses and optimizers that are used together
     """
     program, dtype = network.program, network.bank.dtype
     refused = network.precision.mixed or isinstance(program, TraceProgram)  # on a GPU

@@ -46,9 +46,10 @@ LINES = 10  # lines of progress without a bar
 def train(show: object, steps: int | None = None, keep: Autosave | None = None) -> int:
     """Train a session with a progress bar; return the exit code.
 
-    show   a Show or a Session
-    steps  number of steps; None: those of the show
-    keep   saves the training
+    Args:
+        show: a Show or a Session
+        steps: number of steps; None: those of the show
+        keep: saves the training
 
     Returns 0, 130 on Ctrl-C, or 1 if the last loss is not finite. Raises InputError if `steps` is
     not a positive number.
@@ -73,8 +74,9 @@ def train(show: object, steps: int | None = None, keep: Autosave | None = None) 
 def end_of(show: Show, steps: int | None, least: int = 1) -> int:
     """Return the last step of a training.
 
-    steps  number of its steps; None: those of the show
-    least  the smallest number that is permitted; by default 1
+    Args:
+        steps: number of its steps; None: those of the show
+        least: the smallest number that is permitted; by default 1
     """
     end = show.session.step_index + steps_of(show, steps, least)
     check_losses(end)
@@ -128,7 +130,8 @@ def take_steps(
 ) -> None:
     """Train to the step `goal`, or until stopped; autosave meanwhile.
 
-    bar  shows how many steps have been taken
+    Args:
+        bar: shows how many steps have been taken
     """
     session, first = portions.session, portions.session.step_index
     while session.step_index < goal and not stop.asked:
@@ -223,11 +226,13 @@ class Autosave:
     With a `name`, a session stopped by Ctrl-C is saved even without a path: in the current folder,
     as NAME-stopped.safetensors, NAME-stopped-2.safetensors, ...
 
-    keyframes  bytes of the keyframes in a file; None: those of `Session.save`
-    weights    whether the network alone is saved
+    Args:
+        keyframes: bytes of the keyframes in a file; None: those of `Session.save`
+        weights: whether the network alone is saved
 
-    Raises InputError for seconds or weights without a path, FileError for a path that nothing can
-    be saved in.
+    Raises:
+        InputError: for seconds or weights without a path.
+        FileError: for a path that nothing can be saved in.
     """
 
     def __init__(
@@ -291,7 +296,8 @@ class Autosave:
     ) -> str:
         """Save in a file, "thinned" without keyframes of the past; return the text `how`.
 
-        more  fields of that text
+        Args:
+            more: fields of that text
         """
         if self.weights:
             how = "weights"
@@ -379,7 +385,8 @@ class Autosave:
 def autosave_of(given: Mapping[str, Any], name: str = "") -> Autosave:
     """Return where a training is saved, by options of the command line.
 
-    given  save and autosave; resume, keyframes and weights if there are these
+    Args:
+        given: save and autosave; resume, keyframes and weights if there are these
     """
     seconds, weights = given["autosave"], given.get("weights", False)
     path = given["save"] or (given.get("resume") if seconds and not weights else None)

@@ -48,16 +48,17 @@ def predict(
 ) -> Prediction:
     """Ask for a number, a word, or one of several choices, and check the guess.
 
-    question  text that is shown; without an answer, the place of a question of the lessons, such as
-              "01/gradient"
-    answer    a number, a word, a choice, or a function that returns it, called when a guess is
-              checked
-    near      largest relative error of a number that counts as right, of 0 the largest absolute
-              one; by default 0.02
-    choices   words to choose from; by default none: a number or a word is typed
-    hint      text that is shown beside a wrong guess; by default none
-    why       the reason, shown after the answer; by default none
-    replies   what is shown beside certain wrong guesses, as {-8: "mind the sign"}
+    Args:
+        question: text that is shown; without an answer, the place of a question of the lessons,
+            such as "01/gradient"
+        answer: a number, a word, a choice, or a function that returns it, called when a guess is
+            checked
+        near: largest relative error of a number that counts as right, of 0 the largest absolute
+            one; by default 0.02
+        choices: words to choose from; by default none: a number or a word is typed
+        hint: text that is shown beside a wrong guess; by default none
+        why: the reason, shown after the answer; by default none
+        replies: what is shown beside certain wrong guesses, as {-8: "mind the sign"}
 
     In a notebook, a form is shown below the cell; formulas are written between dollars and code
     between backticks. A word may be typed in capitals, too. In JupyterLab what follows is hidden
@@ -100,8 +101,9 @@ def predict(
 class Prediction(CellOutput):
     """A question, its answer, and the guesses.
 
-    asked     the question
-    computes  returns its answer when a guess is checked; None: the one of the question
+    Args:
+        asked: the question
+        computes: returns its answer when a guess is checked; None: the one of the question
     """
 
     def __init__(self, asked: Question, computes: Callable[[], Any] | None = None) -> None:
@@ -321,11 +323,12 @@ def form_of(prediction: Prediction) -> Any:
 def check(mine: Any, like: Any = None, x: Any = None) -> Checked:
     """Run code of yours beside ours, and say which number is the first that is wrong, and why.
 
-    mine  what you have written, see below
-    like  what it should equal: an optimizer, a Perceptron or a Dense; None, the default: a weight
-          or a Value is compared with ours, gradients of a layer with finite differences
-    x     inputs for a layer, shape (inputs,) or (batch, inputs); None, the default: one sample of
-          as many numbers as the layer takes
+    Args:
+        mine: what you have written, see below
+        like: what it should equal: an optimizer, a Perceptron or a Dense; None, the default: a
+            weight or a Value is compared with ours, gradients of a layer with finite differences
+        x: inputs for a layer, shape (inputs,) or (batch, inputs); None, the default: one sample of
+            as many numbers as the layer takes
 
     - a class of weights, made from a number: `forward(x)`, `backward(upstream)`, `step(rate)`,
       `zero_grad()`, and the attributes `value` and `grad`
@@ -362,9 +365,10 @@ def check(mine: Any, like: Any = None, x: Any = None) -> Checked:
 class Checked(CellOutput):
     """What a check has found: true if all is right.
 
-    name   name of the learner's class or function
-    kind   what it was compared with: "Weight", "Value", "Dense", "sgd"
-    wrong  None, or the first number that is wrong: its `place`, `got`, `expected`, and `why`
+    Args:
+        name: name of the learner's class or function
+        kind: what it was compared with: "Weight", "Value", "Dense", "sgd"
+        wrong: None, or the first number that is wrong: its `place`, `got`, `expected`, and `why`
     """
 
     def __init__(self, name: str, kind: str, wrong: Comparison | None) -> None:

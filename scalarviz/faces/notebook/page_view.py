@@ -237,9 +237,10 @@ MOST_VIEWS = 50
 class PageWidget(anywidget.AnyWidget):
     """A page for each link; each view of it is a reader of its link.
 
-    pages   title and text of each
-    larger  how much larger its letters are
-    soon    schedules a call on the thread that runs the cells
+    Args:
+        pages: title and text of each
+        larger: how much larger its letters are
+        soon: schedules a call on the thread that runs the cells
     """
 
     _esm = text_beside(__file__, "widget.js")

@@ -51,10 +51,11 @@ def watch(show: Show | Several, options: WatchOptions) -> Any:
 class PageInstead(CellOutput):
     """A page in place of a live picture, and why there is none.
 
-    why      the reason
-    content  the page in its frame, as HTML
-    shows    what it shows: "page" a page that trains, "picture", "state" where sessions stand
-    png      the present picture, for where a stored notebook shows no frames; None if there is none
+    Args:
+        why: the reason
+        content: the page in its frame, as HTML
+        shows: what it shows: "page" a page that trains, "picture", "state" where sessions stand
+        png: the present picture, for where a stored notebook shows no frames; None if there is none
     """
 
     def __init__(self, why: str, content: str, shows: str, png: bytes | None = None) -> None:
@@ -158,9 +159,10 @@ def show_sweep(
 ) -> None:
     """Train a sweep and draw it meanwhile; interrupting the cell pauses it.
 
-    steps  number of steps of each training
-    look   how the sweep is drawn
-    play   False: only draw it as it is
+    Args:
+        steps: number of steps of each training
+        look: how the sweep is drawn
+        play: False: only draw it as it is
     """
     from IPython.display import Image, display
 

@@ -435,11 +435,12 @@ class ControlPanel(QScrollArea):
     The first controls are at its top; all others are behind `rest`. Options that restart are
     marked.
 
-    bar     menus that are behind `rest`
-    head    the place for other menus, above all
-    free    pixels at the upper and the lower end of the parent that stay free
-    takes   called with the width that it takes from the picture, when that may have changed
-    turned  called with whether it is open, when that has changed
+    Attributes:
+        bar: menus that are behind `rest`
+        head: the place for other menus, above all
+        free: pixels at the upper and the lower end of the parent that stay free
+        takes: called with the width that it takes from the picture, when that may have changed
+        turned: called with whether it is open, when that has changed
     """
 
     def __init__(self, face: Face, lines: Sequence[Line]) -> None:

@@ -271,7 +271,8 @@ class MainWindow(LoopWindow):
     def run(self, opening: Opening | None = None) -> None:
         """Show the window until it is closed; the opening begins with the first picture.
 
-        Raises KeyboardInterrupt after a second Ctrl-C.
+        Raises:
+            KeyboardInterrupt: after a second Ctrl-C.
         """
         self.opening = opening
         self.show()

@@ -159,9 +159,10 @@ class View(QObject):
 def make_canvas(draw: Callable[[object], None], name: str, watcher: QObject) -> tuple[Any, QWidget]:
     """Return a vispy canvas, and the widget that it is; raise DisplayError without OpenGL.
 
-    draw     draws it
-    name     text for a screen reader
-    watcher  filters its events
+    Args:
+        draw: draws it
+        name: text for a screen reader
+        watcher: filters its events
     """
     try:
         if sys.platform == "linux":

@@ -47,8 +47,9 @@ LETTERS, WIDEST = 8, 260  # least room for letters in a choice, and most pixels 
 class SweepWindow(LoopWindow):
     """The window of a sweep.
 
-    opened  setting and seed of the network to open, after which the loop ends; None: none
-    keys    what each key does
+    Attributes:
+        opened: setting and seed of the network to open, after which the loop ends; None: none
+        keys: what each key does
     """
 
     def __init__(
@@ -229,8 +230,9 @@ def watch_sweep(
 ) -> int:
     """Open a window on a sweep until it is closed; return the exit code.
 
-    steps  number of steps of each training
-    look   how the sweep is drawn at first
+    Args:
+        steps: number of steps of each training
+        look: how the sweep is drawn at first
 
     A network that is clicked opens in a window of its own; when that is closed, this one is back.
     """

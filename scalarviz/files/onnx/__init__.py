@@ -43,21 +43,24 @@ def load(
 
     Several inputs are side by side in a row; `net.input_widths` has their names.
 
-    path    the file, .onnx; a second file with its numbers is read beside it
-    train   which parameters are trained, the others being frozen: their names in the file,
+    Args:
+        path: the file, .onnx; a second file with its numbers is read beside it
+        train: which parameters are trained, the others being frozen: their names in the file,
             beginnings of names up to a separator ("fc2"), or patterns ("conv*.weight"); None: all
             that are not in `freeze`
-    freeze  which are frozen, the others being trained; with both, every parameter belongs to one
-    dtype   "float32", the default, or "float64" for a model of that type
-    output  which value of the graph to compute, where it has several outputs; None: the one with
-            numbers, such as the probabilities of a classifier beside its labels
-    limit   bytes that the file, its numbers and the network made of it may take each; None: 640 MB,
-            and 4,096 nodes, which grow with it
+        freeze: which are frozen, the others being trained; with both, every parameter belongs to
+            one
+        dtype: "float32", the default, or "float64" for a model of that type
+        output: which value of the graph to compute, where it has several outputs; None: the one
+            with numbers, such as the probabilities of a classifier beside its labels
+        limit: bytes that the file, its numbers and the network made of it may take each; None: 640
+            MB, and 4,096 nodes, which grow with it
 
     The error lists all operators that scalarviz has no layer for, before anything is built.
 
-    Raises FileError for a file that is damaged or too large, and InputError for operators without a
-    layer.
+    Raises:
+        FileError: for a file that is damaged or too large.
+        InputError: for operators without a layer.
     """
     from scalarviz.files.onnx.reading import load_model
 
@@ -67,10 +70,11 @@ def load(
 def save(net: Network, path: object, *, progress: bool = True) -> None:
     """Write a network as an ONNX model, with the names that it was loaded with.
 
-    net       any Network, whose dtype is kept, as are the inputs of `net.input_widths`
-    path      the file, .onnx
-    progress  True, the default: a progress bar in a terminal or a notebook, if writing takes longer
-              than a second; False: none
+    Args:
+        net: any Network, whose dtype is kept, as are the inputs of `net.input_widths`
+        path: the file, .onnx
+        progress: True, the default: a progress bar in a terminal or a notebook, if writing takes
+            longer than a second; False: none
 
     Few programs compute convolutions in float64: save `net.copy("float32")` for them. Raises
     FileError if the file cannot be written, and InputError for layers that ONNX lacks.
@@ -91,8 +95,10 @@ def save_step(session: Session, path: object) -> None:
     program that knows nothing of gradients trains the network by handing back what it got. Nodes
     are named after what they compute: "backward/affine 0/Gemm".
 
-    session  a Session of a Network; targets of labels are rows with a 1 in the place of the class
-    path     the file, .onnx
+    Args:
+        session: a Session of a Network; targets of labels are rows with a 1 in the place of the
+            class
+        path: the file, .onnx
 
     What is drawn at random, dropout, a part of an array that is frozen, and `clip_norm` are refused
     with InputError, as formulas of your own that have no such operators. Raises FileError if the

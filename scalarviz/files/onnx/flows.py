@@ -140,7 +140,8 @@ class Flow:
     def scaled(self, scale: Array, shift: Array, names: Names) -> Flow:
         """Append an Affine, or join it with one that comes just before.
 
-        scale, shift  arrays that broadcast to a sample, equal within each channel of a picture
+        Args:
+            scale, shift: arrays that broadcast to a sample, equal within each channel of a picture
         """
         here = self.settled
         scale, shift = (of_features(each, here.shape) for each in (scale, shift))

@@ -37,13 +37,13 @@ Found = tuple[dict[str, str], tuple[GraphNode, ...]]  # values by name, and node
 class Pattern:
     """A pattern, and the operator that replaces its nodes.
 
-    roles       for the nodes of the pattern, from the left, which name of the layer theirs is; "-":
-                none, as for those further on
-    attributes  those of the operator, beside those of the nodes; beta is added where there are
-                names that are no inputs
-    inputs      the names that are inputs of the operator after x, if the pattern has them. Others
-                are single numbers, all equal apart from the sign of `minus`, whose own names are
-                kept
+    Attributes:
+        roles: for the nodes of the pattern, from the left, which name of the layer theirs is; "-":
+            none, as for those further on
+        attributes: those of the operator, beside those of the nodes; beta is added where there are
+            names that are no inputs
+        inputs: the names that are inputs of the operator after x, if the pattern has them. Others
+            are single numbers, all equal apart from the sign of `minus`, whose own names are kept
     """
 
     operator: str

@@ -172,9 +172,11 @@ def dropout(at: NodeContext) -> Flow:
 def windows_of(at: NodeContext, kernel: Sequence[int] = ()) -> list[list[int]]:
     """Return kernel, strides, paddings and dilations of a node, for each side of what comes in.
 
-    kernel  the shape of the weights, if it has some
+    Args:
+        kernel: the shape of the weights, if it has some
 
-    Raises InputError for windows that no layer has.
+    Raises:
+        InputError: for windows that no layer has.
     """
     lengths, given = at.picture.shape[1:], at.get("kernel_shape", [*kernel])
     require(
@@ -208,7 +210,8 @@ def windows_of(at: NodeContext, kernel: Sequence[int] = ()) -> list[list[int]]:
 def pads_of(at: NodeContext, sides: Sequence[tuple[int, int, int]]) -> list[int]:
     """Return the padding of all edges, in the order of `pads`.
 
-    sides  for each its length, the extent of a window, and the stride
+    Args:
+        sides: for each its length, the extent of a window, and the stride
     """
     auto, none = at.get("auto_pad", "NOTSET"), [0] * 2 * len(sides)
     if auto in ("NOTSET", "VALID", ""):
@@ -398,8 +401,9 @@ def gemm(at: NodeContext) -> Flow:
 def dense(at: NodeContext, form: str = "MatMul", alpha: float = 1.0, beta: float = 1.0) -> Flow:
     """A fully connected layer: by default MatMul, with the Add behind it if it was fused.
 
-    alpha  factor of the weights
-    beta   factor of the biases
+    Args:
+        alpha: factor of the weights
+        beta: factor of the biases
     """
     flow, weights = at.row, at.needed(1, "weights")
     require(

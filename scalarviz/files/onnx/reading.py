@@ -314,8 +314,9 @@ def build(
 ) -> Network:
     """Return a network of what `walk` has found, with parameters, state and names.
 
-    shapes  of a sample of each input
-    frozen  names of the parameters that are not trained
+    Args:
+        shapes: of a sample of each input
+        frozen: names of the parameters that are not trained
     """
     budget = graph.budget
     once = {each.layer: each for each in flat(made)}

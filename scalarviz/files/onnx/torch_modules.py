@@ -86,11 +86,12 @@ def the_package() -> Any:
 def from_torch(module: object, example: object) -> Network:
     """Return a Network that computes what a PyTorch module does, with its numbers.
 
-    module   an nn.Module of layers that scalarviz has, or one whose `forward` calls such modules
-             and functions; it is unchanged
-    example  a batch of inputs, a tensor or an array: it tells the shape of a sample, and both must
-             compute the same for it; a tuple of them for a module of several inputs, which the
-             network takes side by side in a row, or by name: `net.input_widths` has the names
+    Args:
+        module: an nn.Module of layers that scalarviz has, or one whose `forward` calls such modules
+            and functions; it is unchanged
+        example: a batch of inputs, a tensor or an array: it tells the shape of a sample, and both
+            must compute the same for it; a tuple of them for a module of several inputs, which the
+            network takes side by side in a row, or by name: `net.input_widths` has the names
 
     Parameters that do not require a gradient are frozen. Batch norms stay. `net.to_torch()` goes
     back, with the same names. Raises InputError, with all that has no counterpart.
@@ -138,8 +139,9 @@ def check_same(
 ) -> None:
     """Raise InputError unless a module and its network compute and train alike, in float64.
 
-    batches  of inputs, of which SAMPLES are taken, and moved a little: no relu is at 0, say
-    rows     those of each trained parameter in the bank, by name in the module
+    Args:
+        batches: of inputs, of which SAMPLES are taken, and moved a little: no relu is at 0, say
+        rows: those of each trained parameter in the bank, by name in the module
     """
     name, rng = f"this {type(model).__name__}", np.random.default_rng(0)
     few = [np.resize(each, (SAMPLES, *each.shape[1:])) for each in batches]
@@ -176,8 +178,9 @@ def module_step(
 ) -> tuple[Any, dict[str, Any]]:
     """Return outputs and gradients by name of a module in float64; it is left as it is.
 
-    upstream  gradient with respect to the outputs
-    learning  whether batch norms that are not frozen use the batch; nothing is dropped
+    Args:
+        upstream: gradient with respect to the outputs
+        learning: whether batch norms that are not frozen use the batch; nothing is dropped
     """
     before = [(each, {**vars(each)}) for each in model.modules()]
     parameters = {id(each): name for name, each in model.named_parameters()}
@@ -234,7 +237,8 @@ def rows_of(made: Sequence[LayerStep]) -> dict[str, slice]:
 class Traced:
     """A traced module as the graph of a file.
 
-    shapes  of a sample of each input
+    Args:
+        shapes: of a sample of each input
     """
 
     def __init__(self, torch: Any, model: Any, shapes: Sequence[Shape]) -> None:

@@ -53,13 +53,14 @@ def save_step_model(session: Session, path: object) -> None:
 class StepWriter:
     """Writes the step that a session takes, as it is now.
 
-    made        the nodes
-    parameters  inputs with parameters, by their first rows
-    samples     number of samples, as a float
-    state       inputs with running statistics, by their first places
-    values      values of buffers, and `flows` their gradients, so far
-    gradients   gradients of parameters so far, by their first rows
-    states      new running statistics so far, by their first places
+    Attributes:
+        made: the nodes
+        parameters: inputs with parameters, by their first rows
+        samples: number of samples, as a float
+        state: inputs with running statistics, by their first places
+        values: values of buffers, and `flows` their gradients, so far
+        gradients: gradients of parameters so far, by their first rows
+        states: new running statistics so far, by their first places
     """
 
     def __init__(self, session: Session, helper: Any) -> None:
@@ -255,9 +256,10 @@ def check_step(session: Session) -> None:
 class StepGraph(FormulaNodes):
     """The nodes so far. The same node is not written twice.
 
-    helper  the module onnx.helper
-    dtype   of numbers
-    place   what the next nodes belong to, the beginning of their names
+    Attributes:
+        helper: the module onnx.helper
+        dtype: of numbers
+        place: what the next nodes belong to, the beginning of their names
     """
 
     def __init__(self, helper: Any, dtype: str) -> None:

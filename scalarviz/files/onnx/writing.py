@@ -516,8 +516,9 @@ class FormulaNodes(ABC):
     def formula(self, function: Callable[..., Any], *given: str | float, place: int = 0) -> str:
         """Write a formula; raise UnwritableError if it is no plain function of numbers.
 
-        given  its arguments: names of values, or numbers
-        place  which number of those that it returns
+        Args:
+            given: its arguments: names of values, or numbers
+            place: which number of those that it returns
         """
         tree = function_tree(function, place)
         if tree is None:
@@ -607,9 +608,10 @@ def tensor_of(helper: Any, name: str, array: Array) -> Any:
 class GraphWriter(FormulaNodes):
     """The nodes and constants so far, and the last value.
 
-    current  name of the last value
-    shape    its shape for one sample
-    place    what the nodes of a formula belong to, the beginning of their names
+    Attributes:
+        current: name of the last value
+        shape: its shape for one sample
+        place: what the nodes of a formula belong to, the beginning of their names
     """
 
     def __init__(self, net: Network, helper: Any, names: Names) -> None:

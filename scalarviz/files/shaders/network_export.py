@@ -28,13 +28,16 @@ def export_network(net: Network, path: object, precision: str = "float32") -> No
     .glsl, .hlsl    a shader function with the weights as constants
     .npz            named arrays, and a description as JSON text, for numpy.load
 
-    net         the network
-    path        the file
-    precision   "float32", the default, or "float16": weights are rounded to it; shaders compute in
-                float32 in either case
+    Args:
+        net: the network
+        path: the file
+        precision: "float32", the default, or "float16": weights are rounded to it; shaders compute
+            in float32 in either case
 
-    Raises InputError if the suffix or precision is unknown, a weight does not fit, or the network
-    is too large for a shader; FileError if the file cannot be written.
+    Raises:
+        InputError: if the suffix or precision is unknown, a weight does not fit, or the network is
+            too large for a shader.
+        FileError: if the file cannot be written.
     """
     found = as_path(path)
     suffix = found.suffix.lower()

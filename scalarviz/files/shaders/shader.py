@@ -86,11 +86,12 @@ def padded(size: int) -> int:
 class MatrixPlace:
     """Where a matrix stands among the fours of a shader: row by row, padded with zeros.
 
-    first    bank index of its first number; its rows follow each other there; indices from the
-             number of parameters on are those of the state
-    rows     of the matrix, each of `columns` numbers
-    at       place of its first number, a multiple of 4
-    stride   places from a row to the next, a multiple of 4
+    Attributes:
+        first: bank index of its first number; its rows follow each other there; indices from the
+            number of parameters on are those of the state
+        rows: of the matrix, each of `columns` numbers
+        at: place of its first number, a multiple of 4
+        stride: places from a row to the next, a multiple of 4
     """
 
     first: int
@@ -104,12 +105,14 @@ class MatrixPlace:
 class Shader:
     """The function of a network, which reads parameters, and the state behind them, by their place.
 
-    text    defines `network_row` and `network_number`, and calls `network_four(place)`, which has
+    Attributes:
+        text: defines `network_row` and `network_number`, and calls `network_four(place)`, which has
             to stand before it: four numbers from a place on
-    places  of the matrices among these numbers
+        places: of the matrices among these numbers
 
-    Raises InputError if a shader cannot have an operation of the network, or if the network is too
-    large.
+    Raises:
+        InputError: if a shader cannot have an operation of the network, or if the network is too
+            large.
     """
 
     def __init__(self, net: Network, language: Language = GLSL) -> None:
@@ -361,12 +364,14 @@ MOST_NUMBERS = 2**13  # floats that a shader holds per pixel
 def write_shader(net: Network, values: FloatArray, language: Language, note: str) -> str:
     """Return the source of a shader that computes a network.
 
-    net       the network
-    values    its parameters, in bank order
-    language  GLSL or HLSL
-    note      a remark for the comment at its head
+    Args:
+        net: the network
+        values: its parameters, in bank order
+        language: GLSL or HLSL
+        note: a remark for the comment at its head
 
-    Raises InputError if the network is too large for a shader.
+    Raises:
+        InputError: if the network is too large for a shader.
     """
     require(
         len(values) <= MOST_WEIGHTS,

@@ -49,8 +49,9 @@ KINDS = {str: "a text", bool: "true or false", list: "a list", dict: "an object"
 class Given:
     """What a learner has given to a question, or to a check of code, which has no guesses.
 
-    right  whether the last guess was right
-    shown  whether the learner has asked for the answer
+    Attributes:
+        right: whether the last guess was right
+        shown: whether the learner has asked for the answer
     """
 
     guesses: tuple[str, ...]
@@ -78,10 +79,11 @@ class Given:
 class LessonRecord:
     """The answers of a learner to a lesson.
 
-    name     of the learner; "": not given
-    answers  by key of the question
-    guessed  of the guesses in the picture how many were right, and how many there were
-    id       random letters of the page, by which two learners of one name differ; "": none
+    Attributes:
+        name: of the learner; "": not given
+        answers: by key of the question
+        guessed: of the guesses in the picture how many were right, and how many there were
+        id: random letters of the page, by which two learners of one name differ; "": none
     """
 
     lesson: str
@@ -237,8 +239,9 @@ class Column(NamedTuple):
 class AnswerTable:
     """What pupils have answered: of a page the newest record, of several pages of one name each.
 
-    records  with the name of the pupil each, the newest last
-    remarks  sentences about what they were made of
+    Args:
+        records: with the name of the pupil each, the newest last
+        remarks: sentences about what they were made of
     """
 
     def __init__(
@@ -319,7 +322,8 @@ def as_cell(words: str) -> str:
 def table_in(place: Path) -> AnswerTable:
     """Return the table of the records in a folder and those below it, or in one file.
 
-    Raises FileError if there is no such place, or nothing to read in it.
+    Raises:
+        FileError: if there is no such place, or nothing to read in it.
     """
     if not (found := list(files_in(place))):
         raise FileError(

@@ -55,10 +55,11 @@ class Text:
 class LessonPicture:
     """A place for a picture that trains.
 
-    scene    the name of a scene, or the path of a saved run; "" for the one of a cell
-    cell     the number of the cell of a notebook that shows it
-    moment   what is shown at first, as the parts of an address
-    image    a PNG as base64 that stands there if it cannot train in a page; "": none
+    Attributes:
+        scene: the name of a scene, or the path of a saved run; "" for the one of a cell
+        cell: the number of the cell of a notebook that shows it
+        moment: what is shown at first, as the parts of an address
+        image: a PNG as base64 that stands there if it cannot train in a page; "": none
     """
 
     scene: str = ""
@@ -80,10 +81,11 @@ Part = Text | Question | LessonPicture | End
 class Lesson:
     """A lesson.
 
-    name    of its page, and of the answers that it collects
-    title   its heading
-    parts   in their order
-    code    sources of the cells of its notebook, by which its pictures are made
+    Attributes:
+        name: of its page, and of the answers that it collects
+        title: its heading
+        parts: in their order
+        code: sources of the cells of its notebook, by which its pictures are made
     """
 
     name: str
@@ -405,7 +407,8 @@ class LessonTranslation:
     def question(self, english: Question) -> Question:
         """Return a question with translated texts; of its choices the same one, by place, is right.
 
-        Raises InputError if its fields or its choices are not those of the English question.
+        Raises:
+            InputError: if its fields or its choices are not those of the English question.
         """
         table = self.questions.get(english.key, {})
         if table.get("of") != mark_of(words_of(english)):
@@ -427,7 +430,8 @@ class LessonTranslation:
 def translation_of(lesson: str) -> LessonTranslation:
     """Return the translation of a lesson into the chosen language, which may be empty.
 
-    Raises InputError for a file that cannot be read as one.
+    Raises:
+        InputError: for a file that cannot be read as one.
     """
     path = file_of(os.environ.get(LANGUAGE) or "english").with_suffix("") / f"{lesson}.toml"
     if not path.is_file():

@@ -45,9 +45,10 @@ def lesson_page(
 ) -> bytes:
     """Return the page of a lesson; raise InputError if it would be too large.
 
-    scene     returns the Session or the Show of a scene's name
-    collects  whether its answers can be sent to where it comes from
-    links     to other pages, as `links_of` returns them
+    Args:
+        scene: returns the Session or the Show of a scene's name
+        collects: whether its answers can be sent to where it comes from
+        links: to other pages, as `links_of` returns them
     """
     pictures = [each for each in lesson.parts if isinstance(each, LessonPicture)]
     pages = {id(each): page_in(lesson, each, scene) for each in pictures}
@@ -66,7 +67,8 @@ def lesson_page(
 def page_in(lesson: Lesson, picture: LessonPicture, scene: Callable[[str], Any]) -> str:
     """Return the page of a picture; "" if what a notebook shows cannot train in a page.
 
-    Raises InputError if a package is missing.
+    Raises:
+        InputError: if a package is missing.
     """
     if picture.scene:
         return page_of(scene(picture.scene)).text.decode()

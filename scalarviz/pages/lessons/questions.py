@@ -60,19 +60,20 @@ FIELDS: dict[str, Callable[[object], bool]] = {
 class Question:
     """A question, its answer, and what is said to a guess.
 
-    ask      the question, with $formulas$ and `code`
-    answer   a number, a word, one of the choices, or with names an expression of them
-    near     largest relative error of a number that counts as right, of 0 the largest absolute one
-    choices  words to choose from; none: a number or a word is typed
-    hint     said with a wrong guess that has no reply of its own
-    why      the reason, said after the answer
-    replies  by wrong guess what is said to it
-    line     what stands around the blank that an expression fills
-    names    names in the expression
-    at       numbers for the names, in turn; the answer and a guess are compared there
-    see      the moment of the picture that shows it, as the part of an address
-    lesson   the name of the lesson, "" for a question of one's own
-    key      its name there
+    Attributes:
+        ask: the question, with $formulas$ and `code`
+        answer: a number, a word, one of the choices, or with names an expression of them
+        near: largest relative error of a number that counts as right, of 0 the largest absolute one
+        choices: words to choose from; none: a number or a word is typed
+        hint: said with a wrong guess that has no reply of its own
+        why: the reason, said after the answer
+        replies: by wrong guess what is said to it
+        line: what stands around the blank that an expression fills
+        names: names in the expression
+        at: numbers for the names, in turn; the answer and a guess are compared there
+        see: the moment of the picture that shows it, as the part of an address
+        lesson: the name of the lesson, "" for a question of one's own
+        key: its name there
     """
 
     ask: str

@@ -126,8 +126,9 @@ class Quads:
     def vertices(self, ratio: float, places: Sequence[Floats] = ()) -> npt.NDArray[np.void]:
         """Return four vertices (`VERTEX`) of each.
 
-        places  left, top, width and height of each image as shares of a sheet with all; by default
-                each image is a sheet of its own
+        Args:
+            places: left, top, width and height of each image as shares of a sheet with all; by
+                default each image is a sheet of its own
         """
         rows = self.rows(ratio)
         for (first, stop, _), place in zip(self.images, places, strict=False):
@@ -260,7 +261,8 @@ def image_bytes(colors: object) -> npt.NDArray[np.uint8]:
 def sheet_of(tiles: npt.NDArray[Any], columns: int, gap: int = 0) -> npt.NDArray[Any]:
     """Return images, (n, rows, columns, channels), side by side in so many columns, as one image.
 
-    gap  pixels of 0 right of each and below it; by default none
+    Args:
+        gap: pixels of 0 right of each and below it; by default none
     """
     count, high, wide, depth = tiles.shape
     columns = min(columns, count)
@@ -558,9 +560,10 @@ class Canvas2D:
 
         Parts take turns. If `now` is None each is drawn anew in every picture.
 
-        name    of the part; each is drawn once in a picture
-        draw    draws on the canvas that it is given; return what it returns
-        steady  whether nothing of it changes but with the key
+        Args:
+            name: of the part; each is drawn once in a picture
+            draw: draws on the canvas that it is given; return what it returns
+            steady: whether nothing of it changes but with the key
         """
         if self.parts is None or self.now is None:
             return draw(self)
@@ -622,8 +625,9 @@ class Canvas2D:
     ) -> list[str]:
         """Return the text in lines of this width; one is wider if it is a single word.
 
-        most    lines; the last one of these has all of the rest, however wide; None: any number
-        indent  begins all lines but the first
+        Args:
+            most: lines; the last one of these has all of the rest, however wide; None: any number
+            indent: begins all lines but the first
         """
         lines = [words[: len(words) - len(words.lstrip())]]
         for word in words.split():

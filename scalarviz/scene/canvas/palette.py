@@ -27,8 +27,9 @@ NOT_A_NUMBER = (1.0, 0.0, 1.0)  # magenta, which is in no map
 class ColorMap:
     """sRGB colours of numbers: that of zero, and of some magnitudes the negative and positive one.
 
-    stops  magnitude, to the power of `power`, and its two colours; the last is 1, the strongest
-    power  of a magnitude, for the strength of its colour: small numbers have a hue below 1
+    Attributes:
+        stops: magnitude, to the power of `power`, and its two colours; the last is 1, the strongest
+        power: of a magnitude, for the strength of its colour: small numbers have a hue below 1
     """
 
     name: str

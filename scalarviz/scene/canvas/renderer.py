@@ -40,8 +40,9 @@ class Renderer:
     ) -> None:
         """Draw a canvas on the current framebuffer.
 
-        width_px, height_px  size of the viewport in device pixels
-        corner               its lower left corner in the framebuffer; by default that corner
+        Args:
+            width_px, height_px: size of the viewport in device pixels
+            corner: its lower left corner in the framebuffer; by default that corner
         """
         vertices = canvas.vertices(self._sheet.place(canvas.images_in))
         if not len(vertices):
@@ -79,7 +80,8 @@ class Renderer:
 class Sheet:
     """All images of a canvas in one texture, each in a frame of copies of its pixels at the edge.
 
-    size  of the texture, width and height
+    Attributes:
+        size: of the texture, width and height
     """
 
     def __init__(self) -> None:
@@ -146,7 +148,8 @@ def send(buffer: Any, data: Any) -> None:
 def clear(ground: str, width: int, height: int, corner: tuple[int, int] = (0, 0)) -> None:
     """Fill a part of the current framebuffer, of this size in device pixels, with a color.
 
-    corner  its lower left corner; by default that of the framebuffer
+    Args:
+        corner: its lower left corner; by default that of the framebuffer
     """
     STATE.clear()
     queue = gloo.get_current_canvas().context.glir
@@ -200,7 +203,8 @@ def set_state(preset: str | None = None, **state: Any) -> None:
 class Drawing:
     """Draws triangles with a program, without what vispy looks through each time.
 
-    program  of gloo, none of whose variables wait to be set
+    Args:
+        program: of gloo, none of whose variables wait to be set
     """
 
     def __init__(self, program: Any) -> None:

@@ -32,10 +32,11 @@ ROW = 1.5  # pitch of lines on it, relative to the size of text
 class Answers(Exhibit):
     """What comes out of one sample beside its goal, and how right the answers of many are.
 
-    outputs  of the samples, shape (samples, outputs); `targets` are their goals
-    names    of the outputs, or of the classes if `sorts`
-    sorts    whether the targets are classes: then the largest output is the answer
-    focus    output and target of the sample in use, one row each; None: the first sample
+    Attributes:
+        outputs: of the samples, shape (samples, outputs); `targets` are their goals
+        names: of the outputs, or of the classes if `sorts`
+        sorts: whether the targets are classes: then the largest output is the answer
+        focus: output and target of the sample in use, one row each; None: the first sample
     """
 
     outputs: FloatArray

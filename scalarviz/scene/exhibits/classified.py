@@ -56,16 +56,17 @@ ANSWER = 40.0, 24.0, 16.0, 12.0  # letters of an answer, as large as they fit
 class Sorting(Exhibit):
     """Images, each in the column of the class that a network predicts, and a confusion matrix.
 
-    pictures   (n, height, width), ink from 0 to 1
-    labels     true classes; `said` are the predicted ones
-    confusion  the matrix of these images and of more; `of` is the word for them
-    focus      predicted and true class of the sample in use; None: those of the first image
-    names      of the classes, by default their numbers
-    wrong      images that are taken for others, at most some, with their true and predicted class
-    answers    of the sample in use, and its image is `height`, `width`; `why` is what its answer
-               rests on, if it is known
-    whole      whether all images are shown, in columns, and the matrix
-    reasons    whether it says what the answer rests on, and what is wrong
+    Attributes:
+        pictures: (n, height, width), ink from 0 to 1
+        labels: true classes; `said` are the predicted ones
+        confusion: the matrix of these images and of more; `of` is the word for them
+        focus: predicted and true class of the sample in use; None: those of the first image
+        names: of the classes, by default their numbers
+        wrong: images that are taken for others, at most some, with their true and predicted class
+        answers: of the sample in use, and its image is `height`, `width`; `why` is what its answer
+            rests on, if it is known
+        whole: whether all images are shown, in columns, and the matrix
+        reasons: whether it says what the answer rests on, and what is wrong
     """
 
     pictures: FloatArray

@@ -51,13 +51,14 @@ class Exhibit(ABC):
     in words, or to mark the sample in use. Where the mouse finds inputs, it puts the boxes that
     it has painted into `_boxes`, and `_inputs_in` says what a pixel of them stands for.
 
-    first    the exhibit of step 0, or None
-    by_hand  whether `first` is what was before a hand drags something
-    says     whether it writes how right the answers are: else a headline does
-    wide   wanted width in a stage of 1280 x 600 pixels
-    most   largest share of the width of a stage
-    small  side of the answer of step 0, relative to OUT
-    lines  how many lines bring the outputs to OUT
+    Attributes:
+        first: the exhibit of step 0, or None
+        by_hand: whether `first` is what was before a hand drags something
+        says: whether it writes how right the answers are: else a headline does
+        wide: wanted width in a stage of 1280 x 600 pixels
+        most: largest share of the width of a stage
+        small: side of the answer of step 0, relative to OUT
+        lines: how many lines bring the outputs to OUT
     """
 
     first: Exhibit | None = field(default=None, kw_only=True)
@@ -84,7 +85,8 @@ class Exhibit(ABC):
     def above(self, box: Box, scale: float, high: float) -> tuple[Exhibit, Box, Box | None]:
         """Return the exhibit with a panel below it, its box, and that of the panel; None: no room.
 
-        high  height of the panel
+        Args:
+            high: height of the panel
         """
         rest = box.height - high - BESIDE * LETTERS * scale
         if high > rest or box.width < LEAST_PANEL * scale:
@@ -95,8 +97,9 @@ class Exhibit(ABC):
     def doors(self, box: Box, scale: float) -> list[tuple[float, float]]:
         """Return the pixels at which the lines from the outputs end: on the left edge of OUT.
 
-        box    that of the exhibit
-        scale  size of letters, as in `Division`
+        Args:
+            box: that of the exhibit
+            scale: size of letters, as in `Division`
         """
         out = self.places(box, scale).out
         middle, apart = out.y + 0.5 * out.height, DOORS * LETTERS * scale
@@ -148,7 +151,8 @@ class Exhibit(ABC):
     def headline(self, things: str) -> tuple[str, str, str, bool] | None:
         """Return what is counted, the number at the start and now, and whether it is better.
 
-        things  what the samples are; None if nothing is known of the start
+        Args:
+            things: what the samples are; None if nothing is known of the start
         """
         first, score, off = self.first, self.score(), self.off()
         if first is None:
@@ -223,11 +227,12 @@ class Exhibit(ABC):
     ) -> Places:
         """Return where OUT and goal stand side by side, in the middle of a box.
 
-        aspect  width of each by its height
-        most    largest width
-        count   1: there is no goal beside OUT
-        more    height of what stands between OUT and the verdict
-        beside  from OUT to goal, relative to the size of text
+        Args:
+            aspect: width of each by its height
+            most: largest width
+            count: 1: there is no goal beside OUT
+            more: height of what stands between OUT and the verdict
+            beside: from OUT to goal, relative to the size of text
 
         Where there is little room, step 0 goes first, then `more`, then the verdict.
         """
@@ -279,7 +284,8 @@ class Exhibit(ABC):
     def paint_foot(self, canvas: Canvas2D, places: Places, theme: Theme, more: float = 0.0) -> None:
         """Write how right the answers are, and below it what came out at step 0.
 
-        more  height that other things take below the verdict
+        Args:
+            more: height that other things take below the verdict
         """
         size, foot = letter_size(canvas), places.foot
         large, words = RIGHT_YET / LETTERS * size, self.verdict() if self.says else ""
@@ -407,7 +413,8 @@ def short(value: float) -> str:
 def paint_key(canvas: Canvas2D, box: Box, marks: Sequence[Key], theme: Theme) -> None:
     """Draw what each mark stands for in one line, as many as fit, in the upper part of a box.
 
-    marks  "dot", "ring", "cross" or "line"
+    Args:
+        marks: "dot", "ring", "cross" or "line"
     """
     size = letter_size(canvas)
     wide = sum(canvas.measure(words, size=size) + 2.3 * size for _, _, words in marks) - 1.2 * size

@@ -42,11 +42,12 @@ RING = 5.0 / 12.0  # radius of the ring at the point in use, relative to the siz
 class Pictures(Exhibit):
     """Two images of one size: output and target.
 
-    images  both as `image_bytes` returns them
-    error   the mean absolute error of all pixels that are shown, over three channels
-    said    a summary in words
-    focus   the point in use, which is marked: 0 to 1 to the right, and down
-    answer  red, green and blue that the network says there, or None
+    Attributes:
+        images: both as `image_bytes` returns them
+        error: the mean absolute error of all pixels that are shown, over three channels
+        said: a summary in words
+        focus: the point in use, which is marked: 0 to 1 to the right, and down
+        answer: red, green and blue that the network says there, or None
     """
 
     images: tuple[Pixels, Pixels]
@@ -164,8 +165,9 @@ PALE = 1.5  # contrast to the ground below which swatches have an outline
 class Swatches(Exhibit):
     """Colors from 0 to 1, one row per sample: inputs, outputs and targets.
 
-    focus  input, output and target of the sample in use, one row each; None: the first sample
-    alone  whether only the sample in use is drawn
+    Attributes:
+        focus: input, output and target of the sample in use, one row each; None: the first sample
+        alone: whether only the sample in use is drawn
 
     Outputs of NaN are not computed yet, and are drawn empty.
     """

@@ -62,23 +62,24 @@ class Plane(Exhibit):
 
     With `classes`, the numbers are those of classes, each of which has a color of its own.
 
-    values   (rows, columns), the outputs at cell centers; the first row is the top
-    reach    distance from the middle to the strongest colors
-    points   samples, one per row; (0, 0) is the lower left corner, (1, 1) the upper right
-    targets  targets of the samples
-    names    of the two axes
-    axes     the two inputs that they are; empty if the inputs are features, see `inputs_of`
-    low      the lower left corner, `high` the upper right one
-    outputs  outputs of the samples
-    sorts    whether the samples are of classes, so that they are right or wrong
-    sides    names of the two classes below and above the middle; empty: their targets are named
-    focus    the sample in use, which is marked, as in `points`
-    classes  names of the classes; empty if the outputs are not classes
-    inputs_of  returns the inputs of points of the plane, in the numbers of the axes, or None
-    tests    held-out samples, as in `points`; `test_targets` are their targets
-    show_tests  whether these are drawn, hollow, too
-    discrete  whether the map has the two strongest colors only
-    corner    a corner of the map without samples, right or left and up or down; or None
+    Attributes:
+        values: (rows, columns), the outputs at cell centers; the first row is the top
+        reach: distance from the middle to the strongest colors
+        points: samples, one per row; (0, 0) is the lower left corner, (1, 1) the upper right
+        targets: targets of the samples
+        names: of the two axes
+        axes: the two inputs that they are; empty if the inputs are features, see `inputs_of`
+        low: the lower left corner, `high` the upper right one
+        outputs: outputs of the samples
+        sorts: whether the samples are of classes, so that they are right or wrong
+        sides: names of the two classes below and above the middle; empty: their targets are named
+        focus: the sample in use, which is marked, as in `points`
+        classes: names of the classes; empty if the outputs are not classes
+        inputs_of: returns the inputs of points of the plane, in the numbers of the axes, or None
+        tests: held-out samples, as in `points`; `test_targets` are their targets
+        show_tests: whether these are drawn, hollow, too
+        discrete: whether the map has the two strongest colors only
+        corner: a corner of the map without samples, right or left and up or down; or None
     """
 
     values: FloatArray
@@ -426,9 +427,10 @@ DOT, SMALL_DOT = 0.17, 0.013  # radius of a sample: relative to the text, to the
 class NeuronMap(Exhibit):
     """What a neuron answers over the plane, with the samples and the one in use.
 
-    values  its numbers, (side, side); the first row is the top
-    parts   the same as shares of the strongest colors, from -1 to 1
-    plane   the map of the network's output, which has the axes and the samples
+    Attributes:
+        values: its numbers, (side, side); the first row is the top
+        parts: the same as shares of the strongest colors, from -1 to 1
+        plane: the map of the network's output, which has the axes and the samples
     """
 
     values: FloatArray
@@ -474,9 +476,10 @@ MISSED, BARS = 2.0, 24  # radii of a dot, from which on what it is off by is a b
 class FunctionPlot(Exhibit):
     """The outputs at evenly spaced inputs from `low` to `high`, and samples (x, y), one per row.
 
-    names  of the input and the output
-    axis   number of the input
-    focus  input, output and goal of the sample in use, which is marked
+    Attributes:
+        names: of the input and the output
+        axis: number of the input
+        focus: input, output and goal of the sample in use, which is marked
     """
 
     outputs: FloatArray

@@ -42,9 +42,10 @@ Pictures = Callable[[int, float, float, float], None]  # draws one by its corner
 class Why:
     """What the largest of some outputs rests on.
 
-    said, other  the answer and the next one, by their numbers
-    lead         how much larger it is
-    falls        how much of that each pixel brings; `across` of them are in a row
+    Attributes:
+        said, other: the answer and the next one, by their numbers
+        lead: how much larger it is
+        falls: how much of that each pixel brings; `across` of them are in a row
     """
 
     said: int
@@ -62,7 +63,8 @@ class Why:
 def why_of(outputs: Sequence[Sequence[float]], across: int) -> Why:
     """Return what an answer rests on.
 
-    outputs  of the image, and of it without each of its pixels
+    Args:
+        outputs: of the image, and of it without each of its pixels
     """
     whole: list[float] = [float(each) for each in outputs[0]]
     said = whole.index(max(whole))
@@ -91,8 +93,9 @@ def learned_of(
 
     Of a new one nothing was right at the start, of a known one nearly all.
 
-    counts         of the samples of each class
-    before, after  how many of them were right at the start, and are
+    Args:
+        counts: of the samples of each class
+        before, after: how many of them were right at the start, and are
     """
     every = range(len(counts))
     new = [i for i in every if before[i] == 0 and counts[i] > 0]
@@ -129,8 +132,9 @@ def draw_why(
 ) -> None:
     """Draw the panel that says what the answer rests on.
 
-    why       None while it is not known
-    draw_map  draws shares of the strongest pixel by its corner and the side of a pixel
+    Args:
+        why: None while it is not known
+        draw_map: draws shares of the strongest pixel by its corner and the side of a pixel
     """
     scale, size, pad = canvas.scale, LETTERS * canvas.scale, PAD * canvas.scale
     high = min(WHOLE * scale, box.height)
@@ -184,7 +188,8 @@ def draw_reasons(
 ) -> None:
     """Draw what the answer rests on, and below it what is still wrong, as far as there is room.
 
-    wrong  classes of some images, and what they are taken for; `count` is that of all
+    Args:
+        wrong: classes of some images, and what they are taken for; `count` is that of all
     """
     scale, top = canvas.scale, box.y
     if box.height >= WHOLE * scale and box.width >= LEAST * scale:
@@ -206,7 +211,8 @@ def draw_wrong(
 ) -> None:
     """Draw some of the images that are taken for others.
 
-    wrong  the classes of images, and what they are taken for; `count` is the number of all
+    Args:
+        wrong: the classes of images, and what they are taken for; `count` is the number of all
     """
     scale, size = canvas.scale, LETTERS * canvas.scale
     names = [text("why.is"), text("why.said")]
@@ -248,8 +254,9 @@ def draw_columns(
 ) -> None:
     """Draw images in the columns of what they are taken for, wrong ones first, with what they are.
 
-    samples  what each image is taken for, and its class; the last place of a column that is too
-             long has the number of those that are left
+    Args:
+        samples: what each image is taken for, and its class; the last place of a column that is too
+            long has the number of those that are left
     """
     size, across = LETTERS * canvas.scale, box.width / len(names)
     top, side = box.y + 1.7 * size, across / ROOM

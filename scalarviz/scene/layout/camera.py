@@ -92,11 +92,12 @@ def turned(
 class Camera:
     """A camera that looks at `target`; azimuth and elevation are 0 for straight on.
 
-    target     the point in space at the middle of the picture
-    azimuth    degrees to the right
-    elevation  degrees upwards
-    height     visible height at the target, in cells
-    fov        vertical field of view in degrees; 0 for no perspective
+    Attributes:
+        target: the point in space at the middle of the picture
+        azimuth: degrees to the right
+        elevation: degrees upwards
+        height: visible height at the target, in cells
+        fov: vertical field of view in degrees; 0 for no perspective
     """
 
     target: tuple[float, ...] = (0.0, 0.0, 0.0)
@@ -162,8 +163,9 @@ class Camera:
     def matrix(self, aspect: float, reach: float = 1e4) -> list[list[float]]:
         """Return the rows of the matrix from space to clip coordinates; points are columns.
 
-        aspect  width of the picture divided by its height
-        reach   largest distance of anything in the scene from the target
+        Args:
+            aspect: width of the picture divided by its height
+            reach: largest distance of anything in the scene from the target
         """
         middle, half, (left, down) = self.seen(*self.target), 0.5 * self.height, self.lean
         distance = self.distance * self.in_plane(*self.toward)[2]
@@ -205,9 +207,10 @@ class Camera:
     def framing(self, reach: Reach, aspect: float, margin: float = 0.04) -> Camera:
         """Return a camera of the same direction, so near that all points just fit into the picture.
 
-        reach   returns how far points reach along a vector: their largest product with it
-        aspect  width of the picture divided by its height
-        margin  share of the picture that stays free on each side
+        Args:
+            reach: returns how far points reach along a vector: their largest product with it
+            aspect: width of the picture divided by its height
+            margin: share of the picture that stays free on each side
         """
         room = 1.0 - 2.0 * margin
         wide = room * aspect

@@ -96,14 +96,15 @@ class Division:
     ) -> Division:
         """Divide a picture of this size, in logical pixels.
 
-        exhibit  wanted width of the exhibit; 0, the default, for none
-        card     whether there is a card; by default False
-        present  True: letters are larger, without head and loss; by default False
-        menus    width of menus at the right end of the head; 0, the default, for none
-        panel    width of a panel over the right end of the stage, in place of the card, above the
-                 exhibit; 0, the default, for none
-        chart    whether a large chart stands below the network, in place of the band; by default
-                 False
+        Args:
+            exhibit: wanted width of the exhibit; 0, the default, for none
+            card: whether there is a card; by default False
+            present: True: letters are larger, without head and loss; by default False
+            menus: width of menus at the right end of the head; 0, the default, for none
+            panel: width of a panel over the right end of the stage, in place of the card, above the
+                exhibit; 0, the default, for none
+            chart: whether a large chart stands below the network, in place of the band; by default
+                False
         """
         scale = max(1.0, min(width / WIDTH, height / HEIGHT)) * (PRESENTED if present else 1.0)
         low = height < LOW
@@ -146,10 +147,11 @@ class Division:
     ) -> Division:
         """Divide a pane of this size, one of several in a picture: it has no strip and no band.
 
-        scale    size of letters and margins in the picture
-        exhibit  wanted width of the exhibit, which stands below the network in an upright pane; 0,
-                 the default, for none
-        card     whether there is a card; by default False
+        Args:
+            scale: size of letters and margins in the picture
+            exhibit: wanted width of the exhibit, which stands below the network in an upright pane;
+                0, the default, for none
+            card: whether there is a card; by default False
         """
         head = min(PANE_HEAD * scale, PANE_SHARE * height)
         scene = Box(0.0, head, width, max(1.0, height - head))
@@ -184,8 +186,9 @@ def at_ends(
     An exhibit has the room of a card also without one: a card that opens does not move the network.
     OUT and goal are below the card, or below a panel in its place.
 
-    exhibit   wanted width; 0 for none
-    is_below  whether the exhibit is below the network
+    Args:
+        exhibit: wanted width; 0 for none
+        is_below: whether the exhibit is below the network
     """
     whole = free.width + 2.0 * margin
     least_card = min(CARD[0] * scale, CARD_SHARE * whole)
@@ -248,13 +251,14 @@ LEAST_TABLE = 380.0
 class Panes:
     """The boxes of a picture of several networks, in logical pixels.
 
-    whole  the picture
-    panes  one for each network, row by row
-    line   caption and legend
-    table  a row for each network
-    chart  the loss curves
-    row    height of a row of the table
-    scale  size of letters and margins, relative to a picture of 1280 x 800
+    Attributes:
+        whole: the picture
+        panes: one for each network, row by row
+        line: caption and legend
+        table: a row for each network
+        chart: the loss curves
+        row: height of a row of the table
+        scale: size of letters and margins, relative to a picture of 1280 x 800
 
     Parts without room have no height.
     """
@@ -296,8 +300,9 @@ class Panes:
     def of(count: int, width: float, height: float, *, present: bool = False) -> Panes:
         """Divide a picture of this size, in logical pixels.
 
-        count    number of networks
-        present  True: letters are larger; by default False
+        Args:
+            count: number of networks
+            present: True: letters are larger; by default False
         """
         scale = max(1.0, min(width / WIDTH, height / HEIGHT)) * (PRESENTED if present else 1.0)
         row = (LOW_TABLE_ROW if height < LOW else TABLE_ROW) * scale

@@ -66,9 +66,10 @@ def of_formula(
 
     Inputs are balls in it, and each result is a ball below its part of the formula.
 
-    rows    bank indices of the parameters, by their numbers; `names` likewise
-    aspect  width of the free stage divided by its height
-    nodes   buffer and operation of each input and result, by place
+    Args:
+        rows: bank indices of the parameters, by their numbers; `names` likewise
+        aspect: width of the free stage divided by its height
+        nodes: buffer and operation of each input and result, by place
     """
     known: set[Piece] = set()
     shown: list[Piece] = []
@@ -191,7 +192,8 @@ NAME_SHARE = 0.05  # of the largest wall, which names of small cells need betwee
 def of_walls(walls: Mapping[str, Wall], aspect: float) -> Layout:
     """Lay out walls by name in lines or in columns, whichever fills a stage of this shape best.
 
-    aspect  width of the free stage divided by its height
+    Args:
+        aspect: width of the free stage divided by its height
     """
     sizes = np.array([(1, 1, *wall.shape)[-2:] for wall in walls.values()], np.float64)
     below = BELOW + NAME_SHARE * float(sizes[:, 0].max())
@@ -214,8 +216,9 @@ def of_walls(walls: Mapping[str, Wall], aspect: float) -> Layout:
 def walls_in_lines(sizes: FloatArray, count: int, gaps: tuple[float, float]) -> FloatArray:
     """Return the corners of boxes in about `count` lines: along the line, and across lines.
 
-    sizes  (n, 2), along and across
-    gaps   between boxes of a line, and between lines
+    Args:
+        sizes: (n, 2), along and across
+        gaps: between boxes of a line, and between lines
     """
     most = max((sizes[:, 0] + gaps[0]).sum() / count, sizes[:, 0].max())
     places, along, across, line = [], 0.0, 0.0, 0.0

@@ -38,9 +38,10 @@ PASSAGE = 0.4  # cells between edges that pass a column
 class GraphScene:
     """The layout of a graph, while it is made.
 
-    right, down  from one column to the next, and from one node to the next below it
-    points       where everything stands, by place in the trace
-    doors        where edges end at nodes with a block before them
+    Attributes:
+        right, down: from one column to the next, and from one node to the next below it
+        points: where everything stands, by place in the trace
+        doors: where edges end at nodes with a block before them
     """
 
     def __init__(self, program: TraceProgram, names: Mapping[int, str], aspect: float) -> None:
@@ -128,9 +129,10 @@ def of_graph(
 ) -> Layout:
     """Lay out the graph of a compiled function.
 
-    names   of the parameters, by their bank indices
-    aspect  width of the free stage divided by its height
-    inputs  their names, if they have some
+    Args:
+        names: of the parameters, by their bank indices
+        aspect: width of the free stage divided by its height
+        inputs: their names, if they have some
     """
     trace, made, neurons = program.trace, GraphScene(program, names, aspect), list[Neurons]()
     called = {i: name_of(trace, i) for i in range(trace.inputs)} | dict(enumerate(inputs))
@@ -180,8 +182,9 @@ def block(
 ) -> tuple[list[Plate], float, float]:
     """Return parameters as a block of cubes that fits into a room, its width and its height.
 
-    rows    their bank indices; `names`, what they are called
-    middle  of the block; `room`, its largest width and height
+    Args:
+        rows: their bank indices; `names`, what they are called
+        middle: of the block; `room`, its largest width and height
     """
     count, (wide, high) = len(rows), room
     sizes = {n: min(wide / -(-count // n), high / n, PITCH) for n in range(1, count + 1)}
@@ -213,9 +216,10 @@ class DrawnGraph:
     of them takes stand before it, and others that the same nodes take are one block. A node that
     takes most parameters of all, as a sum of their squares, has a word for that and no edges.
 
-    taken   what each takes, for all that is drawn
-    blocks  bank indices of the parameters at each place: of a block, or before a node
-    all     how many parameters such a node takes, by its place
+    Attributes:
+        taken: what each takes, for all that is drawn
+        blocks: bank indices of the parameters at each place: of a block, or before a node
+        all: how many parameters such a node takes, by its place
     """
 
     def __init__(self, program: TraceProgram) -> None:

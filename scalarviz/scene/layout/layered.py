@@ -38,9 +38,10 @@ class ColumnPlace:
 class GraphLayout:
     """The layout of a graph.
 
-    columns  the column of each node
-    heights  the y of the center of each node
-    ways     for each edge, the (column, y) that it passes between its ends
+    Attributes:
+        columns: the column of each node
+        heights: the y of the center of each node
+        ways: for each edge, the (column, y) that it passes between its ends
     """
 
     columns: list[int]
@@ -56,8 +57,9 @@ def lay_out(
 ) -> GraphLayout:
     """Lay out nodes of these heights; `inputs` lists the inputs of each, which precede it.
 
-    gap      between two nodes of a column
-    passage  height of the room of an edge
+    Args:
+        gap: between two nodes of a column
+        passage: height of the room of an edge
     """
     columns = columns_of(inputs)
     spots = [

@@ -45,9 +45,10 @@ FULL, FLUSH = 0.9, 1.05  # most of its cell that a cube fills; a seat by half th
 class Tiles:
     """How a plate is divided into tiles; pairs are (downwards, to the right).
 
-    size    rows and columns of cubes of a tile
-    pitch   cells from one tile to the next
-    stride  bank indices from one tile to the next
+    Attributes:
+        size: rows and columns of cubes of a tile
+        pitch: cells from one tile to the next
+        stride: bank indices from one tile to the next
     """
 
     size: tuple[int, int]
@@ -59,18 +60,19 @@ class Tiles:
 class Plate:
     """A grid of cubes.
 
-    first      bank index of the first cube
-    rows       number of rows of cells; `columns` likewise
-    stride     bank indices from one row of the plate, or of a tile, to the next
-    origin     outer corner of the first cell, in space
-    along      the way from one column to the next, `across` from one row to the next, and
-               `toward` the unit vector to the viewer: orthogonal
-    role       what its numbers are: weight, bias, gain, shift or value
-    operation  index in the program, and `layer` in the network; NONE if there is none
-    tiles      how it is divided; None for a plate in one piece
-    seat       from the middle of a cell to where cubes stand, forwards and downwards: a cube of
-               half side h has its middle seat - h away from it, both ways; at most half a cell
-               downwards; 0, the default, for cubes in the middle of their cells
+    Attributes:
+        first: bank index of the first cube
+        rows: number of rows of cells; `columns` likewise
+        stride: bank indices from one row of the plate, or of a tile, to the next
+        origin: outer corner of the first cell, in space
+        along: the way from one column to the next, `across` from one row to the next, and `toward`
+            the unit vector to the viewer: orthogonal
+        role: what its numbers are: weight, bias, gain, shift or value
+        operation: index in the program, and `layer` in the network; NONE if there is none
+        tiles: how it is divided; None for a plate in one piece
+        seat: from the middle of a cell to where cubes stand, forwards and downwards: a cube of half
+            side h has its middle seat - h away from it, both ways; at most half a cell downwards;
+            0, the default, for cubes in the middle of their cells
     """
 
     first: int
@@ -144,7 +146,8 @@ class Plate:
     def halves(self, sizes: FloatArray, top: float) -> FloatArray:
         """Return half the side of the cube of each number; NaN is drawn largest.
 
-        top  the number of the largest cube
+        Args:
+            top: the number of the largest cube
         """
         parts = np.cbrt(np.abs(np.asarray(sizes, np.float64)) / top)
         parts = np.minimum(np.maximum(parts, self.least), MOST)
@@ -255,23 +258,25 @@ class Plate:
 class Neurons:
     """A row of neurons, which show their weighted sums until their outputs are computed.
 
-    points  (n, 3), centers
-    sums    the buffer of the weighted sums; "" for none
-    values  the buffer of the outputs
-    names   of each neuron, if it has one
-    layer   index in the network; NONE for the inputs
-    shape   (channels, height, width) if the neurons are the pixels of images, one per channel
-    side    cells from one pixel to the next
-    also    more buffers that hold the same numbers as `values`
-    way     (n, 3), the line of a skip connection that is added here; or None
-    radius  of the neurons
-    tied    middle of the color that these neurons stand for, which lines join to them; or None
-    square  whether they are squares with what each computes over all places, `radius` half the side
-    along   unit vector along the rows of images
-    told    whether the number of each stands below it
-    scores  whether each has its number as a bar beside it, and no ball
-    bends   the curve of their activation around 0, from -1 to 1; a straight line without
-    curve   name of the activation
+    Attributes:
+        points: (n, 3), centers
+        sums: the buffer of the weighted sums; "" for none
+        values: the buffer of the outputs
+        names: of each neuron, if it has one
+        layer: index in the network; NONE for the inputs
+        shape: (channels, height, width) if the neurons are the pixels of images, one per channel
+        side: cells from one pixel to the next
+        also: more buffers that hold the same numbers as `values`
+        way: (n, 3), the line of a skip connection that is added here; or None
+        radius: of the neurons
+        tied: middle of the color that these neurons stand for, which lines join to them; or None
+        square: whether they are squares with what each computes over all places, `radius` half the
+            side
+        along: unit vector along the rows of images
+        told: whether the number of each stands below it
+        scores: whether each has its number as a bar beside it, and no ball
+        bends: the curve of their activation around 0, from -1 to 1; a straight line without
+        curve: name of the activation
     """
 
     points: FloatArray
@@ -337,9 +342,10 @@ class Neurons:
 class Wires:
     """Straight wires from `start` to `end`, (n, 3) each, from line to line without trays.
 
-    operation  index in the program
-    neurons    index of the row of neurons in the layout
-    outgoing   whether the wires begin at the neurons
+    Attributes:
+        operation: index in the program
+        neurons: index of the row of neurons in the layout
+        outgoing: whether the wires begin at the neurons
     """
 
     start: FloatArray
@@ -353,25 +359,26 @@ class Wires:
 class Fan:
     """Where the lines of the sums of a layer, or of one of its groups, begin, and where they end.
 
-    weights, inputs  first bank index of the weights, and their number for each unit behind
-    biases           first bank index of the biases; NONE without
-    starts           (n, 3), the units before it
-    columns          (n, 3), their columns, and last that of the biases
-    ends, rows       (m, 3), the units behind it, and their rows: a cube is at rows[i] + columns[j]
-    operation        index in the program
-    before, after    indices of the lines of neurons in the layout; NONE without
-    begin            from its first column to where its trays begin
-    foot             from the middle of a cell to the place that lines of cubes are drawn from
-    reads            which numbers of the line before it are read
-    radius           of the units behind it
-    top              of a wall, from the middle of a cell of the first row to above and before it;
-                     None for trays
-    stride           bank indices from the weights of a unit to those of the next: with its bias
-                     between them, or as many as its inputs
-    is_direct        whether its lines lead from neuron to neuron: its cubes stand nowhere
-    form             "nested": wires come from above, the first unit to the last column; "long": the
-                     units stand above their columns once more; "upright": a single row, whose cubes
-                     stand behind the units; else ""
+    Attributes:
+        weights, inputs: first bank index of the weights, and their number for each unit behind
+        biases: first bank index of the biases; NONE without
+        starts: (n, 3), the units before it
+        columns: (n, 3), their columns, and last that of the biases
+        ends, rows: (m, 3), the units behind it, and their rows: a cube is at rows[i] + columns[j]
+        operation: index in the program
+        before, after: indices of the lines of neurons in the layout; NONE without
+        begin: from its first column to where its trays begin
+        foot: from the middle of a cell to the place that lines of cubes are drawn from
+        reads: which numbers of the line before it are read
+        radius: of the units behind it
+        top: of a wall, from the middle of a cell of the first row to above and before it; None for
+            trays
+        stride: bank indices from the weights of a unit to those of the next: with its bias between
+            them, or as many as its inputs
+        is_direct: whether its lines lead from neuron to neuron: its cubes stand nowhere
+        form: "nested": wires come from above, the first unit to the last column; "long": the units
+            stand above their columns once more; "upright": a single row, whose cubes stand behind
+            the units; else ""
     """
 
     weights: int
@@ -477,8 +484,9 @@ class Fan:
 class Label:
     """A label beside a plate: the name of its layer, and a description.
 
-    place  above what it names
-    rows   bank indices of the layer's parameters
+    Attributes:
+        place: above what it names
+        rows: bank indices of the layer's parameters
     """
 
     name: str
@@ -491,8 +499,9 @@ class Label:
 class WrittenWords:
     """Words in space, in the middle of a part of a line; they are as wide as that, or narrower.
 
-    half   from the middle to the right end
-    least  logical pixels of the letters, at least
+    Attributes:
+        half: from the middle to the right end
+        least: logical pixels of the letters, at least
     """
 
     words: str
@@ -510,10 +519,11 @@ class WrittenWords:
 class Sign:
     """What stands around a node of a graph: its operation above it, its name below it.
 
-    middle, radius  of the node, in space
-    apart           from one node to the next below it
-    buffer          the buffer of the program that it shows; "" for a cube
-    row             bank index of the cube; NONE without
+    Attributes:
+        middle, radius: of the node, in space
+        apart: from one node to the next below it
+        buffer: the buffer of the program that it shows; "" for a cube
+        row: bank index of the cube; NONE without
     """
 
     above: str
@@ -534,12 +544,13 @@ class Sign:
 class Layout:
     """Everything placed in the scene.
 
-    views  presets of the camera that are made for it, by name
-    fans   the sums of each layer
-    written  the words between cubes
-    signs    what stands around the nodes of a graph
-    thread   of squares, the way that carries most, the last layer first
-    heads    words above columns
+    Attributes:
+        views: presets of the camera that are made for it, by name
+        fans: the sums of each layer
+        written: the words between cubes
+        signs: what stands around the nodes of a graph
+        thread: of squares, the way that carries most, the last layer first
+        heads: words above columns
     """
 
     plates: Sequence[Plate]

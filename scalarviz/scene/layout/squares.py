@@ -43,9 +43,10 @@ def squares_layout(
 ) -> Layout:
     """Lay out a program as blocks of squares.
 
-    names    names of the neurons of a buffer
-    aspect   width of the free stage divided by its height
-    squares  buffers whose neurons are squares
+    Args:
+        names: names of the neurons of a buffer
+        aspect: width of the free stage divided by its height
+        squares: buffers whose neurons are squares
     """
     stations = stations_of(program, names, squares)
     lines = [each for each in stations if each.kind == "line"]

@@ -22,7 +22,8 @@ LARGE, SEAT = 2.0, 0.78  # cells of a cube between squares, and where it stands,
 def said_to(fan: Fan, layout: Layout, known: Mapping[str, FloatArray]) -> FloatArray:
     """Return what each unit before a layer says, of an image the mean; zeros if it is not known.
 
-    known  numbers of the neurons by buffer, for one sample
+    Args:
+        known: numbers of the neurons by buffer, for one sample
     """
     line = layout.neurons[fan.before]
     values = known.get(line.values, known.get(line.sums, np.zeros(0)))
@@ -38,7 +39,8 @@ def thread_of(
 
     Of squares it is the one that adds most to the first output, or to the first color.
 
-    weights  all numbers of the bank; `known` as in `said_to`
+    Args:
+        weights: all numbers of the bank; `known` as in `said_to`
     """
     found: list[Step] = []
     unit, operation = NONE, NONE

@@ -103,23 +103,24 @@ class Units:
 class Station:
     """Something that takes a place along the flow: a line, the rows of a layer, gains and shifts.
 
-    kind     "line", "rows" or "scale"
-    place    index of its operation in the program; NONE for the inputs
-    units    of the line, or of the line behind rows; `before` are those of the line before these
-    shape    of the images of a line
-    tile     rows and columns of cubes that stand for one unit; () if each weight stands alone
-    neurons  what a line shows, without points
-    joins    the station where a skip connection begins that ends here
-    wired    whether wires come from above: from neurons that are no inputs
-    first    unit with the wire from the first one of the line before
-    drop     of a row that stands upright, from one of its cubes to the next; else 0
-    pitch    from one row or unit to the next, upright
-    step     from one column of rows to the next
-    edge     of its largest cubes; `gap`, least room between two images, and
-             the `share` of one, or of the largest square, that it takes
-    deep     whether its rows run in depth, as those of walls do
-    inputs   weights of each of its rows
-    x, lift, aside  its middle along the flow, upwards, and in depth
+    Attributes:
+        kind: "line", "rows" or "scale"
+        place: index of its operation in the program; NONE for the inputs
+        units: of the line, or of the line behind rows; `before` are those of the line before these
+        shape: of the images of a line
+        tile: rows and columns of cubes that stand for one unit; () if each weight stands alone
+        neurons: what a line shows, without points
+        joins: the station where a skip connection begins that ends here
+        wired: whether wires come from above: from neurons that are no inputs
+        first: unit with the wire from the first one of the line before
+        drop: of a row that stands upright, from one of its cubes to the next; else 0
+        pitch: from one row or unit to the next, upright
+        step: from one column of rows to the next
+        edge: of its largest cubes; `gap`, least room between two images, and the `share` of one, or
+            of the largest square, that it takes
+        deep: whether its rows run in depth, as those of walls do
+        inputs: weights of each of its rows
+        x, lift, aside: its middle along the flow, upwards, and in depth
     """
 
     kind: str
@@ -229,7 +230,8 @@ class Station:
 def stations_of(program: Layered, names: Names, squares: Sequence[str] = ()) -> list[Station]:
     """Return what stands along the flow of a program, without places.
 
-    squares  buffers whose neurons are squares
+    Args:
+        squares: buffers whose neurons are squares
     """
     inputs = program.inputs
     units = Units(inputs.shape[0] if inputs.shape else inputs.size, bool(inputs.shape))
@@ -369,7 +371,8 @@ def tile_of(operation: Operation, images: Shape) -> Shape:
 def place_all(stations: list[Station], aspect: float, before: float = 0.0) -> None:
     """Place stations so that they fill a stage of this shape, width by height.
 
-    before  cells that are taken before the inputs; by default none
+    Args:
+        before: cells that are taken before the inputs; by default none
     """
     size(stations)
     rows = [each for each in stations if each.kind == "rows"]
@@ -446,7 +449,8 @@ def size(stations: list[Station]) -> None:
 def make_room(station: Station, behind: Station, has_foot: bool) -> None:
     """Make room above the rows of a station, for the runs of wires or the heads of the columns.
 
-    has_foot  whether a bias stands below them
+    Args:
+        has_foot: whether a bias stands below them
     """
     is_long, rows = station.form == "long", behind.units.count - 1
     runs = HEADS if is_long else RUN * station.before.count + RUNS + 0.75 * station.edge
@@ -461,7 +465,8 @@ def make_room(station: Station, behind: Station, has_foot: bool) -> None:
 def along(stations: list[Station], looser: float) -> float:
     """Place stations along the flow; return how wide all is.
 
-    looser  factor of the rooms for wires
+    Args:
+        looser: factor of the rooms for wires
     """
     x, last = 0.0, stations[0]
     for station in stations[1:]:
@@ -599,7 +604,8 @@ def fans_of(
 ) -> list[Fan]:
     """Return where the sums of rows begin, pass them, and end, for each group.
 
-    lines  indices of the lines before and behind them in the layout
+    Args:
+        lines: indices of the lines before and behind them in the layout
     """
     station, line, behind = stations[number], stations[number - 1], stations[number + 1]
     operation, found = program.operations[station.place], []
@@ -676,11 +682,12 @@ def trays_layout(
 ) -> Layout:
     """Lay out a program as rows before the balls of its neurons.
 
-    about    returns the name and a description of a layer
-    names    names of the neurons of a buffer
-    aspect   width of the free stage divided by its height
-    tied     whether the inputs stand for a color, for which there is room before them
-    squares  buffers whose neurons are squares
+    Args:
+        about: returns the name and a description of a layer
+        names: names of the neurons of a buffer
+        aspect: width of the free stage divided by its height
+        tied: whether the inputs stand for a color, for which there is room before them
+        squares: buffers whose neurons are squares
     """
     own = {} if names is None else names
     known = KNOWN.setdefault(program, {})

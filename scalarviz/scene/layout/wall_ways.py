@@ -23,10 +23,11 @@ LIT, CASING, MOST_LIT = 2.4, 1.4, 16  # pixels of a lit way; and how many of a w
 class SeenWall:
     """A wall as it is seen, in logical pixels.
 
-    starts  middle and radius of the units before it
-    gates   above each of their columns
-    scale   size of letters and lines
-    lines   those over it that are known, by column
+    Attributes:
+        starts: middle and radius of the units before it
+        gates: above each of their columns
+        scale: size of letters and lines
+        lines: those over it that are known, by column
     """
 
     starts: list[Ring]
@@ -78,7 +79,8 @@ def lit_way(
 ) -> list[Stroke]:
     """Return a lit way: over the wall, down to a cube, and on to its neuron; of a bias the last.
 
-    value, weight  what comes into the cube, and its number
+    Args:
+        value, weight: what comes into the cube, and its number
     """
     width, casing = LIT * wall.scale, CASING * wall.scale
     paths = [[cube, end]]

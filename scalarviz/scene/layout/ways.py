@@ -71,19 +71,20 @@ LED = {"input gradient", "weight gradient"}  # operations whose light is led thr
 class SeenFan:
     """The rows of a layer as they are seen, in logical pixels.
 
-    starts  middle and radius of the units before them, without the bias
-    ends    the same of the units behind them
-    feet    by unit behind: below each of its cubes, the last of which is the bias if it has one
-    left    where the rows begin
-    top     above the cubes of the first row, as large as they may be
-    slot    from one cube of a row to the next
-    cell    pixels of a cell
-    scale   size of letters and lines
-    square  whether the units behind are squares
-    tubes   whether channels of a colour come in
-    form    "nested", "long" or "upright", see `Fan`
-    wired   whether each unit before them has a wire
-    tiled   whether a unit before them is read by a tile of cubes
+    Attributes:
+        starts: middle and radius of the units before them, without the bias
+        ends: the same of the units behind them
+        feet: by unit behind: below each of its cubes, the last of which is the bias if it has one
+        left: where the rows begin
+        top: above the cubes of the first row, as large as they may be
+        slot: from one cube of a row to the next
+        cell: pixels of a cell
+        scale: size of letters and lines
+        square: whether the units behind are squares
+        tubes: whether channels of a colour come in
+        form: "nested", "long" or "upright", see `Fan`
+        wired: whether each unit before them has a wire
+        tiled: whether a unit before them is read by a tile of cubes
     """
 
     starts: list[Ring]
@@ -157,14 +158,15 @@ class SeenFan:
 class Stroke:
     """A line, and how it is drawn; what is not strong is mixed with the ground.
 
-    kind      "in", "arm", "product", "rest", "ribbon" or "sum"
-    points    where it runs
-    unit      behind the cubes; -1 for lines of a whole layer
-    column    of its cube; -1 for lines of a whole row
-    value     what it carries, of which it has the hue
-    width     in logical pixels
-    casing    dark, on each side of it
-    strength  share of its colour, the rest is the ground
+    Attributes:
+        kind: "in", "arm", "product", "rest", "ribbon" or "sum"
+        points: where it runs
+        unit: behind the cubes; -1 for lines of a whole layer
+        column: of its cube; -1 for lines of a whole row
+        value: what it carries, of which it has the hue
+        width: in logical pixels
+        casing: dark, on each side of it
+        strength: share of its colour, the rest is the ground
     """
 
     kind: str
@@ -274,7 +276,8 @@ def way_in(fan: SeenFan, unit: int, column: int, half: float) -> list[Point]:
 def way_out(fan: SeenFan, unit: int, column: int, track: int = 0) -> list[Point]:
     """Return the line of a product, from the foot of its cube to the gate of its row.
 
-    track  number of the strand below the tray
+    Args:
+        track: number of the strand below the tray
     """
     x, y = fan.feet[unit][column]
     right, level = fan.gates[unit]
@@ -293,10 +296,11 @@ def lit_parts(
 ) -> list[tuple[list[Point], float, bool]]:
     """Return what is lit before and behind a cube: path, width, and whether it leads back.
 
-    half   half the side of the cube
-    back   whether light leads back before the cube, too; else it meets there what comes in
-    part   of an operation that is done: light leaves a trail
-    count  cubes that the operation is about
+    Args:
+        half: half the side of the cube
+        back: whether light leads back before the cube, too; else it meets there what comes in
+        part: of an operation that is done: light leaves a trail
+        count: cubes that the operation is about
     """
     early, late = min(1.0, part / 0.45), min(1.0, max(0.0, (part - 0.5) / 0.45))
     spans = [(1.0 - late, 1.0) if back else (0.0, early), (1.0 - early, 1.0)]
@@ -322,10 +326,11 @@ def strokes_of(
 ) -> list[Stroke]:
     """Return the lines of a layer, those that lie below others first.
 
-    values  what the units before it say
-    terms   by unit behind, what each cube adds to its sum
-    halves  half the side of each cube, in cells
-    summed  whether the sums are there: else there are no products
+    Args:
+        values: what the units before it say
+        terms: by unit behind, what each cube adds to its sum
+        halves: half the side of each cube, in cells
+        summed: whether the sums are there: else there are no products
     """
     if fan.form == "upright":
         return upright(fan, values, terms[0] if summed else [], halves[0])
@@ -445,7 +450,8 @@ def products(fan: SeenFan, terms: list[list[float]]) -> list[Stroke]:
 def alone_in(own: Sequence[float], top: float) -> list[int]:
     """Return the columns of a row whose products have strands of their own.
 
-    own  sizes of the products; `top` is the largest one of all rows
+    Args:
+        own: sizes of the products; `top` is the largest one of all rows
     """
     least = SMALL * top
     if len(own) > FEW:
@@ -488,7 +494,8 @@ def draw_gates(
 ) -> None:
     """Draw a gate before each ball: the curve through which all that was added up goes.
 
-    bends  the curve, from left to right, between -1 and 1; without, sums are what neurons say
+    Args:
+        bends: the curve, from left to right, between -1 and 1; without, sums are what neurons say
     """
     half, scale, last = fan.half_gate, fan.scale, max(1, len(bends) - 1)
     gates = [] if fan.tiled or (fan.form == "upright" and len(bends) < 3) else fan.gates
@@ -533,7 +540,8 @@ def frame_thread(
 ) -> None:
     """Draw frames around the squares of the way that carries most, with their numbers.
 
-    said  what the unit before each weight says; without any there are no numbers
+    Args:
+        said: what the unit before each weight says; without any there are no numbers
     """
     look, size = 1.8 * canvas.scale, LETTERS * canvas.scale
     for place, (number, unit, column) in enumerate(thread):
@@ -603,12 +611,13 @@ APART_NUMBERS, WIDE_NUMBER = 4.0, "−0.00"  # pixels between two numbers of a r
 class OpenRow:
     """A row with its numbers.
 
-    unit     behind it
-    inputs   number of its numbers that come in, without that of a bias
-    comes    what comes into its cubes; the bias has 1
-    weights  its numbers; `shares` are those of the largest cube
-    terms    the products, which add up to the `result`
-    bends    whether a curve follows
+    Attributes:
+        unit: behind it
+        inputs: number of its numbers that come in, without that of a bias
+        comes: what comes into its cubes; the bias has 1
+        weights: its numbers; `shares` are those of the largest cube
+        terms: the products, which add up to the `result`
+        bends: whether a curve follows
     """
 
     unit: int
@@ -632,8 +641,9 @@ def draw_upright(
 ) -> None:
     """Draw the products of an upright row as bars from the line of zero.
 
-    row      None while its products are not known
-    written  whether their arithmetic stands beside them
+    Args:
+        row: None while its products are not known
+        written: whether their arithmetic stands beside them
     """
     zero, added, longest = fan.bars
     scale, size, feet = canvas.scale, LETTERS * canvas.scale, fan.feet[0]
@@ -688,7 +698,8 @@ def bars_from(
 ) -> None:
     """Draw bars from the x of a line of zero, minus to the left.
 
-    levels  their y, and `size`, the length of the largest one and the height
+    Args:
+        levels: their y, and `size`, the length of the largest one and the height
     """
     longest, high = size
     most = max([1e-12, *[abs(number) for number in numbers]])
@@ -726,7 +737,8 @@ def draw_open(
 ) -> None:
     """Draw a row with its numbers between the heads and the rows, and a frame around it there.
 
-    signs  the colors of minus and plus
+    Args:
+        signs: the colors of minus and plus
     """
     scale, size, slot = canvas.scale, LETTERS * canvas.scale, fan.slot
     end, _, radius = fan.ends[row.unit]
@@ -765,7 +777,8 @@ def has_sheet(fan: SeenFan, scale: float) -> bool:
 def sheet_of(view: Box, count: int, foot: float, scale: float) -> Box | None:
     """Return the box of a row with its numbers, below in the view or above; None without room.
 
-    count  cubes of the row, whose feet are at the y `foot` where it stands
+    Args:
+        count: cubes of the row, whose feet are at the y `foot` where it stands
     """
     slot = min(SHEET_SLOT * scale, (view.width - (SUM + 16.0) * scale) / count)
     if slot < LEAST_SLOT * scale or SHEET * scale > MOST_SHEET * view.height:
@@ -805,7 +818,8 @@ def write_row(
 ) -> None:
     """Draw the cubes of a row at some x in a box, with what comes in above, and its sum.
 
-    side  of the largest cube
+    Args:
+        side: of the largest cube
     """
     scale, size = canvas.scale, LETTERS * canvas.scale
     rim, top, low = 6.0 * scale, box.y, box.bottom - 0.55 * size

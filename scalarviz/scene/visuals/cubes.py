@@ -63,8 +63,9 @@ LINES = np.dtype([(f"a_{name}", np.float32, 4) for name in TABLE])
 class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
     """Visual that draws the numbers of a bank on plates.
 
-    plates  where the cubes stand
-    count   length of the bank
+    Args:
+        plates: where the cubes stand
+        count: length of the bank
 
     Its transform must be linear, with or without perspective.
     """
@@ -108,8 +109,9 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
     def numbers(self, colors: FloatArray, sizes: FloatArray) -> None:
         """Set the numbers.
 
-        colors  what colors show, an array of the bank's length
-        sizes   what sizes show, likewise
+        Args:
+            colors: what colors show, an array of the bank's length
+            sizes: what sizes show, likewise
         """
         with np.errstate(over="ignore"):  # infinite in float32: drawn as the largest
             given = np.ascontiguousarray(colors, np.float32)
@@ -123,8 +125,9 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
     def scales(self, colors: Any, sizes: Any) -> None:
         """Set the number with the strongest color and the one with the largest cube.
 
-        colors  magnitude that gets the strongest color: one number, or one for each plate
-        sizes   magnitude that gets the largest cube: one number, or one for each plate
+        Args:
+            colors: magnitude that gets the strongest color: one number, or one for each plate
+            sizes: magnitude that gets the largest cube: one number, or one for each plate
         """
         ends = [np.asarray(each, np.float64) for each in (colors, sizes)]
         self._is_huge = any(bool((each > LARGEST).any()) for each in ends)
@@ -141,9 +144,10 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
     ) -> None:
         """Set the light on each plate; see `shaders`.
 
-        dim      brightness, 1 (the default) or less
-        outside  brightness out of focus; None, the default: `dim`
-        focus    cells in focus, (plates, 4), see `shaders`; by default all
+        Args:
+            dim: brightness, 1 (the default) or less
+            outside: brightness out of focus; None, the default: `dim`
+            focus: cells in focus, (plates, 4), see `shaders`; by default all
         """
         self._table[:, 2, 0] = dim
         self._table[:, 2, 3] = dim if outside is None else outside
@@ -153,8 +157,9 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
     def set_map(self, colors: ColorMap | None, ground: str) -> None:
         """Set the color map and the background color.
 
-        colors  from numbers to colors; None: a grey ramp from -1 (black) to 1 (white)
-        ground  color of the background, such as "#101010"
+        Args:
+            colors: from numbers to colors; None: a grey ramp from -1 (black) to 1 (white)
+            ground: color of the background, such as "#101010"
         """
         values = np.linspace(-1.0, 1.0, COLORS)
         table = np.repeat(values[:, None], 3, 1) * 0.5 + 0.5 if colors is None else colors(values)

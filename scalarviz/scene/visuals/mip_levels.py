@@ -93,7 +93,8 @@ def fill(
 def strength_of(level: int, spread: float) -> float:
     """Return the factor of the means of a level.
 
-    spread  root of the mean square of the plate's numbers, relative to the color scale
+    Args:
+        spread: root of the mean square of the plate's numbers, relative to the color scale
     """
     stronger = max(1.0, SPREADS / max(spread, 1e-6))
     return 0.5 * 2.0**level * float(stronger ** min(0.5 * level, 1.0))

@@ -48,9 +48,10 @@ def near_of(
 
     Points are x, y and w in clip coordinates.
 
-    plane    those of its middle plane, in order
-    half     half the size of the viewport, in pixels
-    oblique  how many times longer than its shorter side a pixel is at most
+    Args:
+        plane: those of its middle plane, in order
+        half: half the size of the viewport, in pixels
+        oblique: how many times longer than its shorter side a pixel is at most
     """
     outside = [[x * a + y * b + w * c < 0.0 for x, y, w in box] for a, b, c in INSIDE]
     if any(all(each) for each in outside):

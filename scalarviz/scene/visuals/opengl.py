@@ -52,10 +52,11 @@ def largest_texture() -> int:
 class Eye:
     """How a node of vispy is seen; nodes of one view share it, and it is worked out once.
 
-    transform  (4, 4), to clip coordinates; points are rows; `inverse`, that back from there
-    viewport  width and height in device pixels, `ratio` of them a logical pixel
-    version   of the matrix; 0 before the first
-    is_flat   whether the matrix maps space to a plane
+    Attributes:
+        transform: (4, 4), to clip coordinates; points are rows; `inverse`, that back from there
+        viewport: width and height in device pixels, `ratio` of them a logical pixel
+        version: of the matrix; 0 before the first
+        is_flat: whether the matrix maps space to a plane
     """
 
     def __init__(self) -> None:

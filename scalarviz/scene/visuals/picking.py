@@ -22,7 +22,8 @@ def seen_at(
 ) -> tuple[int, Neuron | None]:
     """Return the bank index of the cube that is seen at a logical pixel, or NONE, or the neuron.
 
-    half  half(plate, index) returns half the side of a cube
+    Args:
+        half: half(plate, index) returns half the side of a cube
     """
     start, ray = see.ray(x, y)
     row, far = NONE, math.inf
@@ -116,9 +117,10 @@ def next_place(
 ) -> int | None:
     """Return the number of the nearest place in a direction; None without.
 
-    places  where cubes and neurons are seen
-    here    the number of the one to begin at; None: in the middle of a box, to all sides
-    way     of DIRECTIONS; None: to all sides
+    Args:
+        places: where cubes and neurons are seen
+        here: the number of the one to begin at; None: in the middle of a box, to all sides
+        way: of DIRECTIONS; None: to all sides
     """
     x, y = (box.x + 0.5 * box.width, box.y + 0.5 * box.height) if here is None else places[here]
     costs = [cost_of(a - x, b - y, None if here is None else way) for a, b in places]

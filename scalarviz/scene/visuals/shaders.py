@@ -54,8 +54,9 @@ WALK = text_beside(__file__, "cubes.frag")
 def cubes(*, far: bool = True, seated: bool = True) -> tuple[str, str]:
     """Return the vertex and the fragment shader of cubes.
 
-    far     whether there may be cubes so small that they are drawn flat, or as means
-    seated  whether there may be plates with a seat
+    Args:
+        far: whether there may be cubes so small that they are drawn flat, or as means
+        seated: whether there may be plates with a seat
     """
     constants = {
         "FAR": int(far),
@@ -115,8 +116,9 @@ def as_es(text: str, *, fragment: bool) -> str:
 
     The color of a fragment is `o_color`.
 
-    text      the shader in GLSL 1.20
-    fragment  whether it is a fragment shader
+    Args:
+        text: the shader in GLSL 1.20
+        fragment: whether it is a fragment shader
     """
     changes = [
         (r"^#version .*\n", ""),

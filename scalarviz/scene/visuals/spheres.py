@@ -31,10 +31,11 @@ PLACES = "a_center", "a_start", "a_end"  # attributes by which cameras frame the
 class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
     """Visual of quads that face the eye, each from a row of arrays; only changes are uploaded.
 
-    shaders     the text of vertex and fragment shader
-    corners     (4, 2), the attribute `a_corner` of the four vertices of each
-    names       of the attributes that `set_data` sets, those of places first
-    depth_mask  whether it hides what is drawn behind it later
+    Args:
+        shaders: the text of vertex and fragment shader
+        corners: (4, 2), the attribute `a_corner` of the four vertices of each
+        names: of the attributes that `set_data` sets, those of places first
+        depth_mask: whether it hides what is drawn behind it later
     """
 
     def __init__(
@@ -129,12 +130,14 @@ class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
 class GroundsVisual(QuadsVisual):
     """Visual of what lies below all: trays and shadows of cubes, or the ground with its light.
 
-    shaders  GROUND, the default, or POOL
+    Args:
+        shaders: GROUND, the default, or POOL
 
     Its arrays are, in the order in which they are drawn:
 
-    centers  (n, 3), in space
-    sizes    (n, 3), half the sides of a cube; without height of a tray; below 0 of the ground
+    Attributes:
+        centers: (n, 3), in space
+        sizes: (n, 3), half the sides of a cube; without height of a tray; below 0 of the ground
     """
 
     def __init__(self, shaders: tuple[str, str] = GROUND) -> None:
@@ -147,10 +150,11 @@ class SpheresVisual(QuadsVisual):
 
     Its arrays:
 
-    centers  (n, 3), in space
-    radii    (n,), in space
-    fills    (n, 3), colors from 0 to 1
-    rings    (n, 4), of a sphere of glass the color, and how far it is filled; else -1 at last
+    Attributes:
+        centers: (n, 3), in space
+        radii: (n,), in space
+        fills: (n, 3), colors from 0 to 1
+        rings: (n, 4), of a sphere of glass the color, and how far it is filled; else -1 at last
     """
 
     def __init__(self) -> None:
@@ -164,9 +168,10 @@ class WiresVisual(QuadsVisual):
 
     Its arrays:
 
-    starts  (m, 3), in space; `ends` likewise
-    colors  (m, 4), red, green, blue and alpha from 0 to 1
-    widths  (m,), in logical pixels
+    Attributes:
+        starts: (m, 3), in space; `ends` likewise
+        colors: (m, 4), red, green, blue and alpha from 0 to 1
+        widths: (m,), in logical pixels
     """
 
     def __init__(self) -> None:

@@ -43,10 +43,11 @@ PORT = 6.0  # half the distance between the outermost ends of edges at an operat
 class DrawnNode:
     """One Value of a drawing.
 
-    number, grad  as texts; "" if there is none
-    operation     that made it; "" for a leaf
-    inputs        indices of its operands, in order
-    is_plain      whether it is a constant that needs no gradient
+    Attributes:
+        number, grad: as texts; "" if there is none
+        operation: that made it; "" for a leaf
+        inputs: indices of its operands, in order
+        is_plain: whether it is a constant that needs no gradient
     """
 
     label: str

@@ -80,12 +80,13 @@ def probe_in(given: Any) -> dict[str, Any] | None:
 class Kept(NamedTuple):
     """The numbers of a kept step.
 
-    step   number of steps done
-    head   the arrays then
-    parts  by name, flat
-    marks  (2, arrays): whether there are values, and gradients
-    rates  (arrays, 3): learning rate, steps taken by the optimizer before, and its number; NaN for
-           an array that this step does not move
+    Attributes:
+        step: number of steps done
+        head: the arrays then
+        parts: by name, flat
+        marks: (2, arrays): whether there are values, and gradients
+        rates: (arrays, 3): learning rate, steps taken by the optimizer before, and its number; NaN
+            for an array that this step does not move
     """
 
     step: int
@@ -101,7 +102,8 @@ class Followed:
 
     `sv.watch(followed)` shows it, and `sv.page`, `sv.record` and `sv.picture` take it, too.
 
-    path  of the record
+    Args:
+        path: of the record
     """
 
     def __init__(self, path: object) -> None:
@@ -145,7 +147,8 @@ class Followed:
     def parameters(self, step: int) -> dict[str, Numbers]:
         """Return the arrays of the model after so many steps, named as in `state_dict`.
 
-        step  one of `steps`
+        Args:
+            step: one of `steps`
 
         Of a model of more than 1,000,000 parameters these are all numbers if the step is one of
         `whole_steps`, else the chosen ones: every n-th row and column.

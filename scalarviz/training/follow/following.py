@@ -76,18 +76,19 @@ def follow(
     With a PyTorch module, hooks around the step of every optimizer read what it does to the
     parameters of this module. Arrays of other programs are passed to `step` of the result.
 
-    model  a PyTorch module; a Network that is trained by `train_step` or `train`, or by its verbs
-           with a call of `step` after each, as a module that no optimizer moves; None, the default:
-           arrays that `step` is given
-    path   file of the record, such as "night.sv", for `scalarviz open night.sv` and `sv.load`; a
-           record of that name is replaced. None, the default: a temporary file, which is removed
-           when the program and the viewer have ended
-    show   "window", "browser", or "auto", the default: a window, or the address of a page where
-           there is no screen; None: no viewer, the training is only recorded
-    probe  one sample, an array or a tensor: the viewer computes what the neurons answer to it, on
-           its copy of the weights, if the model is an nn.Sequential of modules that scalarviz has
-           as layers. None, the default: no answers
-    size   bytes of the file, at most; by default 200 MB
+    Args:
+        model: a PyTorch module; a Network that is trained by `train_step` or `train`, or by its
+            verbs with a call of `step` after each, as a module that no optimizer moves; None, the
+            default: arrays that `step` is given
+        path: file of the record, such as "night.sv", for `scalarviz open night.sv` and `sv.load`; a
+            record of that name is replaced. None, the default: a temporary file, which is removed
+            when the program and the viewer have ended
+        show: "window", "browser", or "auto", the default: a window, or the address of a page where
+            there is no screen; None: no viewer, the training is only recorded
+        probe: one sample, an array or a tensor: the viewer computes what the neurons answer to it,
+            on its copy of the weights, if the model is an nn.Sequential of modules that scalarviz
+            has as layers. None, the default: no answers
+        size: bytes of the file, at most; by default 200 MB
 
     Following works for about 1 % of the time of the training, 5 % with a viewer, so the number of
     kept steps depends on the model; every reported loss is kept, after half a million steps in
@@ -164,7 +165,8 @@ class ReportedLosses:
     def report(self, loss: Any, *, within: bool, taken: bool) -> None:
         """Report a loss; of a tensor on a card, without waiting for it.
 
-        within  whether a step is under way, `taken` whether one was taken before
+        Args:
+            within: whether a step is under way, `taken` whether one was taken before
         """
         if within and self._next:  # an optimizer evaluates it again
             return
@@ -189,7 +191,8 @@ class ReportedLosses:
     def write(self, recorder: Recorder, *, whole: bool) -> None:
         """Write those that are there; those on a card are waited for here.
 
-        whole  whether all are: else the last step may get its loss yet
+        Args:
+            whole: whether all are: else the last step may get its loss yet
         """
         count = len(self._done) - (not whole and self._after is not False)
         ready, self._done = self._done[:count], self._done[count:]
@@ -233,9 +236,10 @@ class Following:
     ends the recording with a sentence, and never the training. Only wrong arguments of `loss` and
     `step` raise InputError.
 
-    path   of the record
-    steps  number of steps seen
-    lack   why the recording ended early; "" if it did not
+    Attributes:
+        path: of the record
+        steps: number of steps seen
+        lack: why the recording ended early; "" if it did not
     """
 
     def __init__(
@@ -327,8 +331,9 @@ class Following:
     def loss(self, loss: object) -> None:
         """Report the loss of a step, before or after it; this is optional.
 
-        loss  a number, or a tensor; one on a card is not waited for. Of several before one step, as
-              with accumulated gradients, the mean is kept
+        Args:
+            loss: a number, or a tensor; one on a card is not waited for. Of several before one
+                step, as with accumulated gradients, the mean is kept
         """
         if self.is_closed:
             return
@@ -352,10 +357,11 @@ class Following:
     def step(self, arrays: object = None, loss: object = None, grads: object = None) -> None:
         """Report a step that no hook sees, such as that of another program, or `Network.step`.
 
-        arrays  its weights, arrays by name, such as {"dense/kernel": array}, or such dicts by name;
-                of a Network and a module they are known
-        loss    of the step, a number; None, the default: unknown
-        grads   its gradients, by the same names; None, the default: unknown
+        Args:
+            arrays: its weights, arrays by name, such as {"dense/kernel": array}, or such dicts by
+                name; of a Network and a module they are known
+            loss: of the step, a number; None, the default: unknown
+            grads: its gradients, by the same names; None, the default: unknown
 
         Most calls only count the step: arrays are read as often as the time permits.
         """
@@ -395,7 +401,8 @@ class Following:
     def followed(self) -> Followed:
         """What was recorded so far, as `sv.load(path)` returns it.
 
-        Raises OrderError before the first step.
+        Raises:
+            OrderError: before the first step.
         """
         if self._keeper is None:
             raise OrderError("no step was seen yet, so nothing is recorded: train first")
@@ -648,9 +655,10 @@ class Following:
 def show_record(path: str, in_browser: bool | None, calm: bool, is_temporary: bool) -> Any:
     """Show a record that grows, in another process, which outlives this one; return it.
 
-    in_browser    None: where there is no screen
-    calm          whether it draws no pictures between two moments
-    is_temporary  whether it removes the record if it ends after this process
+    Args:
+        in_browser: None: where there is no screen
+        calm: whether it draws no pictures between two moments
+        is_temporary: whether it removes the record if it ends after this process
     """
     browser = not has_display() if in_browser is None else in_browser
     words = ["open", path, *["--browser"] * browser, *["--reduced-motion"] * calm]

@@ -46,11 +46,12 @@ LOOKED = 0.05  # part of a file for statistics; when it is full, only kept steps
 class SnapshotWriter:
     """Copies the numbers of a source, and writes them.
 
-    source    the followed model
-    recorder  of its record
-    probe     a sample, as a record has it; or None
-    last      the last kept step; at first -1
-    signs     what was noticed
+    Attributes:
+        source: the followed model
+        recorder: of its record
+        probe: a sample, as a record has it; or None
+        last: the last kept step; at first -1
+        signs: what was noticed
     """
 
     def __init__(self, source: Source, recorder: Recorder, probe: object) -> None:
@@ -107,7 +108,8 @@ class SnapshotWriter:
     def read_before(self, optimizer: Any, *, closes: bool) -> None:
         """Copy what stands before a step: weights, gradients, and the optimizer's numbers.
 
-        closes  whether the optimizer is passed a closure, and evaluates the gradients itself
+        Args:
+            closes: whether the optimizer is passed a closure, and evaluates the gradients itself
         """
         source = self.source
         assert isinstance(source, TorchSource)
@@ -130,7 +132,8 @@ class SnapshotWriter:
     def keep(self, step: int, loss: float | None, *, urgent: bool) -> None:
         """Look at a step that was taken: write its statistics, what is noticed, and its page.
 
-        urgent  whether it has a page in any case
+        Args:
+            urgent: whether it has a page in any case
         """
         source, recorder = self.source, self.recorder
         if not source.used:

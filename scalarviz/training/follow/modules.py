@@ -168,8 +168,9 @@ def walls_of(head: Head) -> tuple[list[Layer], list[Array]]:
 class FollowedModel:
     """The network of a followed model, and where its arrays are in the bank.
 
-    network   a Network
-    computes  whether it computes what the model computes
+    Attributes:
+        network: a Network
+        computes: whether it computes what the model computes
     """
 
     def __init__(self, head: Head) -> None:

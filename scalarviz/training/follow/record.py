@@ -67,9 +67,10 @@ def checksum(kind: bytes, parts: Sequence[Content]) -> int:
 class Pages:
     """The places of the pages of one kind in a file.
 
-    length  bytes of a page
-    most    number of pages that fit, with the bytes `beside` each
-    stride  least number of steps from one page to the next; doubled when they are full
+    Attributes:
+        length: bytes of a page
+        most: number of pages that fit, with the bytes `beside` each
+        stride: least number of steps from one page to the next; doubled when they are full
     """
 
     def __init__(self, length: int, room: float, beside: int = 0) -> None:
@@ -103,8 +104,9 @@ class Pages:
 class Recorder:
     """Writes a record.
 
-    path   of the file; one of that name is replaced
-    bound  bytes that it has at most
+    Args:
+        path: of the file; one of that name is replaced
+        bound: bytes that it has at most
     """
 
     def __init__(self, path: str, bound: int) -> None:
@@ -120,7 +122,8 @@ class Recorder:
     def begin(self, header: dict[str, Any], page: int, full: int) -> None:
         """Write a HEAD; from now on pages have so many bytes of numbers.
 
-        full  of a FULL; 0: there are none
+        Args:
+            full: of a FULL; 0: there are none
 
         Raises InputError, with nothing written, if the bound is too small for the pages.
         """

@@ -26,8 +26,9 @@ def rms(numbers: Numbers) -> float:
 def statistics_of(numbers: Numbers, arrays: Sequence[Array], marks: Numbers) -> Numbers:
     """Return for each array root mean squares of values, gradients, updates, and its dead units.
 
-    numbers  parts of a page
-    marks    of which arrays there are values, and gradients
+    Args:
+        numbers: parts of a page
+        marks: of which arrays there are values, and gradients
 
     Values are those before the step, if they are known. Dead is the share of the rows of a matrix
     whose gradients are all 0. What is unknown is UNKNOWN.

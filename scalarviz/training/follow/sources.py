@@ -45,14 +45,15 @@ SETTINGS = (
 class Array:
     """An array of a model, and what a page has of it.
 
-    name       as in `state_dict`
-    shape      in the model
-    module     name of its module, and `kind` is that of the module
-    is_buffer  whether it is no parameter, such as a running mean
-    frozen     whether no step moves it
-    also       other names of the same array, of tied weights
-    pick       which rows and columns a page has: every n-th; columns are all axes but the first
-    first      place of its first number in a page
+    Attributes:
+        name: as in `state_dict`
+        shape: in the model
+        module: name of its module, and `kind` is that of the module
+        is_buffer: whether it is no parameter, such as a running mean
+        frozen: whether no step moves it
+        also: other names of the same array, of tied weights
+        pick: which rows and columns a page has: every n-th; columns are all axes but the first
+        first: place of its first number in a page
     """
 
     name: str

@@ -65,14 +65,15 @@ def compile(
     Values from outside that the result depends on become its parameters: they stay the same
     objects, and their `data` and `grad` are current after every verb.
 
-    function    function of as many Values as there are `inputs`
-    inputs      number of inputs, at least 1
-    dtype       "float64", the default, or "float32"
-    engine      "python", "cpu" or "auto", the default: the fastest that works here
-    parameters  names and the Values that they stand for, each a Value, a list or a list of equally
-                long lists: {"wte": matrix}. They are parameters even if this function does not use
-                them, pictures show a wall for each name, and `state_dict` has an array. By
-                default None: all Values that the function uses, without names
+    Args:
+        function: function of as many Values as there are `inputs`
+        inputs: number of inputs, at least 1
+        dtype: "float64", the default, or "float32"
+        engine: "python", "cpu" or "auto", the default: the fastest that works here
+        parameters: names and the Values that they stand for, each a Value, a list or a list of
+            equally long lists: {"wte": matrix}. They are parameters even if this function does not
+            use them, pictures show a wall for each name, and `state_dict` has an array. By default
+            None: all Values that the function uses, without names
 
     Returns an Expression. Raises InputError for a function that cannot be recorded, and EngineError
     if the engine cannot run here, and for "cuda".
@@ -119,10 +120,12 @@ class Expression(Model):
     backward belongs to the newest forward that none has matched yet. A batch has shape (samples,
     inputs), the result (samples, outputs), a column for each Value that the function returned.
 
-    parameters  the Values from outside: those with names, others in the order of their first use
-    walls       where the numbers of each name stand in the bank
-    bank        the bank of their numbers; `rows` are their rows
-    recording   the function as a table, a Trace
+    Attributes:
+        parameters: the Values from outside: those with names, others in the order of their first
+            use
+        walls: where the numbers of each name stand in the bank
+        bank: the bank of their numbers; `rows` are their rows
+        recording: the function as a table, a Trace
     """
 
     CALLED = "the expression"
@@ -193,11 +196,12 @@ class Expression(Model):
     ) -> float:
         """Train one step on one batch: zero_grad, forward, loss, backward, step.
 
-        inputs     shape (batch, inputs) or (inputs,)
-        targets    shape (batch, outputs) or (outputs,); or (batch,) for one output, and for class
-                   labels 0, 1, ... with softmax_cross_entropy and sigmoid_cross_entropy
-        loss       a name or a Loss; by default "mse"
-        optimizer  an Optimizer, or a name such as "adam"; by default SGD(0.01)
+        Args:
+            inputs: shape (batch, inputs) or (inputs,)
+            targets: shape (batch, outputs) or (outputs,); or (batch,) for one output, and for class
+                labels 0, 1, ... with softmax_cross_entropy and sigmoid_cross_entropy
+            loss: a name or a Loss; by default "mse"
+            optimizer: an Optimizer, or a name such as "adam"; by default SGD(0.01)
 
         Returns the loss before the step. Raises ShapeError, NotFiniteError and GradientError.
         """
@@ -214,8 +218,9 @@ class Expression(Model):
     def load_state_dict(self, state_dict: object, strict: bool = True) -> LoadedKeys:
         """Load numbers by name: those that `state_dict` has returned, of an equal function.
 
-        state_dict  names and arrays
-        strict      False: load what both have; by default True: all must be in both
+        Args:
+            state_dict: names and arrays
+            strict: False: load what both have; by default True: all must be in both
 
         Returns the names that were missing and unexpected. Raises InputError, with nothing
         changed, for names or shapes that do not fit.
@@ -237,16 +242,19 @@ class Expression(Model):
     def save(self, path: object) -> None:
         """Write the function, as the table of its operations, and its numbers, for `sv.load(path)`.
 
-        path  the file, .safetensors; one of that name is replaced, whole or not at all
+        Args:
+            path: the file, .safetensors; one of that name is replaced, whole or not at all
 
-        Raises FileError if the file cannot be written.
+        Raises:
+            FileError: if the file cannot be written.
         """
         save_expression(self, path)
 
     def copy(self, dtype: str | None = None) -> Expression:
         """Return the same function on Values of its own with the same numbers and labels.
 
-        dtype  "float64" or "float32"; None, the default: the same
+        Args:
+            dtype: "float64" or "float32"; None, the default: the same
         """
         chosen = pick(DTYPES, dtype or self.dtype, "dtype")
         leaves = [Value(float(x.data), label=x.label) for x in self.parameters]

@@ -41,11 +41,12 @@ SEEN = 1e-5  # and those below this share of the function itself, relative to th
 class Report:
     """Result of `gradcheck`. Prints as a sentence.
 
-    checked  number of entries compared
-    total    number of entries: parameters and inputs
-    kinks    number of entries skipped because the function has a kink there
-    error    largest relative error
-    worst    name of the entry with that error
+    Attributes:
+        checked: number of entries compared
+        total: number of entries: parameters and inputs
+        kinks: number of entries skipped because the function has a kink there
+        error: largest relative error
+        worst: name of the entry with that error
     """
 
     checked: int
@@ -82,12 +83,13 @@ def gradcheck(target: Any, x: Any, *, tolerance: float = TOLERANCE, seed: int = 
 
     Of a Network, Layer, Perceptron or Weight, parameters and inputs are checked, on a copy in
     float64; the gradients are those of a random weighted sum of the outputs. Other targets are
-    a row of a table of formulas, and any function of `Value`s.
+    a row of a table of formulas, and any function of `Value` objects.
 
-    target     what to check: a network, layer, perceptron, weight, table row or function of Values
-    x          inputs, shape (inputs,) or (batch, inputs)
-    tolerance  largest relative error that is accepted; by default 1e-6
-    seed       seed of the weighted sum, an integer from 0; by default 0
+    Args:
+        target: what to check: a network, layer, perceptron, weight, table row or function of Values
+        x: inputs, shape (inputs,) or (batch, inputs)
+        tolerance: largest relative error that is accepted; by default 1e-6
+        seed: seed of the weighted sum, an integer from 0; by default 0
 
     Returns a Report. Raises GradientMismatchError that names the worst entry, and InputError for
     a target without gradients.

@@ -40,9 +40,10 @@ NEAR = 0.5, 0.1  # up to this |x|, an activation within this share of |x| is nea
 class GrownLayer:
     """A layer of a network to be made.
 
-    layer  of the new network, without a bank
-    rows   for each of its rows the row of the old bank, or NONE
-    old    the layer of the old network whose state it takes; None: none
+    Attributes:
+        layer: of the new network, without a bank
+        rows: for each of its rows the row of the old bank, or NONE
+        old: the layer of the old network whose state it takes; None: none
     """
 
     layer: Layer
@@ -55,11 +56,12 @@ class GrownLayer:
 class GrownNetwork:
     """A network that was made from another one.
 
-    network  the new one, with initial numbers on the rows that are new
-    rows     int64: for each row of its bank the row of the old bank, or -1 for a new weight
-    states   indices of its bank's state, and of the old one's, that belong together
-    fresh    mask of rows whose numbers are drawn anew, so that the optimizer begins anew, too;
-             None, the default: all rows go on, except for those that are new
+    Attributes:
+        network: the new one, with initial numbers on the rows that are new
+        rows: int64: for each row of its bank the row of the old bank, or -1 for a new weight
+        states: indices of its bank's state, and of the old one's, that belong together
+        fresh: mask of rows whose numbers are drawn anew, so that the optimizer begins anew, too;
+            None, the default: all rows go on, except for those that are new
     """
 
     network: Network
@@ -283,8 +285,9 @@ def with_numbers(
 ) -> GrownNetwork:
     """Return a network that has taken its numbers from `net`.
 
-    rows, fresh  as in GrownNetwork
-    kept         pairs of its layers and those of `net` whose states stay
+    Args:
+        rows, fresh: as in GrownNetwork
+        kept: pairs of its layers and those of `net` whose states stay
     """
     states = [np.zeros((2, 0), np.int64)]
     states += [np.array([states_of(layer), states_of(old)]) for layer, old in kept]
@@ -326,7 +329,8 @@ def redrawn(net: Network, init: Init, seed: int) -> GrownNetwork:
 def with_biases(net: Network, on: bool, seed: int) -> GrownNetwork:
     """Return a network whose perceptrons have biases, which begin at 0, or have none.
 
-    Raises InputError if it has no perceptrons that lack them or have them.
+    Raises:
+        InputError: if it has no perceptrons that lack them or have them.
     """
     check_biases(net, on)
     network = remade(net, seed, bias=on)
@@ -373,8 +377,9 @@ def remade(
 ) -> Network:
     """Return a network like another one, with the initial numbers of a seed.
 
-    init  initializer of all layers; None, the default: as in the other network
-    bias  whether perceptrons have biases; None, the default: as they have them
+    Args:
+        init: initializer of all layers; None, the default: as in the other network
+        bias: whether perceptrons have biases; None, the default: as they have them
     """
     twins = {layer: another_layer(layer, init, bias) for layer in dict.fromkeys(net.layers)}
     layers = [twins[layer] for layer in net.layers]
@@ -404,9 +409,12 @@ def states_of(layer: Layer) -> Places:
 def begin_with_affine(network: Any, data: DataSet) -> bool:
     """Put the Affine of `data` before the first layer, if they ask for it; return whether it was.
 
-    network  a Model; one that begins with an Affine stays as it is
+    Args:
+        network: a Model; one that begins with an Affine stays as it is
 
-    Raises OrderError for a network that is not as it was made, InputError for an expression.
+    Raises:
+        OrderError: for a network that is not as it was made.
+        InputError: for an expression.
     """
     if not data.standardize or any(isinstance(each, Affine) for each in network.layers[:1]):
         return False

@@ -28,9 +28,10 @@ from scalarviz.training.network.model_queries import check_activation, probabili
 class Model(Part):
     """A model that a session can train: a Network, or a compiled Expression.
 
-    inputs, outputs  size of a sample
-    layers           in order; empty for an Expression, which is the code of a function
-    input_widths     width of each input by name, of a Network whose inputs have names
+    Attributes:
+        inputs, outputs: size of a sample
+        layers: in order; empty for an Expression, which is the code of a function
+        input_widths: width of each input by name, of a Network whose inputs have names
     """
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
@@ -152,8 +153,9 @@ class Model(Part):
     def to(self, engine: str, precision: str | Precision | None = None) -> Self:
         """Run on another engine from now on, and return the model itself.
 
-        engine     "python", "cpu", "cuda" or "auto", the fastest here for one sample
-        precision  "full", "mixed" or a Precision; None, the default: unchanged
+        Args:
+            engine: "python", "cpu", "cuda" or "auto", the fastest here for one sample
+            precision: "full", "mixed" or a Precision; None, the default: unchanged
 
         Forwards that wait for their backward are dropped. Raises EngineError if the engine cannot
         run here, or not this model in this precision.
@@ -187,7 +189,8 @@ class Model(Part):
     def survey(self, inputs: FloatArray) -> dict[str, FloatArray]:
         """Return the numbers of all neurons for some samples, for a picture.
 
-        inputs  shape (samples, inputs)
+        Args:
+            inputs: shape (samples, inputs)
 
         Returns arrays of shape (samples, neurons) by the names of the buffers of its program; of an
         expression all values of its trace, as "values".
@@ -241,9 +244,10 @@ class Model(Part):
     def set_activation(self, layer: int, name: str, *, anew: bool = False) -> None:
         """Set the activation of a layer; forwards that wait for their backward are dropped.
 
-        layer  index of the layer
-        name   name of an activation, such as "tanh"
-        anew   whether to set it even if the layer has it; by default False
+        Args:
+            layer: index of the layer
+            name: name of an activation, such as "tanh"
+            anew: whether to set it even if the layer has it; by default False
 
         Raises InputError for a layer without activation, UnknownNameError for an unknown name.
         """

@@ -124,12 +124,14 @@ def check_engine(
 ) -> tuple[str, Precision]:
     """Return the engine and precision that a model would run with, without changing it.
 
-    engine     "python", "cpu", "cuda" or "auto"
-    precision  "full", "mixed" or a Precision; None, the default: unchanged
-    batches    of the training, if there is one: on a GPU a small network is slower than on "cpu",
-               and weights of samples are not known there
+    Args:
+        engine: "python", "cpu", "cuda" or "auto"
+        precision: "full", "mixed" or a Precision; None, the default: unchanged
+        batches: of the training, if there is one: on a GPU a small network is slower than on "cpu",
+            and weights of samples are not known there
 
-    Raises EngineError if the engine cannot run the model in this precision.
+    Raises:
+        EngineError: if the engine cannot run the model in this precision.
     """
     chosen = model.precision if precision is None else Precision.of(precision)
     has_weights = batches is not None and batches.weights is not None

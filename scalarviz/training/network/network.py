@@ -72,15 +72,16 @@ class Network(Model):
     Calling the network evaluates it and keeps nothing; `forward` keeps what `backward` needs,
     and each backward belongs to the newest forward that none has matched yet.
 
-    layers      sizes of layers, or Layers, whose inputs and outputs fit together
-    activation  of the layers between, for sizes only; by default "linear"; the names are in
-                core/formulas/activations.py
-    output      activation of the last layer, for sizes only; by default "linear"
-    init        initializer, a name, a function or an Init; by default "pytorch"
-    seed        seed of the initial numbers, an integer from 0; by default 0
-    dtype       "float32", the default, or "float64"
-    engine      "python", the default, "cpu", "cuda" or "auto", the fastest here for small networks
-    precision   "full", the default, "mixed", or a Precision; mixed runs on the engine "cpu"
+    Args:
+        layers: sizes of layers, or Layers, whose inputs and outputs fit together
+        activation: of the layers between, for sizes only; by default "linear"; the names are in
+            core/formulas/activations.py
+        output: activation of the last layer, for sizes only; by default "linear"
+        init: initializer, a name, a function or an Init; by default "pytorch"
+        seed: seed of the initial numbers, an integer from 0; by default 0
+        dtype: "float32", the default, or "float64"
+        engine: "python", the default, "cpu", "cuda" or "auto", the fastest here for small networks
+        precision: "full", the default, "mixed", or a Precision; mixed runs on the engine "cpu"
 
     Raises InputError for layers that do not fit together, UnknownNameError for an unknown name,
     OwnershipError for layers of another network, and EngineError if the engine cannot run here.
@@ -170,7 +171,8 @@ class Network(Model):
     ) -> float:
         """Train one step on one batch: zero_grad, forward, loss, backward, step.
 
-        inputs, targets, loss, optimizer  as in `train`
+        Args:
+            inputs, targets, loss, optimizer: as in `train`
 
         Returns the loss before the step. Raises ShapeError, NotFiniteError and GradientError.
         """
@@ -193,14 +195,15 @@ class Network(Model):
         Raises GradientError if a gradient, UpdateError if the result of a step is not finite; that
         step is not taken. The errors have the losses so far in `losses`.
 
-        inputs     shape (batch, inputs), (inputs,) or (batch, *input_shape), or a dict by name
-        targets    shape (batch, outputs) or (outputs,); or (batch,) for one output, and for class
-                   labels 0, 1, ... with softmax_cross_entropy and sigmoid_cross_entropy
-        loss       a name or a Loss; by default "mse"
-        optimizer  an Optimizer, or a name such as "adam"; by default SGD(0.01)
-        steps      number of steps, at least 0, which changes nothing
-        progress   True, the default: a progress bar in a terminal or a notebook, if it takes longer
-                   than a second; False: none
+        Args:
+            inputs: shape (batch, inputs), (inputs,) or (batch, *input_shape), or a dict by name
+            targets: shape (batch, outputs) or (outputs,); or (batch,) for one output, and for class
+                labels 0, 1, ... with softmax_cross_entropy and sigmoid_cross_entropy
+            loss: a name or a Loss; by default "mse"
+            optimizer: an Optimizer, or a name such as "adam"; by default SGD(0.01)
+            steps: number of steps, at least 0, which changes nothing
+            progress: True, the default: a progress bar in a terminal or a notebook, if it takes
+                longer than a second; False: none
 
         Returns a float64 array of shape (steps,).
         """
@@ -273,8 +276,9 @@ class Network(Model):
     def state_dict(self, like: object = None) -> dict[str, FloatArray]:
         """Return copies of kernels, biases and running statistics by name: "0.weight", "0.bias".
 
-        like  state dict of the same network in PyTorch, whose names are used: there activations
-              are numbered, too; None, the default: numbers are indices of `layers`
+        Args:
+            like: state dict of the same network in PyTorch, whose names are used: there activations
+                are numbered, too; None, the default: numbers are indices of `layers`
 
         Raises InputError if `like` has other arrays.
         """
@@ -283,10 +287,11 @@ class Network(Model):
     def load_state_dict(self, state_dict: object, strict: bool = True) -> LoadedKeys:
         """Load arrays by name: those that `state_dict` has returned, or a PyTorch module's.
 
-        state_dict  names and arrays or tensors; if the names are not those of `net.state_dict()`,
-                    and differ in their numbers only, they are taken in the order of the numbers,
-                    such as "0.weight", "2.weight" or "fc1.weight", "fc2.weight"
-        strict      False: load what both have; by default True: all must be in both
+        Args:
+            state_dict: names and arrays or tensors; if the names are not those of
+                `net.state_dict()`, and differ in their numbers only, they are taken in the order of
+                the numbers, such as "0.weight", "2.weight" or "fc1.weight", "fc2.weight"
+            strict: False: load what both have; by default True: all must be in both
 
         In a session this is an edit. Returns the names that were missing and unexpected. Raises
         InputError, with nothing changed, for names or shapes that do not fit.
@@ -330,9 +335,10 @@ class Network(Model):
     def fresh(self, seed: int, dtype: str | None = None, bank: Bank | None = None) -> Network:
         """Return a network with the same layers and the initial numbers of a `seed`, on python.
 
-        seed   integer from 0
-        dtype  "float32" or "float64"; None, the default: the same
-        bank   Bank of zeros to use; None, the default: a new one
+        Args:
+            seed: integer from 0
+            dtype: "float32" or "float64"; None, the default: the same
+            bank: Bank of zeros to use; None, the default: a new one
         """
         twins = {layer: layer.again() for layer in self._parts}
         layers = tuple([twins[layer] for layer in self.layers])
@@ -352,11 +358,12 @@ class Network(Model):
     def save(self, path: object, *, progress: bool = True) -> None:
         """Write layers, numbers and optimizer slots to a file, for `sv.load(path)`.
 
-        path      the file, .safetensors; one of that name is replaced, whole or not at all. With
-                  the ending .onnx it is written as by `sv.onnx.save`, with .npz, .glsl or .hlsl as
-                  by `export`: for other programs, without the slots
-        progress  True, the default: a progress bar in a terminal or a notebook, if writing takes
-                  longer than a second; False: none
+        Args:
+            path: the file, .safetensors; one of that name is replaced, whole or not at all. With
+                the ending .onnx it is written as by `sv.onnx.save`, with .npz, .glsl or .hlsl as by
+                `export`: for other programs, without the slots
+            progress: True, the default: a progress bar in a terminal or a notebook, if writing
+                takes longer than a second; False: none
 
         Raises InputError for the ending of another program's files, and FileError if the file
         cannot be written.
@@ -369,8 +376,9 @@ class Network(Model):
     def export(self, path: object, precision: str = "float32") -> None:
         """Write the network for other programs: a shader (.glsl, .hlsl) or arrays (.npz).
 
-        path       the file; its ending determines the format
-        precision  of the weights: "float32", the default, or "float16"
+        Args:
+            path: the file; its ending determines the format
+            precision: of the weights: "float32", the default, or "float16"
 
         Raises InputError for another ending or a layer that shaders do not support, and FileError
         if the file cannot be written.

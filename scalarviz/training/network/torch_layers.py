@@ -105,8 +105,9 @@ def is_plain(value: object) -> bool:
 def layer_of(kind: str, settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
     """Return the layer that computes what a module does.
 
-    arrays  what has a shape, by role, such as "weight"
-    shape   of a sample that comes in
+    Args:
+        arrays: what has a shape, by role, such as "weight"
+        shape: of a sample that comes in
 
     Raises KeyError, ValueError, TypeError or an error of scalarviz for others.
     """

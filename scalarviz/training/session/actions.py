@@ -72,16 +72,18 @@ def nothing(*_: object) -> None:
 class ActionKind:
     """A kind of action.
 
-    apply    f(settings, **details), which returns other settings, or f(bank, **details); `replace`
-             where details are named as in `Settings`
-    words    f(**details): what it did, in a few words
-    types    types of details in a file, by name; `check` sees to the others
-    check    f(network, details) of the details in a file: raises InputError for those that a
-             network cannot have, and may complete them
-    on       "settings" or "bank": what `apply` takes
-    waits    whether it changes the structure of a step: requested within one, it waits for the next
-    changes  "outputs" if it changes the loss of a batch, "batch" if it changes the samples of a
-             batch, else ""
+    Attributes:
+        apply: f(settings, **details), which returns other settings, or f(bank, **details);
+            `replace` where details are named as in `Settings`
+        words: f(**details): what it did, in a few words
+        types: types of details in a file, by name; `check` sees to the others
+        check: f(network, details) of the details in a file: raises InputError for those that a
+            network cannot have, and may complete them
+        on: "settings" or "bank": what `apply` takes
+        waits: whether it changes the structure of a step: requested within one, it waits for the
+            next
+        changes: "outputs" if it changes the loss of a batch, "batch" if it changes the samples of a
+            batch, else ""
     """
 
     apply: Callable[..., Any]
@@ -203,7 +205,8 @@ def set_numbers(bank: Bank, count: int, has_gradients: bool, **arrays: Any) -> N
 def numbers_of_bank(bank: Bank, *, zeros: bool = True) -> Details:
     """Return the arguments of `set_numbers` for the present numbers of a bank.
 
-    zeros  False: leave slots out that are 0; by default True
+    Args:
+        zeros: False: leave slots out that are 0; by default True
     """
     slots = {
         block_name(names): block.copy()

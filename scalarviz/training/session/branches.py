@@ -58,8 +58,9 @@ class Clock(NamedTuple):
 class Frame:
     """A keyframe: all numbers of a network on arrival at a step, and the settings then.
 
-    numbers  as `set_numbers` takes them; slots that are 0 are left out
-    frozen   marks of all weights; None: none is frozen
+    Attributes:
+        numbers: as `set_numbers` takes them; slots that are 0 are left out
+        frozen: marks of all weights; None: none is frozen
     """
 
     step: int
@@ -97,11 +98,12 @@ class Frame:
 class Branch:
     """A branch of a training: its journal, losses and keyframes, and the moment it forked from.
 
-    number    0 is the first
-    name      what a user calls it; by default where it begins and what was done there
-    parent    the branch that it forked from, at moment `fork`; None for the first
-    journal   all actions of the user from step 0 on, those of the parent before `fork` included
-    end       the furthest moment reached
+    Attributes:
+        number: 0 is the first
+        name: what a user calls it; by default where it begins and what was done there
+        parent: the branch that it forked from, at moment `fork`; None for the first
+        journal: all actions of the user from step 0 on, those of the parent before `fork` included
+        end: the furthest moment reached
     """
 
     number: int
@@ -246,7 +248,8 @@ class Branch:
     def way(self, end: float = math.inf) -> Iterator[tuple[Branch, float]]:
         """Yield each branch of the lineage with the last step that this one has of it.
 
-        end  the last step of this branch; by default none
+        Args:
+            end: the last step of this branch; by default none
         """
         for branch in self.lineage():
             yield branch, end
@@ -391,7 +394,8 @@ class Losses:
     def between(self, start: int, end: int, *, ends: bool = False) -> FloatArray:
         """Return the losses from one place to before another, counted from `first`.
 
-        ends  whether blocks have the smallest and the largest once, not for each of their steps
+        Args:
+            ends: whether blocks have the smallest and the largest once, not for each of their steps
         """
         end = min(end, self._count)
         before, room, blocks, size = self._kept

@@ -221,9 +221,10 @@ def check_callback(function: object) -> None:
 class FirstArrivals:
     """Metrics and callbacks of a session, at the first arrival of a branch at every some steps.
 
-    metrics    what is measured; can be set
-    under_way  True while functions of the user are called
-    stopped    the reason for which a callback has ended the last advance, or ""
+    Attributes:
+        metrics: what is measured; can be set
+        under_way: True while functions of the user are called
+        stopped: the reason for which a callback has ended the last advance, or ""
     """
 
     def __init__(self) -> None:
@@ -291,8 +292,9 @@ MODES = {name: name for name in ("auto", "min", "max")}
 def is_rising(metric: str, mode: str) -> bool:
     """Return whether larger is better; raise InputError if that is not known.
 
-    metric  name in `Session.metrics`
-    mode    "min", "max" or "auto"
+    Args:
+        metric: name in `Session.metrics`
+        mode: "min", "max" or "auto"
     """
     mode, name = pick(MODES, mode, "mode"), metric.removeprefix(HELD_OUT)
     if mode == "auto" and name != LOSS and name not in METRICS:
@@ -313,10 +315,11 @@ def place_of_best(values: FloatArray, rises: bool) -> int:
 class MetricCallback(ABC):
     """A callback that watches one metric: the base of the two below.
 
-    metric     name in `Session.metrics`
-    patience   measurements without a better value
-    min_delta  by how much a value must be better to count
-    mode       "min", "max" or "auto"
+    Args:
+        metric: name in `Session.metrics`
+        patience: measurements without a better value
+        min_delta: by how much a value must be better to count
+        mode: "min", "max" or "auto"
 
     Its attribute `rises` says whether larger is better.
     """
@@ -331,8 +334,9 @@ class MetricCallback(ABC):
     def check(self, metrics: Metrics | None, *, held_out: bool) -> int:
         """Return the steps between two measurements; raise InputError if none has this metric.
 
-        metrics   what the session measures; None: nothing
-        held_out  whether its data hold samples out
+        Args:
+            metrics: what the session measures; None: nothing
+            held_out: whether its data hold samples out
         """
         who = type(self).__name__
         if metrics is None:
@@ -354,8 +358,9 @@ class MetricCallback(ABC):
     def waits(self, view: StepView, since: int = 0) -> bool:
         """Whether none of the last `patience` values is better than those before.
 
-        view   of the present step
-        since  a step; only values after it count as the last ones; by default 0
+        Args:
+            view: of the present step
+            since: a step; only values after it count as the last ones; by default 0
         """
         steps, values = view.metrics.get(self.metric, (np.zeros(0, np.int64), np.zeros(0)))
         if len(values) <= self.patience or steps[-self.patience] <= since:
@@ -384,13 +389,15 @@ class EarlyStopping(MetricCallback):
     It ends the `advance` or `play` under way; `s.stopped` then says why, and where the metric was
     best, and `s.seek` goes there.
 
-    metric     name in `s.metrics`, by default "held_out_loss"
-    patience   measurements without a better value; by default 10
-    min_delta  by how much a value must be better to count, at least 0; by default 0
-    mode       "min", "max" or "auto", the default: "max" for accuracies, precision, recall, f1 and
-               r2, else "min"; a metric of your own needs one of the other two
+    Args:
+        metric: name in `s.metrics`, by default "held_out_loss"
+        patience: measurements without a better value; by default 10
+        min_delta: by how much a value must be better to count, at least 0; by default 0
+        mode: "min", "max" or "auto", the default: "max" for accuracies, precision, recall, f1 and
+            r2, else "min"; a metric of your own needs one of the other two
 
-    Raises InputError for unsuitable arguments.
+    Raises:
+        InputError: for unsuitable arguments.
 
     >>> EarlyStopping("held_out_accuracy", patience=5)
     EarlyStopping('held_out_accuracy', patience=5)
@@ -426,14 +433,16 @@ class ReduceOnPlateau(MetricCallback):
 
     After that it waits for `patience` measurements anew. It ends the optimizer's schedule.
 
-    metric     name in `s.metrics`, by default "held_out_loss"
-    factor     factor of the learning rate, above 0 and below 1; by default 0.1
-    patience   measurements without a better value; by default 10
-    min_delta  by how much a value must be better to count, at least 0; by default 0
-    min_rate   smallest learning rate, at least 0; by default 0
-    mode       "min", "max" or "auto", as in EarlyStopping; by default "auto"
+    Args:
+        metric: name in `s.metrics`, by default "held_out_loss"
+        factor: factor of the learning rate, above 0 and below 1; by default 0.1
+        patience: measurements without a better value; by default 10
+        min_delta: by how much a value must be better to count, at least 0; by default 0
+        min_rate: smallest learning rate, at least 0; by default 0
+        mode: "min", "max" or "auto", as in EarlyStopping; by default "auto"
 
-    Raises InputError for unsuitable arguments.
+    Raises:
+        InputError: for unsuitable arguments.
 
     >>> ReduceOnPlateau(factor=0.5, patience=3)
     ReduceOnPlateau('held_out_loss', factor=0.5, patience=3)

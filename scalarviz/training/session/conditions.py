@@ -115,10 +115,11 @@ Function = Callable[[Any], object]  # of a ConditionView
 class Predicate:
     """A row of PREDICATES, or that of a row of STATES: what is said of a quantity.
 
-    name      what stands after the quantity, with `NUMBER` for a number
-    holds     function of the values, a value before each, and the number of the text
-    before    that value: "smallest" or "largest" of all earlier ones, "previous", or "" for none
-    least     the smallest number that makes sense; by default any
+    Attributes:
+        name: what stands after the quantity, with `NUMBER` for a number
+        holds: function of the values, a value before each, and the number of the text
+        before: that value: "smallest" or "largest" of all earlier ones, "previous", or "" for none
+        least: the smallest number that makes sense; by default any
     """
 
     name: str
@@ -134,15 +135,16 @@ IS_SO = Predicate("", lambda v, before, x: v > 0.5)
 class Quantity:
     """A row of QUANTITIES or STATES: a number of the moment on arrival at a step.
 
-    name       as it is written
-    source     LOSSES or MEASURED: it is on record; NUMBERS: it is read from the bank
-    read       function of the trainer, the step and a row of the bank, for NUMBERS
-    has_row    whether the row follows the name, as in "weight 7"; it rises and falls by its size
-    of_step    whether it belongs to the step just done, so that there is none at step 0
-    predicate  of a row of STATES: whether the number, or a loss, says that it is so; else the text
-               of a condition has a predicate
-    on_record  whether the losses alone tell, with some settings
-    where      function of the trainer and the number: the explanation in brackets, or ""
+    Attributes:
+        name: as it is written
+        source: LOSSES or MEASURED: it is on record; NUMBERS: it is read from the bank
+        read: function of the trainer, the step and a row of the bank, for NUMBERS
+        has_row: whether the row follows the name, as in "weight 7"; it rises and falls by its size
+        of_step: whether it belongs to the step just done, so that there is none at step 0
+        predicate: of a row of STATES: whether the number, or a loss, says that it is so; else the
+            text of a condition has a predicate
+        on_record: whether the losses alone tell, with some settings
+        where: function of the trainer and the number: the explanation in brackets, or ""
     """
 
     name: str
@@ -244,12 +246,14 @@ STATES = table(
 class Condition:
     """One clause, or a function of the user's own.
 
-    text       as it is written in error messages and files
-    quantity   what it is about: a row of QUANTITIES or STATES, a metric, or a function of the user
-    predicate  what is said of the number
-    number     the number of the text; 0 if it has none
-    row        row of the bank, or None
-    function   the user's own; None if a file has lost it
+    Attributes:
+        text: as it is written in error messages and files
+        quantity: what it is about: a row of QUANTITIES or STATES, a metric, or a function of the
+            user
+        predicate: what is said of the number
+        number: the number of the text; 0 if it has none
+        row: row of the bank, or None
+        function: the user's own; None if a file has lost it
     """
 
     text: str
@@ -303,7 +307,8 @@ class Condition:
     def holds_over(self, values: FloatArray, before: FloatArray | None = None) -> Any:
         """Return whether it is so at each place of a record.
 
-        before  the value before each place; None, the default: the record begins at step 0
+        Args:
+            before: the value before each place; None, the default: the record begins at step 0
         """
         if before is None:
             before = before_each(self.predicate.before, self.compared(values), math.nan)
@@ -329,8 +334,9 @@ def before_each(which: str, values: FloatArray, first: float) -> FloatArray:
 def parse(text: object, metrics: Sequence[str] | None = None) -> list[Condition]:
     """Return the clauses of a text; raise UnknownNameError or InputError for what has no meaning.
 
-    metrics  names of the metrics that are measured, as in `Session.metrics`; None: any name may be
-             one, as in a file
+    Args:
+        metrics: names of the metrics that are measured, as in `Session.metrics`; None: any name may
+            be one, as in a file
     """
     if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_CONDITION:
         raise InputError(
@@ -397,7 +403,9 @@ def of_quantity(
 def metric_named(name: str, metrics: Sequence[str] | None) -> str:
     """Return the name of a metric in `Session.metrics`.
 
-    Raises UnknownNameError for another name, InputError for a metric that is not measured.
+    Raises:
+        UnknownNameError: for another name.
+        InputError: for a metric that is not measured.
     """
     plain = re.sub(r"^held[-_ ]out[-_ ]", "", name, flags=re.IGNORECASE)
     metric = (HELD_OUT if plain != name else "") + plain.replace(" ", "_")
@@ -417,7 +425,8 @@ def metric_named(name: str, metrics: Sequence[str] | None) -> str:
 def examples(metrics: Iterable[str] | None = None, row: int = 7) -> list[str]:
     """Return conditions to choose from, one or several of each kind.
 
-    metrics  names of the metrics that are measured; `row` is that of a weight
+    Args:
+        metrics: names of the metrics that are measured; `row` is that of a weight
     """
     shown = [name.replace(HELD_OUT, "held-out ") for name in metrics or ()]
     return [
@@ -445,9 +454,10 @@ def checked(
 ) -> list[Condition]:
     """Return the conditions of texts and functions of a user.
 
-    given    texts, functions and conditions
-    network  the network, whose rows the texts may name
-    metrics  as in `parse`
+    Args:
+        given: texts, functions and conditions
+        network: the network, whose rows the texts may name
+        metrics: as in `parse`
 
     Raises InputError, UnknownNameError or ShapeError.
     """
@@ -483,7 +493,8 @@ def check_rows(clauses: Iterable[Condition], network: Model) -> None:
 def with_rows(given: Sequence[Condition], rows: Mapping[int, int]) -> list[Condition]:
     """Return conditions with the rows that a changed network has; without those that are gone.
 
-    rows  the new row of each old one that stays
+    Args:
+        rows: the new row of each old one that stays
     """
     found: list[Condition] = []
     for each in given:

@@ -27,9 +27,10 @@ from scalarviz.training.session.trainer import Trainer
 class OperationNumbers:
     """The numbers of one operation, shape (samples, size); None where they are not computed yet.
 
-    inputs, outputs    what the operation reads and writes
-    upstream           gradient of the loss with respect to the outputs
-    gradient           gradient with respect to the inputs; None if no earlier operation needs it
+    Attributes:
+        inputs, outputs: what the operation reads and writes
+        upstream: gradient of the loss with respect to the outputs
+        gradient: gradient with respect to the inputs; None if no earlier operation needs it
     """
 
     # "| Any", not "| None": a type checker takes `numbers.outputs.shape` without a check for None.
@@ -43,21 +44,22 @@ class OperationNumbers:
 class Explanation(Explained):
     """How one weight moves in one step. Attributes are None where they are not computed yet.
 
-    row        its row in the bank, and its `name`, such as "layer 1, perceptron 2, weight from
-               input 0"
-    value      its value before the step
-    x          its input of each sample, float64, 1-D; ones for a bias. For a weight that is used in
-               several places, the inputs of all places one after the other
-    g          gradient of the loss with respect to the sum that x * w is part of; same shape as x
-    products   x * g
-    total      sum of the products: the gradient
-    grad       the gradient in the bank
-    kept       the optimizer's own numbers for it before the step, by slot; `settings` are the names
-               of the optimizer's settings
-    frozen     whether the weight is frozen
-    lines      the optimizer's arithmetic, from the gradient to the new value
-    new_value  value after the step; equal to `value` if the weight is frozen
-    edit       how the user has edited the weight since the last whole step; None if not
+    Attributes:
+        row: its row in the bank, and its `name`, such as "layer 1, perceptron 2, weight from input
+            0"
+        value: its value before the step
+        x: its input of each sample, float64, 1-D; ones for a bias. For a weight that is used in
+            several places, the inputs of all places one after the other
+        g: gradient of the loss with respect to the sum that x * w is part of; same shape as x
+        products: x * g
+        total: sum of the products: the gradient
+        grad: the gradient in the bank
+        kept: the optimizer's own numbers for it before the step, by slot; `settings` are the names
+            of the optimizer's settings
+        frozen: whether the weight is frozen
+        lines: the optimizer's arithmetic, from the gradient to the new value
+        new_value: value after the step; equal to `value` if the weight is frozen
+        edit: how the user has edited the weight since the last whole step; None if not
     """
 
     name: str

@@ -41,11 +41,12 @@ def add_neurons(session: Session, layer: int, count: int = 1, *, start: Start = 
     conditions to stop at and pinned weights are those of the earlier session at its present moment,
     callbacks are not. The earlier session stays as it is, and is `origin.session` of the new one.
 
-    session  a Session of a Network
-    layer    index of the layer: a Dense layer that a Dense layer follows
-    count    number of neurons to add; by default 1
-    start    "same", the default: the weights from new neurons to the next layer begin at 0, so that
-             the network computes what it did until it learns; "init": all new weights are drawn
+    Args:
+        session: a Session of a Network
+        layer: index of the layer: a Dense layer that a Dense layer follows
+        count: number of neurons to add; by default 1
+        start: "same", the default: the weights from new neurons to the next layer begin at 0, so
+            that the network computes what it did until it learns; "init": all new weights are drawn
 
     New weights are drawn by the initializer of their layer, from a seed that follows from those of
     session and network, the moment and the change. Raises InputError for a session of a compiled
@@ -64,9 +65,10 @@ def add_neurons(session: Session, layer: int, count: int = 1, *, start: Start = 
 def remove_neuron(session: Session, layer: int, neuron: int) -> Session:
     """Return a new session whose network lacks a neuron, with its weights in and out.
 
-    session  a Session of a Network
-    layer    index of the layer: a Dense layer that a Dense layer follows
-    neuron   index of the neuron in it; those after it move up by one
+    Args:
+        session: a Session of a Network
+        layer: index of the layer: a Dense layer that a Dense layer follows
+        neuron: index of the neuron in it; those after it move up by one
 
     What stays is as for `add_neurons`. Raises InputError for the last neuron of a layer, and for a
     layer that cannot shrink.
@@ -89,15 +91,16 @@ def insert_layer(
 ) -> Session:
     """Return a new session whose network has a further Dense layer.
 
-    session     a Session of a Network
-    layer       index that the new layer gets, as in `list.insert`; a Dense layer must be there now,
-                which comes after it
-    neurons     number of its neurons; None, the default: as many as its inputs
-    activation  name of its activation; None, the default: that of the layer before it
-    start       "same", the default: the new layer hands its inputs on, if its activation allows it:
-                exactly with "linear", and with "relu" after results that are not negative, nearly
-                with "tanh" and "sin", which bend large inputs; other activations start as with
-                "init": all new weights are drawn
+    Args:
+        session: a Session of a Network
+        layer: index that the new layer gets, as in `list.insert`; a Dense layer must be there now,
+            which comes after it
+        neurons: number of its neurons; None, the default: as many as its inputs
+        activation: name of its activation; None, the default: that of the layer before it
+        start: "same", the default: the new layer hands its inputs on, if its activation allows it:
+            exactly with "linear", and with "relu" after results that are not negative, nearly with
+            "tanh" and "sin", which bend large inputs; other activations start as with "init": all
+            new weights are drawn
 
     What stays is as for `add_neurons`. With fewer neurons than inputs, the next layer loses the
     weights of the last inputs; with more, it has new ones. Raises InputError for another index and
@@ -117,8 +120,9 @@ def insert_layer(
 def remove_layer(session: Session, layer: int) -> Session:
     """Return a new session whose network lacks a layer; the next one takes its inputs.
 
-    session  a Session of a Network
-    layer    index of the layer: a Dense layer that a Dense layer follows
+    Args:
+        session: a Session of a Network
+        layer: index of the layer: a Dense layer that a Dense layer follows
 
     What stays is as for `add_neurons`. Weights of the next layer stay by the index of their input;
     where the removed layer had more inputs than neurons, further ones are drawn. Raises InputError
@@ -140,11 +144,14 @@ def reinitialize(
     The optimizer begins anew, with empty slots and its schedule at its start. The rest, the rates
     of weights included, stays as for `add_neurons`, and the earlier session stays as it is.
 
-    session  a Session of a Network
-    init     initializer of all layers, a name or an Init; by default "pytorch"
-    seed     seed of the draws, an integer from 0; None, the default: that of the network
+    Args:
+        session: a Session of a Network
+        init: initializer of all layers, a name or an Init; by default "pytorch"
+        seed: seed of the draws, an integer from 0; None, the default: that of the network
 
-    Raises UnknownNameError for an unknown initializer, InputError for a compiled expression.
+    Raises:
+        UnknownNameError: for an unknown initializer.
+        InputError: for a compiled expression.
     """
     chosen = Init.of(init)
     wanted = None if seed is None else check_seed(seed)
@@ -162,10 +169,12 @@ def set_biases(session: Session, on: bool = True) -> Session:
     New biases begin at 0, so that the network computes what it did until it learns. What stays is
     as for `add_neurons`.
 
-    session  a Session of a Network
-    on       False: without biases; by default True
+    Args:
+        session: a Session of a Network
+        on: False: without biases; by default True
 
-    Raises InputError if all perceptrons are so already, and for layers inside others.
+    Raises:
+        InputError: if all perceptrons are so already, and for layers inside others.
     """
     on = true_or_false(on, "on")
     return changed(

@@ -37,11 +37,12 @@ NEW = 1e-3  # of a direction, at least, is perpendicular to those before it
 class Past(NamedTuple):
     """The weights on the way of a training, from which a plane is made.
 
-    center   the present values of the bank
-    steps    of some moments, int64, increasing
-    values   of the bank at each of them
-    trained  rows of the weights that training moves
-    grad     gradients of the bank, at present
+    Attributes:
+        center: the present values of the bank
+        steps: of some moments, int64, increasing
+        values: of the bank at each of them
+        trained: rows of the weights that training moves
+        grad: gradients of the bank, at present
     """
 
     center: FloatArray
@@ -136,8 +137,9 @@ class Landscape:
     The network is evaluated as by a call: without dropout, with running statistics. Who makes it
     holds the session's lock; `portions` needs no lock.
 
-    plane  None until the path is known
-    count  number of losses that are computed
+    Attributes:
+        plane: None until the path is known
+        count: number of losses that are computed
     """
 
     def __init__(self, timeline: Timeline, rows: Sequence[int], points: int) -> None:
@@ -260,7 +262,8 @@ def samples_of(
 def checked(model: Model, weights: object, points: object) -> tuple[list[int], int]:
     """Return the rows of two chosen weights, none for None, and the size of a grid.
 
-    Raises InputError for anything else, and for weights that training does not move.
+    Raises:
+        InputError: for anything else, and for weights that training does not move.
     """
     count, trained = size(points, "the size of a landscape", least=2), rows_trained(model)
     require(
@@ -306,10 +309,12 @@ class LossPlanes:
     def start(self, weights: object = None, points: int = 41) -> None:
         """Begin a plane at the present moment, instead of an earlier one.
 
-        weights  two Weights or rows of the bank; None, the default: main directions
-        points   of the grid in each direction; by default 41
+        Args:
+            weights: two Weights or rows of the bank; None, the default: main directions
+            points: of the grid in each direction; by default 41
 
-        Raises InputError as `Session.landscape` does.
+        Raises:
+            InputError: as `Session.landscape` does.
         """
         rows, count = checked(self._session.network, weights, points)
         newest = self._newest = list[Landscape]()

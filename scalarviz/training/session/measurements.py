@@ -32,8 +32,9 @@ from scalarviz.training.session.trainer import Settings, Trainer
 class Metrics:
     """What a session measures.
 
-    rows   metrics by name
-    every  number of steps between two measurements
+    Args:
+        rows: metrics by name
+        every: number of steps between two measurements
     """
 
     def __init__(self, rows: Mapping[str, MetricRow], every: int) -> None:
@@ -127,10 +128,11 @@ def history_columns(
 ) -> dict[str, npt.NDArray[Any]]:
     """Return a column for the loss and for each metric; a row belongs to the weights at a step.
 
-    losses   of the steps that are done, each before its update
-    metrics  steps and values by name
-    lacking  what a cell has where nothing was measured
-    dtype    of the columns
+    Args:
+        losses: of the steps that are done, each before its update
+        metrics: steps and values by name
+        lacking: what a cell has where nothing was measured
+        dtype: of the columns
     """
     table = {LOSS: (np.arange(len(losses)), losses), **metrics}
     rows = max([len(losses), *[int(steps[-1]) + 1 for steps, _ in metrics.values() if len(steps)]])
@@ -155,8 +157,9 @@ def csv_of(columns: Mapping[str, Iterable[object]]) -> str:
 def data_frame(columns: Mapping[str, Any], otherwise: str, rows: int | None = None) -> Any:
     """Return a DataFrame; raise InputError without pandas.
 
-    otherwise  what can be done without it, in a few words
-    rows       number of rows of an index with the name "step"; None, the default: no such index
+    Args:
+        otherwise: what can be done without it, in a few words
+        rows: number of rows of an index with the name "step"; None, the default: no such index
     """
     pandas = needed("pandas", "a DataFrame is made by pandas", "pandas", f", or {otherwise}")
     return pandas.DataFrame(

@@ -70,7 +70,8 @@ def of_focus(ctx: TracedWeight, numbers: FloatArray) -> FloatArray:
 def numbers_of(ctx: TracedWeight, read: Callable[[Buffer], FloatArray]) -> dict[int, float]:
     """Return the numbers of the focus sample of all that a node takes, by place in the trace.
 
-    read  gives values or gradients of a buffer
+    Args:
+        read: gives values or gradients of a buffer
     """
     program = program_of(ctx)
     found: dict[int, float] = {}
@@ -147,8 +148,9 @@ def computed(
 ) -> tuple[tuple[CaptionLine, ...], tuple[CaptionLine, ...], Bars | None]:
     """Return how a node is computed, a long sum with all its terms, and what goes in as bars.
 
-    taken  the numbers of what it takes, by place in the trace
-    least  fewest digits
+    Args:
+        taken: the numbers of what it takes, by place in the trace
+        least: fewest digits
     """
     trace = program.trace
     numbers = numbers_within(trace, node, taken)
@@ -212,8 +214,9 @@ def one_operation(
 ) -> CaptionLine:
     """Return an operation with the numbers of its operands, and its result.
 
-    numbers  by place in the trace
-    least    fewest digits
+    Args:
+        numbers: by place in the trace
+        least: fewest digits
     """
     formula, taken = program.trace.formulas[operation], program.trace.taken[operation]
     trace, parts = program.trace, list[EquationTerm | str]()
@@ -314,8 +317,9 @@ def passed_on(program: TraceProgram, node: Node, slope: float) -> str:
 def asked(ctx: TracedWeight, caption: Caption, place: int, own: float) -> Caption:
     """Return what all samples ask of a parameter, and what comes of it for the one that is shown.
 
-    place  of the parameter in the trace
-    own    its gradient of the shown sample alone
+    Args:
+        place: of the parameter in the trace
+        own: its gradient of the shown sample alone
     """
     program, (row, _) = program_of(ctx), subject_of(program_of(ctx), place)
     grad = float(ctx.state.run.gradients(program.node(place)).sum())

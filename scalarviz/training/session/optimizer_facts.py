@@ -52,7 +52,8 @@ Calls = Mapping[str, Callable[..., Any]]  # functions, by their names in a formu
 def optimizer_facts(optimizer: Optimizer, *, mixed: bool) -> OptimizerFacts:
     """Return the facts of an optimizer.
 
-    mixed  whether the network has mixed precision, where no step is refused
+    Args:
+        mixed: whether the network has mixed precision, where no step is refused
     """
     row, schedule, limit = optimizer.row, optimizer.schedule, optimizer.clip_value
     names, constants, cases, whole = steps_of(row)
@@ -342,8 +343,9 @@ class Way:
 class StraightExpression:
     """An expression with conditions decided by a way, and functions called by their own names.
 
-    constants  numbers of names that are defined outside
-    calls      the functions that it calls, by name
+    Attributes:
+        constants: numbers of names that are defined outside
+        calls: the functions that it calls, by name
     """
 
     def __init__(self, way: Way, places: Mapping[str, str]) -> None:

@@ -66,10 +66,11 @@ class WeightsOverTime:
     ) -> OverTime:
         """Return the numbers of the known moments of a branch.
 
-        steps        the steps wanted, increasing; for each the last known moment up to it is read
-        most         number of tiles at most, about
-        filled       moments that are known beside the keyframes
-        keeps_order  whether the order by distance stays as it was read last
+        Args:
+            steps: the steps wanted, increasing; for each the last known moment up to it is read
+            most: number of tiles at most, about
+            filled: moments that are known beside the keyframes
+            keeps_order: whether the order by distance stays as it was read last
         """
         kind = pick({each: each for each in KINDS}, kind, "kind")
         order = pick({each: each for each in ORDERS}, order, "order")
@@ -166,7 +167,8 @@ LONGEST = 10.0  # seconds that all of it may take; farther apart moments stay un
 class FilledPast:
     """The numbers of weights at steps that were wanted, by the branch that owns the step.
 
-    background  the thread that computes them
+    Attributes:
+        background: the thread that computes them
     """
 
     def __init__(self, session: Session) -> None:

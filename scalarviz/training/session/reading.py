@@ -289,9 +289,10 @@ def buffer_facts(
 ) -> BufferFacts:
     """Return a buffer of a network.
 
-    given       names of inputs and outputs, by buffer
-    is_end      whether it holds outputs, or the sums that they are computed from
-    has_layers  whether neurons of several layers must be distinguished
+    Args:
+        given: names of inputs and outputs, by buffer
+        is_end: whether it holds outputs, or the sums that they are computed from
+        has_layers: whether neurons of several layers must be distinguished
     """
     writer = writer_of(program, buffer.name)
     role, named = "hidden", buffer
@@ -614,9 +615,10 @@ def explained_now(session: Session, row: int) -> Explained:
 def caption(session: Session, row: int | None = None, neuron: Neuron | None = None) -> Caption:
     """Return the caption of the last moment; the session does not change.
 
-    session  the session
-    row      bank index of the weight whose numbers are shown; None: one of `explained_neuron`
-    neuron   the neuron whose numbers are shown instead, as buffer and place; None: no neuron
+    Args:
+        session: the session
+        row: bank index of the weight whose numbers are shown; None: one of `explained_neuron`
+        neuron: the neuron whose numbers are shown instead, as buffer and place; None: no neuron
     """
     with session.doing(), np.errstate(all="ignore"):  # infinities are shown as they are
         facts, state = facts_of(session), state_of(session)
@@ -654,7 +656,8 @@ def caption_at(
 ) -> Caption:
     """Return the caption of the operation before a place of the clock, as `caption` does.
 
-    place  step and operation, a moment of this branch; the session is there, or visits it
+    Args:
+        place: step and operation, a moment of this branch; the session is there, or visits it
     """
     timeline = session.timeline
     with session.doing():
@@ -686,22 +689,23 @@ NO_NUMBERS = SnapshotValues(np.zeros(0), np.zeros(0), {})
 class TrainingState(NamedTuple):
     """What a picture reads of a session: all at once, before it is made.
 
-    numbers   those of the bank; empty if they were not asked for
-    here      where the session stood then: clock, branch, its end, and loss
-    program   of the network then; changing activations replaces it
-    network   the network; `data`, `loss_function` and `engine` are those of the session, too
-    frozen    mask of the frozen parameters
-    taken     steps that the bank has counted
-    batches   the batches, by step
-    focus     index in the batch of the sample that is shown
-    recorded  whether the training was recorded
-    computes  whether the network computes what the followed model does
-    playing   whether background play is under way
-    walked    leaps and clock after the last move by operations, or None
-    branches  all branches, in the order in which they were started
-    stops     has the steps at which it stopped by itself
-    measures  whether metrics are measured
-    origin    the session that this one was made from, or None
+    Attributes:
+        numbers: those of the bank; empty if they were not asked for
+        here: where the session stood then: clock, branch, its end, and loss
+        program: of the network then; changing activations replaces it
+        network: the network; `data`, `loss_function` and `engine` are those of the session, too
+        frozen: mask of the frozen parameters
+        taken: steps that the bank has counted
+        batches: the batches, by step
+        focus: index in the batch of the sample that is shown
+        recorded: whether the training was recorded
+        computes: whether the network computes what the followed model does
+        playing: whether background play is under way
+        walked: leaps and clock after the last move by operations, or None
+        branches: all branches, in the order in which they were started
+        stops: has the steps at which it stopped by itself
+        measures: whether metrics are measured
+        origin: the session that this one was made from, or None
     """
 
     numbers: SnapshotValues
@@ -852,8 +856,9 @@ def in_focus(
 ) -> tuple[int, FloatArray, FloatArray, int]:
     """Return the place of the focus sample in a batch, its inputs and targets, and the size.
 
-    rests  the step of the batch if none of its operations is shown: in place of the first sample of
-           the first batch it may be another one, see `DataSet.first_shown`
+    Args:
+        rests: the step of the batch if none of its operations is shown: in place of the first
+            sample of the first batch it may be another one, see `DataSet.first_shown`
     """
     inputs, targets = batch
     place, first = min(session.focus, len(inputs) - 1), session.data.first_shown
@@ -865,7 +870,8 @@ def in_focus(
 def row_in_focus(session: Session, step: int, *, rests: bool = False) -> int:
     """Return the row in the table of the focus sample of a step; -1 of samples made anew.
 
-    rests  whether none of its operations is shown
+    Args:
+        rests: whether none of its operations is shown
     """
     if rests and step == session.focus == 0 and session.data.first_shown is not None:
         return -1

@@ -175,9 +175,10 @@ Tell = Callable[[int], object]  # called with the steps that were replayed
 def first_held(timeline: Timeline, conditions: Sequence[Condition], tell: Tell) -> int | None:
     """Return the first step up to now, on arrival at which a condition held, or None.
 
-    timeline    stands where it stood at the end, also if `tell` raises an error that cancels it
-    conditions  as `conditions.checked` returns them
-    tell        called after some steps of a replay, which conditions on weights or gradients need
+    Args:
+        timeline: stands where it stood at the end, also if `tell` raises an error that cancels it
+        conditions: as `conditions.checked` returns them
+        tell: called after some steps of a replay, which conditions on weights or gradients need
 
     For "not finite" a step whose update was refused counts, too, if the clock stands in it.
     """
@@ -238,10 +239,11 @@ def replay(
 class SampleMove:
     """How much one sample moved a weight.
 
-    sample  its row in `s.data.training`
-    amount  sum over the steps of the absolute value of its part
-    net     the same with signs: of a change, where it moved the weight to
-    steps   number of steps whose batch it was in
+    Attributes:
+        sample: its row in `s.data.training`
+        amount: sum over the steps of the absolute value of its part
+        net: the same with signs: of a change, where it moved the weight to
+        steps: number of steps whose batch it was in
     """
 
     sample: int
@@ -254,12 +256,13 @@ class SampleMove:
 class SamplesMoved:
     """The samples that moved a weight most, the largest amount first.
 
-    name     name of the weight, `row` its row in the bank
-    first    the first step, counted from 0; `last` the last one
-    unit     "change": rate times the sample's part of the gradient, which for SGD is exactly what
-             it changed the weight by; "gradient": that part alone, for other optimizers
-    samples  the samples
-    total    sum of the amounts of all samples, those that are not listed included
+    Attributes:
+        name: name of the weight, `row` its row in the bank
+        first: the first step, counted from 0; `last` the last one
+        unit: "change": rate times the sample's part of the gradient, which for SGD is exactly what
+            it changed the weight by; "gradient": that part alone, for other optimizers
+        samples: the samples
+        total: sum of the amounts of all samples, those that are not listed included
     """
 
     name: str

@@ -53,11 +53,13 @@ class Replicas:
     replica whose gradient is not finite, or would become so by a step, stops before that step; its
     losses are NaN from there on.
 
-    session  the Session of a Network to repeat; it runs on the engine cpu or cuda
-    seeds    integers from 0, one for each replica
+    Args:
+        session: the Session of a Network to repeat; it runs on the engine cpu or cuda
+        seeds: integers from 0, one for each replica
 
-    Raises InputError for unsuitable seeds, sessions or data, EngineError if the session runs on
-    another engine.
+    Raises:
+        InputError: for unsuitable seeds, sessions or data.
+        EngineError: if the session runs on another engine.
     """
 
     def __init__(self, session: Session, seeds: Iterable[int]) -> None:
@@ -135,9 +137,10 @@ class Replicas:
     def advance(self, n: int = 1, *, progress: bool = True) -> None:
         """Take `n` steps with all networks; Ctrl-C ends it after a whole step.
 
-        n         number of steps, at least 0, which changes nothing; by default 1
-        progress  True, the default: a progress bar in a terminal or a notebook, if it takes longer
-                  than a second, with the mean loss of the networks; False: none
+        Args:
+            n: number of steps, at least 0, which changes nothing; by default 1
+            progress: True, the default: a progress bar in a terminal or a notebook, if it takes
+                longer than a second, with the mean loss of the networks; False: none
         """
         wanted = true_or_false(progress, "progress")
         left, first = size(n, "n", least=0), self.step_index
@@ -196,7 +199,8 @@ class Replicas:
     def end(self, which: object) -> None:
         """Train some replicas no further; their losses are NaN from here on.
 
-        which  a mask with a boolean for each replica
+        Args:
+            which: a mask with a boolean for each replica
         """
         mask = self._mask_of(which)
         with self._session_lock.taken():
@@ -214,8 +218,10 @@ class Replicas:
     def outputs(self, x: object, which: object = None) -> FloatArray:
         """Return the outputs of each network for a batch `x`: shape (replicas, samples, outputs).
 
-        x      one sample, or a batch of shape (samples, inputs)
-        which  a mask with a boolean for each replica, to leave some out; None, the default: none
+        Args:
+            x: one sample, or a batch of shape (samples, inputs)
+            which: a mask with a boolean for each replica, to leave some out; None, the default:
+                none
         """
         batch, _ = as_batch(
             x, self._evaluator.inputs, "the replicas", picture=self._evaluator.input_shape
@@ -225,8 +231,10 @@ class Replicas:
     def ask(self, function: Callable[[Network], Any], which: object = None) -> list[Any]:
         """Return what a function returns of each network: `replicas.ask(lambda net: net(x))`.
 
-        function  takes a Network with the numbers of a replica, the same one for each
-        which     a mask with a boolean for each replica, to leave some out; None, the default: none
+        Args:
+            function: takes a Network with the numbers of a replica, the same one for each
+            which: a mask with a boolean for each replica, to leave some out; None, the default:
+                none
         """
         mask = np.ones(len(self), np.bool_) if which is None else self._mask_of(which)
         found = []
@@ -296,8 +304,9 @@ def as_many_as_fit(seeds: Iterable[int], session: Session) -> list[int]:
 def checked_seeds(seeds: object, most: int, too_many: str, needs: str) -> list[int]:
     """Return seeds as a list; raise InputError.
 
-    most      their largest number; `too_many` is the error for more of them
-    needs     begins the error for none
+    Args:
+        most: their largest number; `too_many` is the error for more of them
+        needs: begins the error for none
     """
     if not isinstance(seeds, Iterable):
         raise InputError(f"seeds are several numbers, such as range(100), not {shorten(seeds)}")
@@ -314,8 +323,9 @@ def replicate(session: Session, seeds: Iterable[int]) -> Replicas:
     Each network starts with the initial weights of its seed, and draws its batches with it; what
     the session has done already is not repeated, and its metrics and callbacks are not used.
 
-    session  a Session of a Network
-    seeds    integers from 0, one for each replica
+    Args:
+        session: a Session of a Network
+        seeds: integers from 0, one for each replica
 
     Returns Replicas. Raises InputError for unsuitable seeds, sessions or data, EngineError if the
     session runs on another engine than cpu or cuda.

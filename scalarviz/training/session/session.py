@@ -141,25 +141,28 @@ class Session:
     or epochs; `seek` goes to any step. Actions of the user are journalled with their moment and
     replayed; going back and doing something else starts a branch.
 
-    network    a Network or a compiled Expression; the session moves it to its engine
-    data       a data set, or a pair of arrays (inputs, targets), of which inputs by name may be a
-               dict, see `net.input_rows`; the targets are rows of numbers, one number a sample for
-               one output, or, with softmax_cross_entropy and sigmoid_cross_entropy, class labels
-               0, 1, ..., one a sample
-    loss       a name, a Loss, or what `sv.loss` returned; by default "mse"
-    optimizer  an Optimizer, or a name such as "adam", with its own rate; by default SGD(0.01)
-    batch      samples a step; None, the default: all of them
-    engine     "python", "cpu", "cuda" or "auto", the default: the fastest that works here
-    seed       seed of the batches, an integer from 0; by default 0
-    precision  "full", the default, "mixed" or a Precision; mixed runs on the engine cpu
-    memory     bytes for keyframes, by default 256 MB; less memory means longer replays
-    metrics    names, such as "accuracy", and functions f(predictions, targets) -> float, in a list;
-               both arrays have the shape (samples, outputs), and predictions are probabilities if
-               the loss is on logits. "loss" is the loss of held-out samples, which the others
-               measure too. By default none; see the property `metrics`
-    every      steps between two measurements; by default 100
+    Args:
+        network: a Network or a compiled Expression; the session moves it to its engine
+        data: a data set, or a pair of arrays (inputs, targets), of which inputs by name may be a
+            dict, see `net.input_rows`; the targets are rows of numbers, one number a sample for one
+            output, or, with softmax_cross_entropy and sigmoid_cross_entropy, class labels 0, 1,
+            ..., one a sample
+        loss: a name, a Loss, or what `sv.loss` returned; by default "mse"
+        optimizer: an Optimizer, or a name such as "adam", with its own rate; by default SGD(0.01)
+        batch: samples a step; None, the default: all of them
+        engine: "python", "cpu", "cuda" or "auto", the default: the fastest that works here
+        seed: seed of the batches, an integer from 0; by default 0
+        precision: "full", the default, "mixed" or a Precision; mixed runs on the engine cpu
+        memory: bytes for keyframes, by default 256 MB; less memory means longer replays
+        metrics: names, such as "accuracy", and functions f(predictions, targets) -> float, in a
+            list; both arrays have the shape (samples, outputs), and predictions are probabilities
+            if the loss is on logits. "loss" is the loss of held-out samples, which the others
+            measure too. By default none; see the property `metrics`
+        every: steps between two measurements; by default 100
 
-    Raises InputError for unsuitable arguments, EngineError if the engine cannot run here.
+    Raises:
+        InputError: for unsuitable arguments.
+        EngineError: if the engine cannot run here.
 
     Every method can be called from any thread; one thing is done at a time.
 
@@ -366,10 +369,12 @@ class Session:
     def best_step(self, metric: str = "held_out_loss", mode: str = "auto") -> int:
         """Return the step at which a metric was best on this branch up to now; `s.seek` goes there.
 
-        metric  name in `s.metrics`; by default "held_out_loss"
-        mode    "min", "max" or "auto", the default: as for EarlyStopping
+        Args:
+            metric: name in `s.metrics`; by default "held_out_loss"
+            mode: "min", "max" or "auto", the default: as for EarlyStopping
 
-        Raises InputError if it was never measured.
+        Raises:
+            InputError: if it was never measured.
         """
         measured = self.metrics
         require(
@@ -410,14 +415,17 @@ class Session:
     ) -> None:
         """Advance by `n` of a `unit`.
 
-        n         number of units, at least 0, which changes nothing; by default 1
-        unit      "operation", "phase", "sample", "step", the default, or "epoch"
-        epochs    number of epochs, in place of `n` and `unit`
-        progress  True, the default: a progress bar in a terminal or a notebook, if it takes longer
-                  than a second; False: none
+        Args:
+            n: number of units, at least 0, which changes nothing; by default 1
+            unit: "operation", "phase", "sample", "step", the default, or "epoch"
+            epochs: number of epochs, in place of `n` and `unit`
+            progress: True, the default: a progress bar in a terminal or a notebook, if it takes
+                longer than a second; False: none
 
-        Raises GradientError if a gradient is not finite, UpdateError if a step would make a weight
-        infinite; the session then stands before that step.
+        Raises:
+            GradientError: if a gradient is not finite.
+            UpdateError: if a step would make a weight infinite; the session then stands before that
+                step.
         """
         if epochs is not None:
             require(
@@ -471,12 +479,13 @@ class Session:
     ) -> None:
         """Advance in a background thread; if it plays already, change speed, unit or end.
 
-        speed  units per second; None, the default: as fast as possible
-        unit   as in `advance`; by default "step"
-        until  the step at which it pauses by itself; None, the default: none
-        film   True: first 27 moments in 16 seconds, on a logarithmic clock: steps 0, 1, 2, 3, 4, 5,
-               6, 8, 11, ... 2,964, those that are left, and `until`, 0.6 seconds apart, or more
-               where training takes longer; by default False
+        Args:
+            speed: units per second; None, the default: as fast as possible
+            unit: as in `advance`; by default "step"
+            until: the step at which it pauses by itself; None, the default: none
+            film: True: first 27 moments in 16 seconds, on a logarithmic clock: steps 0, 1, 2, 3, 4,
+                5, 6, 8, 11, ... 2,964, those that are left, and `until`, 0.6 seconds apart, or more
+                where training takes longer; by default False
 
         Returns at once. Where no thread can be started, as in a browser, the running loop of
         asyncio advances it. Raises the error that ended the previous play if no `pause` has raised
@@ -501,7 +510,8 @@ class Session:
     def pause(self, timeout: float | None = None) -> None:
         """Stop background play after the current portion; safe to call at any time.
 
-        timeout  seconds to wait for the portion; None, the default: no limit
+        Args:
+            timeout: seconds to wait for the portion; None, the default: no limit
 
         Raises the error that ended the play, once: in the first call after it.
         """
@@ -514,7 +524,8 @@ class Session:
     def follow(self, leader: Background) -> None:
         """Let a thread advance this session in the background, in place of the present one.
 
-        leader  the thread of a SharedClock, which `playing` and `pause` mean from now on
+        Args:
+            leader: the thread of a SharedClock, which `playing` and `pause` mean from now on
         """
         if self._player is not leader:
             self.pause()
@@ -523,13 +534,14 @@ class Session:
     def on_step(self, function: Callable[[StepView], object], every: int | None = None) -> Callback:
         """Call a function of yours at every some steps; `remove()` of the result ends that.
 
-        function  f(view), called on arrival at a step, after its metrics were measured. The view
-                  shows `step`, `loss`, `losses`, `metrics`, `learning_rate`, and `values` and
-                  `gradients` of all weights, read-only; `set_rate`, `edit`, `freeze` and `stop`
-                  take effect when the function returns. What it writes into weights takes effect,
-                  too; methods that change the session raise OrderError
-        every     steps between two calls; None, the default: 1, or, for EarlyStopping and
-                  ReduceOnPlateau, the steps between two measurements
+        Args:
+            function: f(view), called on arrival at a step, after its metrics were measured. The
+                view shows `step`, `loss`, `losses`, `metrics`, `learning_rate`, and `values` and
+                `gradients` of all weights, read-only; `set_rate`, `edit`, `freeze` and `stop` take
+                effect when the function returns. What it writes into weights takes effect, too;
+                methods that change the session raise OrderError
+            every: steps between two calls; None, the default: 1, or, for EarlyStopping and
+                ReduceOnPlateau, the steps between two measurements
 
         A step is visited once: going back and on again repeats what the function has changed,
         without calling it, until `branch()` or a change starts a branch. In background play it is
@@ -561,9 +573,11 @@ class Session:
     def branch(self, name: str = "") -> Branch:
         """Start a branch at this moment and return it; later steps stay in the previous branch.
 
-        name  its name, see `Branch.name`; "", the default: what will be done there
+        Args:
+            name: its name, see `Branch.name`; "", the default: what will be done there
 
-        Raises InputError for a name that is too long or cannot be read.
+        Raises:
+            InputError: for a name that is too long or cannot be read.
         """
         name = checked_name(name)
         with self.doing(as_one=True):
@@ -606,10 +620,13 @@ class Session:
     def edit(self, weight: Weight | int | Sequence[int], value: object) -> None:
         """Set the value of one or several weights, from this moment on.
 
-        weight  a Weight of the network, its row in the bank, or several rows
-        value   a finite number; for several rows, one number or one for each
+        Args:
+            weight: a Weight of the network, its row in the bank, or several rows
+            value: a finite number; for several rows, one number or one for each
 
-        Raises InputError for an unsuitable value, ShapeError for a row that the network lacks.
+        Raises:
+            InputError: for an unsuitable value.
+            ShapeError: for a row that the network lacks.
         """
         rows = rows_of(self.network, weight)
         self._do("edit", rows=rows, values=as_values(value, rows, self.network.bank.dtype))
@@ -617,8 +634,10 @@ class Session:
     def freeze(self, part: Part | int | str | Sequence[int], on: bool = True) -> None:
         """Freeze a part of the network, so that steps do not move it, or unfreeze it.
 
-        part  a Weight, Perceptron, Layer, name such as "0.weight", row of the bank, or several rows
-        on    False: unfreeze; by default True
+        Args:
+            part: a Weight, Perceptron, Layer, name such as "0.weight", row of the bank, or several
+                rows
+            on: False: unfreeze; by default True
         """
         self._do("freeze", rows=rows_of(self.network, part), on=bool(on))
 
@@ -637,8 +656,10 @@ class Session:
     def set_rate(self, part: Part | int | str | Sequence[int], rate: float | None) -> None:
         """Give a part of the network a learning rate of its own, from the next step on.
 
-        part  a Weight, Perceptron, Layer, name such as "0.weight", row of the bank, or several rows
-        rate  at least 0; None: that of the session again
+        Args:
+            part: a Weight, Perceptron, Layer, name such as "0.weight", row of the bank, or several
+                rows
+            rate: at least 0; None: that of the session again
 
         It stays the same when the `learning_rate` or the `optimizer` of the session changes, and
         the schedule of the optimizer multiplies it as it does the session's. With a rate of 0 the
@@ -661,7 +682,9 @@ class Session:
     def own_rate(self, part: Part | int | str | Sequence[int]) -> float | None:
         """Return the learning rate that `set_rate` gave a part, or None: it has the session's.
 
-        part  a Weight, Perceptron, Layer, name such as "0.weight", row of the bank, or several rows
+        Args:
+            part: a Weight, Perceptron, Layer, name such as "0.weight", row of the bank, or several
+                rows
 
         The rate is that before the schedule; NaN if the weights of the part have several. Raises
         ShapeError for a row that the network lacks.
@@ -735,9 +758,10 @@ class Session:
     def add_samples(self, inputs: object, targets: object) -> None:
         """Add one or several samples to those it learns, from the next step on.
 
-        inputs   numbers of a sample, or rows of them; or a dict of them by name
-        targets  numbers of its target, or rows; or class labels, if the targets of the data are
-                 rows that are 1 at a class, such as those of digits
+        Args:
+            inputs: numbers of a sample, or rows of them; or a dict of them by name
+            targets: numbers of its target, or rows; or class labels, if the targets of the data are
+                rows that are 1 at a class, such as those of digits
 
         They come after the others: `data.training` has them at its end, and `data.added` alone.
         `batch=None` takes them into each step; a numbered batch keeps its size, and the samples of
@@ -745,8 +769,9 @@ class Session:
         Another data set, or another setting of it, does not have them. At most 10,000 can be added.
         Where samples have weights, theirs are 1.
 
-        Raises InputError for data that is no table, and for samples that it could not have, such as
-        a colour beyond 1; ShapeError, NotFiniteError.
+        Raises:
+            InputError: for data that is no table, and for samples that it could not have, such as a
+                colour beyond 1; ShapeError, NotFiniteError.
         """
         with self.doing():
             data = addable(settings_now(self).data)
@@ -775,11 +800,13 @@ class Session:
     def to(self, engine: str, precision: str | Precision | None = None) -> None:
         """Run on another engine, or in another precision, from the next step on.
 
-        engine     "python", "cpu", "cuda" or "auto"
-        precision  "full", "mixed" or a Precision; None, the default: unchanged
+        Args:
+            engine: "python", "cpu", "cuda" or "auto"
+            precision: "full", "mixed" or a Precision; None, the default: unchanged
 
-        Raises EngineError if the engine cannot run here, or not in this precision: mixed runs on
-        "cpu".
+        Raises:
+            EngineError: if the engine cannot run here, or not in this precision: mixed runs on
+                "cpu".
         """
         name, chosen = check_engine(self.network, engine, precision, self.trainer.batches)
         self._do("engine", name=name, precision=chosen)
@@ -787,10 +814,13 @@ class Session:
     def set_activation(self, layer: int, name: str) -> None:
         """Set the activation of a layer, from the next step on.
 
-        layer  index of the layer
-        name   name of an activation, such as "tanh"
+        Args:
+            layer: index of the layer
+            name: name of an activation, such as "tanh"
 
-        Raises UnknownNameError for an unknown name, InputError for a layer without activation.
+        Raises:
+            UnknownNameError: for an unknown name.
+            InputError: for a layer without activation.
         """
         places = places_of(self.network, check_activation(self.network, layer, name))
         name = activation_row(name).name
@@ -803,9 +833,10 @@ class Session:
     def stop_when(self, *conditions: str | Function) -> None:
         """Stop by itself from now on, at the first step at which a condition holds; none: no more.
 
-        conditions  texts, such as "grad norm > 10", "loss rises 3x", "not finite", "weight 7
-                    changes sign" or "a neuron is dead", several with "or" between them; or
-                    functions f(view) -> bool. They replace those set before
+        Args:
+            conditions: texts, such as "grad norm > 10", "loss rises 3x", "not finite", "weight 7
+                changes sign" or "a neuron is dead", several with "or" between them; or functions
+                f(view) -> bool. They replace those set before
 
         `advance` and `play` stop at that very step, also in steps that are repeated after going
         back, and `stopped` says why; `seek` stops in new steps only. A condition that goes on to
@@ -847,7 +878,8 @@ class Session:
     def numbers(self, operation: str) -> OperationNumbers:
         """Return the numbers of one operation of the current batch, and their gradients.
 
-        operation  name of an operation, such as "affine 0"
+        Args:
+            operation: name of an operation, such as "affine 0"
 
         Between two steps the current batch is that of the step that is done, with the operations
         that this step had. Raises UnknownNameError if it had no such operation, OrderError if only
@@ -902,11 +934,12 @@ class Session:
     ) -> SamplesMoved:
         """Return the samples that moved a weight most over the last steps.
 
-        weight    a Weight or a row of the bank
-        steps     how many of the steps that are done; by default 100
-        most      how many samples; by default 5
-        progress  True, the default: a progress bar in a terminal or a notebook, if it takes longer
-                  than a second; False: none
+        Args:
+            weight: a Weight or a row of the bank
+            steps: how many of the steps that are done; by default 100
+            most: how many samples; by default 5
+            progress: True, the default: a progress bar in a terminal or a notebook, if it takes
+                longer than a second; False: none
 
         These steps are replayed, and the batch of each follows from seed and step. In one step, a
         sample's part of the gradient is the sum of x * g over the places where the weight is used.
@@ -915,8 +948,10 @@ class Session:
         optimizers, clip_value or mixed precision it is the sum of |part|. Steps in which the weight
         was frozen count as 0; those before another data set are left out.
 
-        Raises OrderError before the first step, InputError for data that makes its samples anew in
-        each step and for a compiled function.
+        Raises:
+            OrderError: before the first step.
+            InputError: for data that makes its samples anew in each step and for a compiled
+                function.
         """
         row, steps, most = one_row(self.network, weight), size(steps, "steps"), size(most, "most")
         wanted = true_or_false(progress, "progress")
@@ -932,12 +967,13 @@ class Session:
     ) -> LossPlane:
         """Return the loss over a plane through the present weights, and the path of a branch there.
 
-        weights   two weights, each a Weight or a row of the bank, along which the plane goes; None,
-                  the default: the two directions in which the weights moved most, which are the
-                  main components of the path of this branch, up to its end
-        size      points of the grid in each direction, from 2 to 201; by default 41
-        progress  True, the default: a progress bar in a terminal or a notebook, if it takes longer
-                  than a second; False: none
+        Args:
+            weights: two weights, each a Weight or a row of the bank, along which the plane goes;
+                None, the default: the two directions in which the weights moved most, which are the
+                main components of the path of this branch, up to its end
+            size: points of the grid in each direction, from 2 to 201; by default 41
+            progress: True, the default: a progress bar in a terminal or a notebook, if it takes
+                longer than a second; False: none
 
         Each loss is that of the training samples, of 4,096 at equal distances if there are more, of
         256 on the engine python; of data that makes its samples anew in each step, that of the
@@ -945,8 +981,10 @@ class Session:
         dropout, and with the running statistics of a norm. The grid has all moments of the
         path, and a margin around them.
 
-        Raises InputError for another size, for weights that are not two different ones of this
-        network which training moves, and OwnershipError for a weight of another network.
+        Raises:
+            InputError: for another size, for weights that are not two different ones of this
+                network which training moves.
+            OwnershipError: for a weight of another network.
         """
         wanted, asked = (
             true_or_false(progress, "progress"),
@@ -973,8 +1011,9 @@ class Session:
     def caption(self, weight: Weight | int | None = None) -> Caption:
         """Return what the last operation did, in words and in numbers, as below the picture.
 
-        weight  the Weight, or its row of the bank, that the caption is about: for an operation on
-                its layer it has the numbers of this weight, or of its neuron; None, the default:
+        Args:
+            weight: the Weight, or its row of the bank, that the caption is about: for an operation
+                on its layer it has the numbers of this weight, or of its neuron; None, the default:
                 what the picture shows when no weight is pinned
 
         A prompt and `print` show it as text; its parts are `title`, a sentence, `formula`, and
@@ -991,9 +1030,10 @@ class Session:
     def first(self, *conditions: str | Function, progress: bool = True) -> int | None:
         """Return the first step up to now at which one of some conditions held; None: it never did.
 
-        conditions  texts and functions, as in `stop_when`
-        progress    True, the default: a progress bar in a terminal or a notebook, if it takes
-                    longer than a second; False: none
+        Args:
+            conditions: texts and functions, as in `stop_when`
+            progress: True, the default: a progress bar in a terminal or a notebook, if it takes
+                longer than a second; False: none
 
         Losses and metrics are on record. Anything else is found by a replay of the whole past of
         this branch, step by step, since a condition may hold for a while and then not: Ctrl-C
@@ -1011,8 +1051,9 @@ class Session:
     def pin(self, weight: Weight | int | Sequence[int], on: bool = True) -> None:
         """Record values and gradients of some weights; earlier ones are replayed in the background.
 
-        weight  a Weight of the network, its row in the bank, or several rows
-        on      False: stop recording and forget the history; by default True
+        Args:
+            weight: a Weight of the network, its row in the bank, or several rows
+            on: False: stop recording and forget the history; by default True
 
         Returns at once.
         """
@@ -1030,10 +1071,11 @@ class Session:
     ) -> tuple[FloatArray, FloatArray]:
         """Return the steps up to now at which a pinned `weight` is known, and its numbers there.
 
-        weight  a Weight or a row of the bank
-        kind    "value", the default, on arrival at a step; "gradient": that of the step before, by
-                which the weight came to this value, and 0 at the start
-        wait    True: wait until the background thread has replayed the steps before the pinning,
+        Args:
+            weight: a Weight or a row of the bank
+            kind: "value", the default, on arrival at a step; "gradient": that of the step before,
+                by which the weight came to this value, and 0 at the start
+            wait: True: wait until the background thread has replayed the steps before the pinning,
                 and raise the error that ended it, if any; by default False
 
         Returns two arrays of the same length, int64 and float64. They are empty, and a message says
@@ -1051,8 +1093,9 @@ class Session:
     def copy(self, branch: Branch | int | None = None) -> Session:
         """Return a session at this moment on a copy of the network, independent of this one.
 
-        branch  one of `branches`, or its number: the copy goes over to it, see `switch`; None, the
-                default: that of this session
+        Args:
+            branch: one of `branches`, or its number: the copy goes over to it, see `switch`; None,
+                the default: that of this session
 
         It has the same past, branches, keyframes, memory, pinned weights and focus, and does not
         play. `sv.watch([s.copy(branch) for branch in s.branches])` shows branches side by side, and
@@ -1082,17 +1125,19 @@ class Session:
     ) -> None:
         """Write the session with its past and all branches to a file, for `Session.load(path)`.
 
-        path       the file; one of that name is replaced, whole or not at all
-        data       True, the default: samples of `sv.data.Arrays` travel in the file; False: only
-                   their SHA-256, for `Session.load(path, data=...)` with the same samples
-        keyframes  bytes of the keyframes in the file, by default 16 MB; None: all of them. With
-                   fewer the file is smaller, and the loaded session takes longer to go back, to
-                   the same numbers
-        progress   True, the default: a progress bar in a terminal or a notebook, if writing takes
-                   longer than a second; False: none
+        Args:
+            path: the file; one of that name is replaced, whole or not at all
+            data: True, the default: samples of `sv.data.Arrays` travel in the file; False: only
+                their SHA-256, for `Session.load(path, data=...)` with the same samples
+            keyframes: bytes of the keyframes in the file, by default 16 MB; None: all of them. With
+                fewer the file is smaller, and the loaded session takes longer to go back, to the
+                same numbers
+            progress: True, the default: a progress bar in a terminal or a notebook, if writing
+                takes longer than a second; False: none
 
-        Raises FileError if the file cannot be written, and InputError if more than one data set
-        would have to be passed.
+        Raises:
+            FileError: if the file cannot be written.
+            InputError: if more than one data set would have to be passed.
         """
         data = true_or_false(data, "data")
         keyframes = None if keyframes is None else size(keyframes, "keyframes", 0)
@@ -1106,16 +1151,18 @@ class Session:
     ) -> Session:
         """Load a session from a file; it continues as if it had not stopped.
 
-        path     a file written by `save`
-        data     the data set, or a pair of arrays; needed if it is made by code, which the file
-                 cannot hold, or was left out by `save(path, data=False)`: the same samples
-        limit    bytes that a data set which the file only describes, and one sample on its way
-                 through the network, may take; None, the default: 128 MB or eight times the size of
-                 the file, whichever is more, and 640 MB for the sample
-        metrics  functions that the session measured, which the file cannot hold; without them their
-                 recorded values are kept, and no more are measured
+        Args:
+            path: a file written by `save`
+            data: the data set, or a pair of arrays; needed if it is made by code, which the file
+                cannot hold, or was left out by `save(path, data=False)`: the same samples
+            limit: bytes that a data set which the file only describes, and one sample on its way
+                through the network, may take; None, the default: 128 MB or eight times the size of
+                the file, whichever is more, and 640 MB for the sample
+            metrics: functions that the session measured, which the file cannot hold; without them
+                their recorded values are kept, and no more are measured
 
-        Raises FileError if the file is damaged, of another kind or too large.
+        Raises:
+            FileError: if the file is damaged, of another kind or too large.
         """
         timeline = load_timeline(path, data, limit, metrics)
         timeline.kept, timeline.was_loaded = SavedFile.of(timeline, path), True
@@ -1157,10 +1204,12 @@ class Session:
     def doing(self, *, as_one: bool = False) -> Turn:
         """Hold the lock, after journalling direct writes to the bank as edits.
 
-        as_one  True: one `undo` takes back all that is changed meanwhile; by default False
+        Args:
+            as_one: True: one `undo` takes back all that is changed meanwhile; by default False
 
-        Raises OrderError when called from within a portion, OwnershipError if another session has
-        taken over the network.
+        Raises:
+            OrderError: when called from within a portion.
+            OwnershipError: if another session has taken over the network.
         """
         return Turn(self.timeline, self._check_owner, as_one=as_one)
 

@@ -30,10 +30,11 @@ PHASES = ("zero_grad", "forward", "loss", "backward", "step")
 class SharedClock:
     """The clock of several sessions.
 
-    sessions  the sessions; while it plays, each of them is `playing`
-    replays   whether whole steps are repeated only: each session waits at the end of its branch
-    halted    those that cannot go on, with the place where that was, and the error or what a
-              callback said; the others go on without them, until they were moved
+    Attributes:
+        sessions: the sessions; while it plays, each of them is `playing`
+        replays: whether whole steps are repeated only: each session waits at the end of its branch
+        halted: those that cannot go on, with the place where that was, and the error or what a
+            callback said; the others go on without them, until they were moved
     """
 
     def __init__(self, sessions: Sequence[Session], *, replays: bool = False) -> None:
@@ -98,8 +99,10 @@ class SharedClock:
     def advance(self, n: int = 1, unit: Unit = "step") -> None:
         """Advance by `n` of a `unit`; sessions that are ahead wait for the others.
 
-        n     number of units, at least 0; by default 1
-        unit  "operation", "phase", "sample", "step", the default, or "epoch", of the first session
+        Args:
+            n: number of units, at least 0; by default 1
+            unit: "operation", "phase", "sample", "step", the default, or "epoch", of the first
+                session
 
         By operations, a session that has done its forward operations waits for the forward
         operations of the others, and so for each phase. Raises the error of a session that cannot
@@ -117,7 +120,8 @@ class SharedClock:
     def back(self, n: int = 1, unit: Unit = "step") -> None:
         """Go back by `n` of a `unit`, at most to the start; sessions that are behind wait.
 
-        n, unit  as in `advance`
+        Args:
+            n, unit: as in `advance`
         """
         self._check(unit)
         with self.still():
@@ -160,9 +164,10 @@ class SharedClock:
     ) -> None:
         """Advance in a background thread; if it plays already, change speed, unit or end.
 
-        speed  units a second; None, the default: as fast as the sessions can go on together
-        unit   as in `advance`; by default "step"
-        until  the step at which it pauses by itself; None, the default: none
+        Args:
+            speed: units a second; None, the default: as fast as the sessions can go on together
+            unit: as in `advance`; by default "step"
+            until: the step at which it pauses by itself; None, the default: none
 
         Background play of the sessions themselves ends. Returns at once. Raises the error that
         ended the previous play if no `pause` has raised it.
@@ -175,7 +180,8 @@ class SharedClock:
     def pause(self, timeout: float | None = None) -> None:
         """Stop background play after the present round.
 
-        timeout  seconds to wait for it; None, the default: no limit
+        Args:
+            timeout: seconds to wait for it; None, the default: no limit
 
         Raises the error that ended the play, once: in the first call after it.
         """

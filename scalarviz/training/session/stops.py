@@ -61,8 +61,9 @@ class Mark(NamedTuple):
 class Stops:
     """Looks for the steps at which a timeline stops.
 
-    everywhere   whether to stop in steps that are repeated, too, as `advance` and `play` do
-    are_ignored  whether it stops nowhere, as in a copy that is recorded; can be set
+    Attributes:
+        everywhere: whether to stop in steps that are repeated, too, as `advance` and `play` do
+        are_ignored: whether it stops nowhere, as in a copy that is recorded; can be set
     """
 
     def __init__(self) -> None:
@@ -95,8 +96,9 @@ class Stops:
     def steps_until_stop(self, timeline: Timeline, first: int, losses: FloatArray) -> int | None:
         """Return the number of steps up to the first one that stops by its loss or metrics.
 
-        first   the step from which on whole steps were taken
-        losses  of these steps; None is returned if none stops
+        Args:
+            first: the step from which on whole steps were taken
+            losses: of these steps; None is returned if none stops
         """
         found = []
         for condition in in_force(timeline.trainer.settings):
@@ -139,7 +141,8 @@ class Stops:
     ) -> tuple[list[int], Seen]:
         """Return the steps after `first` where a condition holds anew, and what it has after them.
 
-        losses  of the steps from `first` on; a number of the bank is that of the present moment
+        Args:
+            losses: of the steps from `first` on; a number of the bank is that of the present moment
         """
         branch, source = timeline.branch, condition.source_with(timeline.trainer.settings)
         last, steps, values = first, np.arange(len(losses)) + first + 1, losses
@@ -275,7 +278,9 @@ def value_of(timeline: Timeline, condition: Condition) -> float:
 def asked(timeline: Timeline, function: Function, name: str) -> bool:
     """Return what a function of the user's own says of the present moment.
 
-    Raises InputError unless it says True or False, OrderError if it changes the network.
+    Raises:
+        InputError: unless it says True or False.
+        OrderError: if it changes the network.
     """
     timeline.trainer.bank.fetch()
     timeline.remember()

@@ -44,10 +44,11 @@ _ending = False
 class Task:
     """A job on a thread of its own, which begins when the task `before` has ended.
 
-    errors    gets the error that ends it, in place of an earlier one
-    starting  held by whoever starts it, so that no portion begins before `start` has returned
-    stopped   set: no portion begins any more; `ended`: the last portion is over
-    loop      of asyncio, which runs the portions where no thread can be started; else None
+    Attributes:
+        errors: gets the error that ends it, in place of an earlier one
+        starting: held by whoever starts it, so that no portion begins before `start` has returned
+        stopped: set: no portion begins any more; `ended`: the last portion is over
+        loop: of asyncio, which runs the portions where no thread can be started; else None
     """
 
     def __init__(
@@ -105,8 +106,9 @@ class Background:
 
     All methods can be called from any thread. The thread references its job, not this object.
 
-    lock  what its jobs wait for: a thread that holds it does not wait for a job; None, the default:
-          nothing
+    Args:
+        lock: what its jobs wait for: a thread that holds it does not wait for a job; None, the
+            default: nothing
     """
 
     def __init__(self, lock: SessionLock | None = None) -> None:
@@ -130,7 +132,8 @@ class Background:
     def start(self, job: Job, *, forget: bool = False) -> None:
         """Run this job from now on, instead of the present one.
 
-        forget  whether the error of an earlier job is not raised any more; by default False
+        Args:
+            forget: whether the error of an earlier job is not raised any more; by default False
         """
         with self._changing:
             if forget:
@@ -181,7 +184,8 @@ class Background:
     def pause(self, timeout: float | None = None) -> None:
         """Stop the job after its portion and wait for that; raise the error that ended it, if any.
 
-        timeout  seconds to wait; None, the default: no limit
+        Args:
+            timeout: seconds to wait; None, the default: no limit
         """
         seconds = threading.TIMEOUT_MAX if timeout is None else number(timeout, "the timeout", 0.0)
         self.stop(seconds)
@@ -356,7 +360,8 @@ class TakenLock:
 class SharedSnapshot(Snapshot):
     """Snapshot of a bank that is filled in between two portions of training, without waiting.
 
-    timeline  of the session; `moment` is where it stood at the last copy
+    Args:
+        timeline: of the session; `moment` is where it stood at the last copy
     """
 
     def __init__(self, timeline: Timeline) -> None:
@@ -419,14 +424,15 @@ def play(
 ) -> None:
     """Advance in the background, until that is paused, or until whoever is advanced is deleted.
 
-    thread        plays, perhaps already: then it goes on with another speed or unit
-    session_lock  of what is advanced
-    portion       bound method, held weakly: `portion(most, unit, until)` advances by at most `most`
-                  units (None: no limit), not beyond the step `until`, and returns how many it did
-    speed         units per second; None: as fast as possible
-    unit          "operation", "phase", "sample" or "step"
-    until         step at which playing ends; None: none
-    film          the step at which a film begins; None: no film
+    Args:
+        thread: plays, perhaps already: then it goes on with another speed or unit
+        session_lock: of what is advanced
+        portion: bound method, held weakly: `portion(most, unit, until)` advances by at most `most`
+            units (None: no limit), not beyond the step `until`, and returns how many it did
+        speed: units per second; None: as fast as possible
+        unit: "operation", "phase", "sample" or "step"
+        until: step at which playing ends; None: none
+        film: the step at which a film begins; None: no film
 
     Raises the error that ended the previous playing if no `pause` has raised it.
     """
@@ -495,12 +501,13 @@ def film_first(portion: WeakMethod[Portion], until: int | None, job: Job, at: in
 class Turn:
     """Holds the lock of a session, see `Session.doing`; a class, since a generator takes longer.
 
-    timeline     its lock is held; numbers and clock agree again at the end, also after an error
-    check_owner  raises OwnershipError if another session has taken over the network
-    plays        whether it is a portion of background play: numbers may stay where the engine has
-                 left them, and are fetched now and then; else they are in the bank, also held
-                 arrays of it
-    as_one       whether what it changes is one change for `undo`, also a move to another branch
+    Args:
+        timeline: its lock is held; numbers and clock agree again at the end, also after an error
+        check_owner: raises OwnershipError if another session has taken over the network
+        plays: whether it is a portion of background play: numbers may stay where the engine has
+            left them, and are fetched now and then; else they are in the bank, also held arrays of
+            it
+        as_one: whether what it changes is one change for `undo`, also a move to another branch
     """
 
     __slots__ = ("_as_one", "_before", "_check_owner", "_plays", "_takes", "_timeline")

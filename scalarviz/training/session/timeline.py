@@ -355,7 +355,8 @@ class Timeline:
     def at_work(self) -> Iterator[None]:
         """Visit a moment with numbers: this one, or just before "step" of the last step.
 
-        Raises OrderError at the very start.
+        Raises:
+            OrderError: at the very start.
         """
         now = self.clock
         if now.operation:
@@ -527,7 +528,8 @@ class Timeline:
 def paced(steps: float, seconds: float, portion: float) -> float:
     """Return how many steps are to take about `portion` seconds, after a portion of `steps`.
 
-    seconds  that a step has taken in it; a portion is at most four times the one before
+    Args:
+        seconds: that a step has taken in it; a portion is at most four times the one before
     """
     return min(max(portion / max(seconds, 1e-9), 1.0), 4.0 * steps, MOST_STEPS)
 
@@ -678,9 +680,10 @@ def back_within_steps(timeline: Timeline, count: int, unit: str) -> None:
 class SavedFile:
     """The file that a session was last saved in or loaded from.
 
-    path     the file, from the root
-    branch   the branch that was shown then
-    actions  what the user had done in this branch
+    Attributes:
+        path: the file, from the root
+        branch: the branch that was shown then
+        actions: what the user had done in this branch
     """
 
     path: Path
@@ -714,12 +717,13 @@ def actions_of(branch: Branch) -> list[Action]:
 class Origin:
     """Where a session came from that has a neuron or a layer more or less than another one.
 
-    did        what was done, such as "1 neuron added to layer 0"
-    step       steps that the earlier session had done
-    operation  operations that it had done of the step after them
-    session    the earlier Session, which stays as it is; None in a session from a file
-    rows       int64: for each row of this bank the row of the earlier one, or -1 for a new weight;
-               None in a session from a file
+    Attributes:
+        did: what was done, such as "1 neuron added to layer 0"
+        step: steps that the earlier session had done
+        operation: operations that it had done of the step after them
+        session: the earlier Session, which stays as it is; None in a session from a file
+        rows: int64: for each row of this bank the row of the earlier one, or -1 for a new weight;
+            None in a session from a file
     """
 
     did: str

@@ -49,10 +49,11 @@ class Settings:
 class Trainer:
     """Performs the moments of training steps, one by one or whole steps at a time.
 
-    recorded  makes the run of a training that is not done here, but was recorded; else None
-    knows     whether the numbers before the last step are known
-    explains  whether the optimizer does what `settings` say
-    computes  whether the network computes what the followed model does
+    Attributes:
+        recorded: makes the run of a training that is not done here, but was recorded; else None
+        knows: whether the numbers before the last step are known
+        explains: whether the optimizer does what `settings` say
+        computes: whether the network computes what the followed model does
     """
 
     def __init__(
@@ -99,7 +100,8 @@ class Trainer:
     def restore(self, frame: Frame, *, anew: bool = False) -> None:
         """Set numbers and settings to those of a keyframe.
 
-        anew  whether a change may have been cut in two: then what runs is made anew
+        Args:
+            anew: whether a change may have been cut in two: then what runs is made anew
         """
         self.bank.away.end()
         self.adopt(frame.settings)
@@ -234,7 +236,8 @@ def one_row(network: Model, part: object) -> int:
 def as_values(value: object, rows: Any, dtype: str) -> FloatArray:
     """Return one value for each row, from one number or as many as rows.
 
-    Raises InputError unless all are finite in `dtype`.
+    Raises:
+        InputError: unless all are finite in `dtype`.
     """
     given = as_floats(value, "edit")
     try:

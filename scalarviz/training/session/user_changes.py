@@ -49,14 +49,15 @@ class BranchMoment(NamedTuple):
 class Change:
     """Actions that are undone together, or, without any, a reset or the choice of a branch.
 
-    before   the moment before
-    after    the moment after; None while an undone change stands in no branch
-    actions  in the order in which they were done
-    waiting  actions that waited for the next step then, asked before
-    name     if a branch was given another name: the branch, and the name that it does not have
-    dropped  how many actions had been undone for good when it was made
-    mark     the number of the command of a face that made it, and whether in several sessions;
-             later than all of them if no face did
+    Attributes:
+        before: the moment before
+        after: the moment after; None while an undone change stands in no branch
+        actions: in the order in which they were done
+        waiting: actions that waited for the next step then, asked before
+        name: if a branch was given another name: the branch, and the name that it does not have
+        dropped: how many actions had been undone for good when it was made
+        mark: the number of the command of a face that made it, and whether in several sessions;
+            later than all of them if no face did
     """
 
     before: BranchMoment

@@ -99,9 +99,10 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
     def _arrays(self, X: Any, y: Any, *, first: bool = True, **options: Any) -> Arrays:
         """Return samples and targets with their names, checked.
 
-        X, y     as given to `fit`
-        first    whether a training begins; else they have to be like those that it began with
-        options  of Arrays
+        Args:
+            X, y: as given to `fit`
+            first: whether a training begins; else they have to be like those that it began with
+            options: of Arrays
         """
 
     @final
@@ -109,9 +110,11 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train a new network, and return the estimator.
 
-        X  shape (samples, inputs): an array, or a data frame, whose columns name the inputs
-        y  one target a sample; for a Regressor also rows, shape (samples, outputs)
-        sample_weight  how much each sample counts, a number from 0 on; None, the default: all alike
+        Args:
+            X: shape (samples, inputs): an array, or a data frame, whose columns name the inputs
+            y: one target a sample; for a Regressor also rows, shape (samples, outputs)
+            sample_weight: how much each sample counts, a number from 0 on; None, the default: all
+                alike
 
         The same `random_state` gives the same bits. Raises ValueError, of which InputError is one,
         for what cannot be learned.
@@ -237,25 +240,26 @@ class Classifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]  # a 
     Labels can be numbers, texts or booleans. A fitted one has `classes_`, `network_`, the Network
     that predicts, and `session_`, the Session that trained it.
 
-    hidden               sizes of the hidden layers, one number or several; by default (16,)
-    activation           of the hidden layers; by default "relu"
-    optimizer            a name, "adam" by default, or an Optimizer
-    lr                   learning rate of an optimizer that is a name; None, the default: 0.01
-    l2                   its factor of the penalty l2 / 2 * w * w; None, the default: 0
-    loss                 one on logits; None, the default: "softmax_cross_entropy"
-    batch                samples a step, by default 32; None: all of them
-    epochs               number of epochs, at least 1; by default 100
-    early_stopping       True: end when the loss of held-out samples does not get better any more,
-                         and keep the numbers of the best epoch; by default False
-    validation_fraction  share of the samples of each class that is held out for that; by default
-                         0.1
-    patience             epochs without a better loss; by default 10
-    engine               "python", "cpu", "cuda" or "auto", the default: the fastest that works here
-    random_state         seed of initial numbers and batches, an integer from 0, or a RandomState;
-                         None, the default: another one each time
-    class_weight         how much the samples of a class count: a dict by labels, 1 for those that
-                         it lacks; "balanced": each class as much as another one; None, the
-                         default: all samples alike
+    Args:
+        hidden: sizes of the hidden layers, one number or several; by default (16,)
+        activation: of the hidden layers; by default "relu"
+        optimizer: a name, "adam" by default, or an Optimizer
+        lr: learning rate of an optimizer that is a name; None, the default: 0.01
+        l2: its factor of the penalty l2 / 2 * w * w; None, the default: 0
+        loss: one on logits; None, the default: "softmax_cross_entropy"
+        batch: samples a step, by default 32; None: all of them
+        epochs: number of epochs, at least 1; by default 100
+        early_stopping: True: end when the loss of held-out samples does not get better any more,
+            and keep the numbers of the best epoch; by default False
+        validation_fraction: share of the samples of each class that is held out for that; by
+            default 0.1
+        patience: epochs without a better loss; by default 10
+        engine: "python", "cpu", "cuda" or "auto", the default: the fastest that works here
+        random_state: seed of initial numbers and batches, an integer from 0, or a RandomState;
+            None, the default: another one each time
+        class_weight: how much the samples of a class count: a dict by labels, 1 for those that it
+            lacks; "balanced": each class as much as another one; None, the default: all samples
+            alike
 
     >>> est = Classifier(hidden=(8,), engine="python", random_state=0)
     >>> est.fit([[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"])
@@ -343,9 +347,10 @@ class Classifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]  # a 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Train on from the present numbers for one epoch of these samples; return the estimator.
 
-        X, y, sample_weight  as in `fit`
-        classes  labels of all classes there will be, which the first call needs; None, the default:
-                 those that are known
+        Args:
+            X, y, sample_weight: as in `fit`
+            classes: labels of all classes there will be, which the first call needs; None, the
+                default: those that are known
 
         The first call begins a training, and each further one goes on where its session stands, so
         that the session has the samples of all. Raises ValueError for what cannot be learned.
@@ -376,21 +381,22 @@ class Regressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):  # type: ig
     A fitted one has `network_`, the Network that predicts, and `session_`, the Session that trained
     it. Targets of a size far from 1 are learned better within a TransformedTargetRegressor.
 
-    hidden               sizes of the hidden layers, one number or several; by default (16,)
-    activation           of the hidden layers; by default "relu"
-    optimizer            a name, "adam" by default, or an Optimizer
-    lr                   learning rate of an optimizer that is a name; None, the default: 0.01
-    l2                   its factor of the penalty l2 / 2 * w * w; None, the default: 0
-    loss                 a name or a Loss; None, the default: "mse"
-    batch                samples a step, by default 32; None: all of them
-    epochs               number of epochs, at least 1; by default 100
-    early_stopping       True: end when the loss of held-out samples does not get better any more,
-                         and keep the numbers of the best epoch; by default False
-    validation_fraction  share of the samples that is held out for that; by default 0.1
-    patience             epochs without a better loss; by default 10
-    engine               "python", "cpu", "cuda" or "auto", the default: the fastest that works here
-    random_state         seed of initial numbers and batches, an integer from 0, or a RandomState;
-                         None, the default: another one each time
+    Attributes:
+        hidden: sizes of the hidden layers, one number or several; by default (16,)
+        activation: of the hidden layers; by default "relu"
+        optimizer: a name, "adam" by default, or an Optimizer
+        lr: learning rate of an optimizer that is a name; None, the default: 0.01
+        l2: its factor of the penalty l2 / 2 * w * w; None, the default: 0
+        loss: a name or a Loss; None, the default: "mse"
+        batch: samples a step, by default 32; None: all of them
+        epochs: number of epochs, at least 1; by default 100
+        early_stopping: True: end when the loss of held-out samples does not get better any more,
+            and keep the numbers of the best epoch; by default False
+        validation_fraction: share of the samples that is held out for that; by default 0.1
+        patience: epochs without a better loss; by default 10
+        engine: "python", "cpu", "cuda" or "auto", the default: the fastest that works here
+        random_state: seed of initial numbers and batches, an integer from 0, or a RandomState;
+            None, the default: another one each time
 
     >>> est = Regressor(hidden=(8,), lr=0.1, engine="python", random_state=0)
     >>> est.fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 2.0, 3.0]).predict([[1.5]]).round(1)
@@ -419,7 +425,8 @@ class Regressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):  # type: ig
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on from the present numbers for one epoch of these samples; return the estimator.
 
-        X, y, sample_weight  as in `fit`
+        Args:
+            X, y, sample_weight: as in `fit`
 
         The first call begins a training, and each further one goes on where its session stands, so
         that the session has the samples of all. Raises ValueError for what cannot be learned.

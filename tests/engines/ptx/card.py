@@ -279,8 +279,9 @@ class Block:
 class Launch:
     """A launch.
 
-    dynamic   bytes of shared memory without a fixed size
-    left_out  index of a barrier at which nobody waits
+    Attributes:
+        dynamic: bytes of shared memory without a fixed size
+        left_out: index of a barrier at which nobody waits
     """
 
     program: Program
@@ -422,10 +423,11 @@ class Kernel:
 class Card:
     """A card.
 
-    lanes     threads of a warp of the fused kernel, which takes whole steps; 0: other kernels do
-    left_out  name of a kernel, and index of a barrier at which its threads do not wait
-    programs  the kernels that were launched, by name
-    failure   the error of a launch; every later launch raises it again
+    Attributes:
+        lanes: threads of a warp of the fused kernel, which takes whole steps; 0: other kernels do
+        left_out: name of a kernel, and index of a barrier at which its threads do not wait
+        programs: the kernels that were launched, by name
+        failure: the error of a launch; every later launch raises it again
     """
 
     def __init__(self, blocks: int, threads: int, shared: int = SHARED, lanes: int = 0) -> None:
@@ -530,7 +532,8 @@ def fused_ptx(choice: FusedChoice, source: str) -> str:
 def unguarded(card: Card, train: Callable[[], None]) -> list[tuple[str, int]]:
     """Return the barriers, as kernels and indices, without which training on a card still works.
 
-    train  inserts the card and takes some steps
+    Args:
+        train: inserts the card and takes some steps
     """
     card.left_out, found = None, []
     train()

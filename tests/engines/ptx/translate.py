@@ -26,9 +26,10 @@ STATEMENT = re.compile(
 class Instruction:
     """An instruction.
 
-    guard     "p3" or "not p3": the condition under which it runs; "" if there is none
-    name      with its suffixes, such as "ld.global.f32"
-    operands  as they are written
+    Attributes:
+        guard: "p3" or "not p3": the condition under which it runs; "" if there is none
+        name: with its suffixes, such as "ld.global.f32"
+        operands: as they are written
     """
 
     guard: str
@@ -56,8 +57,9 @@ class Function:
 class Text:
     """All functions, and arrays that all threads have.
 
-    shared     where arrays in shared memory begin; those without a size are last
-    constants  bytes of arrays that nobody writes
+    Attributes:
+        shared: where arrays in shared memory begin; those without a size are last
+        constants: bytes of arrays that nobody writes
     """
 
     functions: tuple[Function, ...]
@@ -263,10 +265,11 @@ OF_THREAD = [
 class Program:
     """A kernel that can be launched.
 
-    entry        the generator: its arguments are a thread and those of the kernel
-    shared_size  bytes of shared arrays of a fixed size
-    constants    bytes of arrays that nobody writes, by name
-    barriers     the kind of each, in the order of the text
+    Attributes:
+        entry: the generator: its arguments are a thread and those of the kernel
+        shared_size: bytes of shared arrays of a fixed size
+        constants: bytes of arrays that nobody writes, by name
+        barriers: the kind of each, in the order of the text
     """
 
     name: str

@@ -125,8 +125,9 @@ PARENT = """
 class FramedPage(SeenPage):
     """The page of a link in a frame; `link.attend` is called while one waits for something.
 
-    delay    seconds that messages take in each direction
-    is_busy  whether Python does not answer
+    Args:
+        delay: seconds that messages take in each direction
+        is_busy: whether Python does not answer
     """
 
     def __init__(

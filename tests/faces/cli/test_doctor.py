@@ -161,7 +161,8 @@ def test_why_shaders_do_not_run_is_told(monkeypatch: pytest.MonkeyPatch) -> None
 def test_every_extra_for_users_has_its_row() -> None:
     setup = ConfigParser(interpolation=None)
     setup.read(ROOT / "setup.cfg", encoding="utf-8")
-    extras = set(setup["options.extras_require"]) - {"bench", "docs", "browser", "dev", "cuda12"}
+    others = {"bench", "docs", "browser", "dev", "site", "cuda12"}
+    extras = set(setup["options.extras_require"]) - others
     assert extras == {check.extra for check in CHECKS} - {""}
 
 

@@ -88,8 +88,9 @@ FRAME = 0.05  # seconds from one look to the next
 class Watcher:
     """A controller whose time is set by hand, and what is seen of it.
 
-    seen  at each look the time, the part of the tour, the last operation, how many samples are
-          added up, and the sample in focus
+    Attributes:
+        seen: at each look the time, the part of the tour, the last operation, how many samples are
+            added up, and the sample in focus
     """
 
     def __init__(self, controller: Controller, monkeypatch: pytest.MonkeyPatch) -> None:

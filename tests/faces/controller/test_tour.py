@@ -100,8 +100,9 @@ def test_speed_rises_at_the_end() -> None:
 def toured(took: Callable[[int, int], float], looks: Callable[[int], float]) -> tuple[float, int]:
     """When a tour is over, and the most steps that it took at a time.
 
-    took   seconds, by the number of steps before and the number of steps that take them
-    looks  seconds from one look to the next, by the number of steps between them
+    Args:
+        took: seconds, by the number of steps before and the number of steps that take them
+        looks: seconds from one look to the next, by the number of steps between them
     """
     going, now = Tour([each.kind for each in session_of([2, 2, 1]).trainer.moments]), STEP
     going.count(*going.due(now))

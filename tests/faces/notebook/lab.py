@@ -328,7 +328,8 @@ class Page:
 class LivePage(SeenPage):
     """The page of a session below a cell, and a cell after it to ask the kernel in.
 
-    number  of the page among those of its cell
+    Attributes:
+        number: of the page among those of its cell
     """
 
     notebook: Page

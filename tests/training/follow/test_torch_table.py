@@ -46,10 +46,11 @@ def row(
 ) -> Row:
     """Return a model and a usual loop.
 
-    kind   of the optimizer, with its settings
-    data   None: noise for `mlp`
-    moves  what the optimizer moves, the model by default
-    more   function that is called before each step with the model and the optimizer
+    Args:
+        kind: of the optimizer, with its settings
+        data: None: noise for `mlp`
+        moves: what the optimizer moves, the model by default
+        more: function that is called before each step with the model and the optimizer
     """
     moves = moves or model
     optimizer = getattr(torch.optim, kind)(moves.parameters(), **settings)

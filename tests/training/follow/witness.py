@@ -29,7 +29,8 @@ def bits(arrays: dict[str, Any], dtype: str) -> dict[str, tuple[Any, bytes]]:
 class Witness:
     """Takes the steps of a training, and keeps what stands before and after each.
 
-    run  a Following that gets the loss after each step; None: no losses are reported
+    Args:
+        run: a Following that gets the loss after each step; None: no losses are reported
     """
 
     def __init__(self, model: Any, run: Any = None) -> None:

@@ -1,0 +1,178 @@
+"""How Sphinx builds the site: `make docs`, into build/docs.
+
+Sources are the folder of the repository, so that a link between README's texts, the guide and the
+lessons is the same path on the site, in a clone and on a forge. Formulas are MathML, and nothing is
+fetched from another server.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import tomllib
+from contextlib import suppress
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+
+import scalarviz
+from scalarviz.base import __version__
+from scalarviz.errors import EngineError
+from scalarviz.faces.scene_file import find, load, scenes
+from scalarviz.faces.scene_options import played
+from scalarviz.pages.lessons.lesson import formula
+from scalarviz.pages.page import page_of
+from tests.public_names import callables, public_objects
+
+ROOT = Path(__file__).parent.parent
+for name in ("metrics", "onnx", "sklearn"):  # modules by their public names
+    sys.modules[f"scalarviz.{name}"] = getattr(scalarviz, name)
+project, version = "scalarviz", __version__
+copyright = "the authors of scalarviz, MIT licence"
+root_doc = "docs/index"
+extensions = [
+    *("myst_nb", "sphinx_copybutton", "sphinx_design"),
+    *("sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon"),
+]
+include_patterns = ["docs/**", "notebooks/*.ipynb", "*.md"]
+exclude_patterns = ["docs/pages/**", "docs/_templates/**", "README.md"]
+templates_path = ["_templates", "docs/_templates"]
+default_role = "code"
+
+nb_execution_mode = "off"
+myst_heading_anchors = 4
+myst_enable_extensions = ["attrs_block", "colon_fence", "dollarmath"]
+napoleon_use_param = napoleon_use_rtype = False
+napoleon_use_ivar = True
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autosummary_ignore_module_all = False
+
+html_theme = "furo"
+html_title = "scalarviz"
+html_math_renderer = "mathml"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = html_copy_source = False
+copybutton_exclude = ".linenos, .gp, .go"
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+
+FIRST = (
+    '<!doctype html><meta http-equiv="refresh" content="0; url=docs/index.html">'
+    "<title>scalarviz</title>"
+)
+SCRIPT = re.compile(r"<script\b.*?</script>", re.DOTALL)
+SIGN = re.compile(
+    r"(`[^`]+`|^ *\.\. .*|^ *:\w+(?: [^:]*)?: *(?:\* )?|\*\*[^*]+\*\*(?= )|^ *\* )|([*_|])"
+)  # napoleon's own, or a mark
+MATH = re.compile(r"\$([^$<>]+)\$")
+NAME = re.compile(r"(?:sv\.)?([A-Za-z_][\w.]*)(?:\(.*\))?", re.DOTALL)
+
+
+def setup(app: Sphinx) -> None:
+    """Add the renderer of formulas, links of names, and the pages that train."""
+    app.add_html_math_renderer("mathml", (inline_math, None), (block_math, None))
+    app.add_transform(LinkNames)
+    app.add_transform(Questions)
+    app.add_post_transform(QuietOutputs)
+    app.connect("autodoc-process-docstring", plain)
+    app.connect("build-finished", add_pages)
+
+
+def inline_math(writer: Any, node: nodes.Element) -> None:
+    """Write a formula in a line as MathML."""
+    writer.body.append(formula(node.astext(), {"display_mode": False}))
+    raise nodes.SkipNode
+
+
+def block_math(writer: Any, node: nodes.Element) -> None:
+    """Write a formula on lines of its own as MathML."""
+    writer.body.append(formula(node.astext(), {"display_mode": True}))
+    raise nodes.SkipNode
+
+
+class LinkNames(SphinxTransform):
+    """Links each public name in code within a text to its entry in the reference."""
+
+    default_priority = 400
+    names = {name for name, _ in public_objects()} | {name for name, _, _ in callables()}
+
+    def apply(self, **_: object) -> None:
+        for node in list(self.document.findall(nodes.literal)):
+            found = NAME.fullmatch(node.astext())
+            if not found or isinstance(node.parent, nodes.reference | pending_xref):
+                continue
+            if found[1] in self.names and (
+                node.astext().startswith("sv.") or found[1][0].isupper()
+            ):
+                target = f"scalarviz.{found[1]}"
+                link = pending_xref(
+                    "", refdomain="py", reftype="obj", reftarget=target, refexplicit=True
+                )
+                node.replace_self(link)
+                link += node
+
+
+class Questions(SphinxTransform):
+    """Writes each question of a text as its choices; who answers it in a browser has a lesson."""
+
+    default_priority = 200
+
+    def apply(self, **_: object) -> None:
+        for node in list(self.document.findall(nodes.literal_block)):
+            if node.get("language") == "question":
+                given = tomllib.loads(node.astext())
+                rows = [nodes.list_item("", self.line(each)) for each in given.get("choices", [])]
+                node.replace_self([self.line(given["ask"]), nodes.bullet_list("", *rows)])
+
+    def line(self, text: str) -> nodes.paragraph:
+        """Return a paragraph of a text whose formulas stand between dollars."""
+        parts = text.split("$")
+        kinds = (nodes.Text, lambda tex: nodes.math(tex, tex))
+        return nodes.paragraph(
+            "", "", *(kinds[k % 2](part) for k, part in enumerate(parts) if part)
+        )
+
+
+class QuietOutputs(SphinxTransform):
+    """Takes scripts out of stored outputs of lessons, and writes their formulas as MathML."""
+
+    default_priority = 900
+
+    def apply(self, **_: object) -> None:
+        if self.env.docname.startswith("notebooks/"):
+            for node in list(self.document.findall(nodes.raw)):
+                text = SCRIPT.sub("", node.astext())
+                node.replace_self(nodes.raw("", MATH.sub(in_output, text), format="html"))
+
+
+def in_output(found: re.Match[str]) -> str:
+    return formula(unescape(found[1]), {"display_mode": False})
+
+
+def plain(*given: Any) -> None:
+    """Escape what is no markup in a docstring: products, magnitudes, names with underscores."""
+    lines = given[-1]
+    lines[:] = [line if ">>>" in line else SIGN.sub(escaped, line) for line in lines]
+
+
+def escaped(found: re.Match[str]) -> str:
+    return found[1] or f"\\{found[2]}"
+
+
+def add_pages(app: Sphinx, error: Exception | None) -> None:
+    """Write the pages that train, and a page at the root that leads to the first page."""
+    if error is None:
+        pages = Path(app.outdir) / "docs" / "pages"
+        shutil.copytree(ROOT / "docs" / "pages", pages, dirs_exist_ok=True)
+        (Path(app.outdir) / "index.html").write_text(FIRST, encoding="utf-8")
+        for name in scenes() if app.tags.has("pages") else ():
+            with suppress(EngineError):  # an expression has no page
+                (pages / f"{name}.html").write_bytes(page_of(played(load(find(name)), {})).text)
