@@ -237,9 +237,9 @@ def test_its_code_is_short(path: Path) -> None:
     assert max(len(cell.source.splitlines()) for cell in cells) <= 30
 
 
-def test_the_readme_names_every_lesson_in_order_with_its_minutes() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    rows = re.findall(r"\(notebooks/(\S+)\) \|.*\| (\d+) \|$", readme, re.MULTILINE)
+def test_the_guide_names_every_lesson_in_order_with_its_minutes() -> None:
+    guide = (ROOT / "docs/guide/lessons.md").read_text(encoding="utf-8")
+    rows = re.findall(r"/notebooks/(\S+)\) \|.*\| (\d+) \|$", guide, re.MULTILINE)
     assert rows == [(path.name, minutes_of(path)) for path in in_order()]
 
 

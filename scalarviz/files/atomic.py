@@ -178,7 +178,6 @@ def write_nameless(part: Path, data: Data, permissions: int) -> IO[bytes]:
 
 def write_named(part: Path, data: Data, permissions: int) -> IO[bytes]:
     """Write a file under its name."""
-
     while True:
         file = os.fdopen(os.open(part, NEW, permissions), "wb")
         with closed_on_error(file):

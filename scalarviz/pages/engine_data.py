@@ -87,8 +87,9 @@ def engine_data(
 
 
 def start_of(session: Session) -> dict[str, list[float]] | None:
-    """Return the numbers with which a training began; None if it begins now, if they are not known
-    or if they are too many.
+    """Return the numbers with which a training began.
+
+    The result is None if the training begins now, or if the numbers are unknown or too many.
     """
     network = NetworkCopy(session).begun() if session.step_index else None
     if network is None or len(network.bank.value) > MOST_STARTED:

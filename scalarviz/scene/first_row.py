@@ -30,8 +30,9 @@ FAINT = "99"  # alpha of a line
 
 
 def is_called(fan: SeenFan, scale: float, camera: Camera, *, asked: bool) -> bool:
-    """Return whether a first layer has call-outs: where there is room, while nobody has turned the
-    picture, and if someone has `asked` for them.
+    """Return whether a first layer has call-outs.
+
+    It has them if there is room and nobody has turned the picture, or if someone `asked` for them.
     """
     if not (asked or camera.is_front):
         return False

@@ -32,8 +32,9 @@ MOST_MARKED, MOST_GIVEN = 8, 4  # neurons of a layer with rings, and of one whos
 
 
 def lines_held(layout: Layout, row: int, neuron: Any) -> list[tuple[int, list[int]]]:
-    """Return the layers behind a weight or an input that a hand holds: of each, its number, and
-    the units before it that change.
+    """Return the layers behind a weight or an input that a hand holds.
+
+    Each layer has its number and the units before it that change.
     """
     line, units = NONE, [0]
     found = layout.fan_of(row)

@@ -58,8 +58,9 @@ def draw_beside(
     *,
     opens: bool,
 ) -> None:
-    """Draw the bars of an upright row; of others what they are, and if it `opens`, one with its
-    numbers, which are in the plane of the screen.
+    """Draw the bars of an upright row; describe other rows.
+
+    If a row `opens`, it is drawn with its numbers, in the plane of the screen.
     """
     layout, signs = frame_data.layout, (theme.map.negative, theme.map.positive)
     fan = layout.fans[number]

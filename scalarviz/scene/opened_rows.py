@@ -539,8 +539,9 @@ def draw_filter(
 
 
 def sums_of(canvas: Canvas2D, place: FilterPlace, room: float) -> list[tuple[str, str]]:
-    """Return what becomes of the products at a place of a filter, and the numbers; all in short
-    where words have no room.
+    """Return what happens to the products at a place of a filter, and the numbers.
+
+    The words are short where there is little room.
     """
     size, numbers = LETTERS * canvas.scale, printed(place.terms, sum(place.terms))
     if len(numbers) == 0:

@@ -293,8 +293,9 @@ LEAST_BARS, BARS_HIGH, MOST_BARS = 190.0, 230.0, 40
 
 
 def error_box(fans: Sequence[SeenFan | None], view: Box, scale: float) -> Box | None:
-    """Return where the panel of a loss stands: in the place of the last layer, and of layers
-    before it until it is wide enough; None without room.
+    """Return where the panel of a loss stands; None without room.
+
+    It takes the place of the last layer, and of layers before it until it is wide enough.
     """
     right, left = 0.0, 0.0
     for fan in [*fans][::-1]:

@@ -48,7 +48,7 @@ def test_a_field_is_an_argument_an_option_a_control_and_a_word_of_links(field: s
     value = other(field)
     for function in (sv.watch, sv.picture, sv.record, sv.storyboard):
         assert inspect.signature(function).parameters[field].default == getattr(Look(), field)
-        assert f"    {field} " in (function.__doc__ or "")
+        assert f"        {field}: " in (function.__doc__ or "")
     for table in (WATCHING, RENDERING):
         assert (
             table[field].default == getattr(Look(), field)

@@ -285,7 +285,6 @@ def record_of(field: str, kind: RecordType, *more: tuple[str, RecordType]) -> An
         kind: dtype of the record
         more: further steps: a field of that record with the address of another one, and its dtype
     """
-
     path = [(field, kind), *more]
 
     @instruction(lambda job: from_dtype(path[-1][1]))

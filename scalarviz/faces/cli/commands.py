@@ -461,7 +461,7 @@ DEEDS: Mapping[str, Callable[..., int]] = {
 
 
 def with_examples(what: str, *examples: str) -> str:
-    """Return a help text with examples; lines after "\b" are not rewrapped."""
+    """Return a help text with examples, which are not rewrapped."""
     return "\n".join([what, "", "\b", "Examples:", *(f"  {pasted(line)}" for line in examples)])
 
 

@@ -40,7 +40,6 @@ def check_window() -> None:
 
 def check_linux() -> None:
     """Raise DisplayError if a library or the display that Qt needs on X11 is missing."""
-
     platform = os.environ.get("QT_QPA_PLATFORM", "")
     if os.environ.get("WAYLAND_DISPLAY") or platform not in ("", "xcb"):
         return

@@ -508,7 +508,7 @@ class Canvas2D:
     ) -> float:
         """Draw text on the baseline y; return its width.
 
-        `anchor` is "left", "center" or "right" and says where x is; "\\n" starts a new line;
+        `anchor` is "left", "center" or "right" and says where x is; a line feed starts a new line;
         `outline` is the colour of a soft halo; what is wider than `room` is cut as by `fit`.
         """
         words = words if room == inf else self.fit(words, room, size=size, bold=bold)

@@ -246,8 +246,9 @@ class Theme:
 
     @cached_property
     def borders(self) -> tuple[float, float]:
-        """Shares of the strongest colour, minus and plus, from which on the second of `on_faces`
-        has more contrast; 2 if it never has.
+        """Shares of the strongest colour at which the second of `on_faces` gains more contrast.
+
+        The first share is for negative values, the second for positive ones; 2 means never.
         """
         places, (weak, strong) = np.linspace(0.0, 1.0, 501), rgb(self.on_faces)
         faces = self.map(np.stack([-places, places]))

@@ -314,8 +314,10 @@ class Exhibit(ABC):
     def _paint_begun(
         self, canvas: Canvas2D, first: Exhibit, box: Box, theme: Theme, foot: Box
     ) -> None:
-        """Draw what came out at step 0 with a dashed frame, and how right it was: at its right,
-        or above it, inside of `foot`. A box that is low has no more than words above it.
+        """Draw the output of step 0 in a dashed frame, with a sentence on how right it was.
+
+        The sentence stands at its right, or above it, inside `foot`. A low box has only words
+        above it.
         """
         size, said = letter_size(canvas), first.verdict()
         left, right = box.right + 1.5 * size, foot.right

@@ -1,5 +1,6 @@
-"""Layouts of a compiled function without its graph: its formula, with cubes in place of letters, or
-a wall for each named parameter.
+"""Layouts of a compiled function without its graph.
+
+A function is its formula with cubes in place of letters, or a wall for each named parameter.
 """
 
 from __future__ import annotations

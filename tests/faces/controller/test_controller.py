@@ -318,7 +318,7 @@ def test_the_first_run_ends_by_itself_and_choices_are_offered(
     controller = make(show, steps=20)
     to_the_end(controller)
     assert controller.session.step_index == 20
-    assert controller.message == "20 steps are done. Play trains on."
+    assert controller.message == "20 steps are done. Press Play to continue."
     assert list(controller.stage.offered) == [
         "Step through it",
         "Back to start",
