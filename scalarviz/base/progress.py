@@ -257,7 +257,7 @@ def words(unit: str, loss: float, pace: float, left: int) -> str:
 
     Args:
         unit: that of a `Progress`
-        loss: NaN: there is none
+        loss: NaN if it is unknown
         pace: units per second; 0.0: unknown
         left: number of units
     """

@@ -309,7 +309,7 @@ def merged(trace: Trace, cones: list[Node], *, by_parameters: bool) -> list[Node
     """Return nodes that stand for all that compute the same from the results of the same nodes.
 
     Args:
-        by_parameters: whether they must take the same parameters and inputs, too
+        by_parameters: whether they must also take the same parameters and inputs
     """
     first, kinds = trace.first_made, trace.operations.tolist()
     groups = dict[tuple[int, ...], list[Node]]()

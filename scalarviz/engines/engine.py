@@ -498,7 +498,7 @@ class BeforeStep:
     Args:
         bank: the Bank
         optimizer: the Optimizer, whose slots are copied
-        gradients: whether gradients are copied, too; the optimizer's part of a step does not change
+        gradients: whether gradients are also copied; the optimizer's part of a step does not change
             them
         last: an earlier Before of the same bank that is no longer needed: its memory is used again,
             since to get new memory takes longer than to copy; None, the default: none

@@ -102,7 +102,7 @@ def watch(
         address, port: where it is served; by default on this machine alone, at any free port. An
             address of its network, or "0.0.0.0" for all, lets others see it by a token, by default
             at port 8000, or another one if it is taken
-        share: "look", the default: others only look; "control": they change it, too
+        share: "look", the default: others only look; "control": they also change it
         **view: how it is drawn at first, fields of Look
 
     Raises:

@@ -276,7 +276,8 @@ def write_names(
     two.
     """
     size, margin, spaces = 12.0 * canvas.scale, 6.0 * canvas.scale, len(balls) - 1
-    given = [line.names[place] for place in places if place < len(line.names)]
+    count = len(line.names)
+    given = [line.names[place] for place in places if place < count]
     least: float = min([ball.radius for ball in balls])
     first, last = balls[0], balls[spaces]
     apart = math.hypot(last.x - first.x, last.y - first.y) / spaces if spaces else math.inf

@@ -320,7 +320,7 @@ class FrameData:
 
     Attributes:
         moment: the last operation, if it is animated; `part` of it is done, 0 to 1
-        exhibit: what is learned, if there is a way to show it
+        exhibit: the result, if there is a way to show it
         hover, pinned: cards of the inspector
         chips: short messages, each with the label of its button or ""
         work: work in the background, or None

@@ -67,7 +67,7 @@ def lights(
     """Return the lights of an operation.
 
     Args:
-        focus: what stays bright; None: all that takes part
+        focus: what stays bright; None: everything
         attention: how far all else has fallen back, 0 to 1
     """
     shown = of_moment(layout, program, moment)

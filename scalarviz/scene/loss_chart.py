@@ -286,7 +286,7 @@ class CurveView:
 
     Attributes:
         first: the first step shown
-        last: the last one; None: the last step there is, also while the training goes on
+        last: the last one; None: the last step there is, also while the training continues
         smooth: whether a mean around each step is drawn before the losses
         large: whether the chart stands below the network, with all weights over time
         kind: what is shown of the weights, and `order`, how they are sorted, or "norms"

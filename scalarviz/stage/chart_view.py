@@ -20,7 +20,7 @@ def zoom(view: CurveView, chart: Chart, factor: float, x: float) -> None:
 
 
 def move(view: CurveView, chart: Chart, dx: float) -> None:
-    """Move the curve by so many pixels to the right."""
+    """Move the curve by a number of pixels to the right."""
     wide = chart.last - chart.first
     show(view, chart.first - dx / chart.plot.width * wide, wide, chart.end)
 

@@ -71,11 +71,11 @@ class LiveValues:
             pinned
         rests: whether pictures follow each other so fast that this one need not show the newest
             numbers everywhere
-        own: inputs of the user's own, which are shown in place of the focus sample, or None
+        own: inputs that the user chose, which are shown in place of the focus sample, or None
         pad: on which `own` is drawn; None if it is no image
         curves: the losses of its branches
         answers: the newest answer to each question that was asked
-        learned: what is learned, without a mark at the focus sample
+        learned: the result, without a mark at the focus sample
     """
 
     def __init__(self, session: Session, patience: float = math.inf) -> None:

@@ -360,7 +360,7 @@ def drawing_of(known: NeuronNumbers, maps: NeuronMaps | None, plane: object) -> 
     Args:
         known: the neuron
         maps: those of all neurons, or None
-        plane: what is learned, which has the samples and axes
+        plane: the picture of the result, which has the samples and axes
     """
     buffers = known.line.values, *known.line.also, known.line.sums
     name = next((each for each in buffers if known.array(each) is not None), "")

@@ -141,7 +141,7 @@ def record(
             one clock, from the step of the one that is the furthest behind
         path: the file, .mp4 or .gif
         steps: training steps; None, the default: those of the Show, 2000 for a Session
-        every: steps from one frame to the next; None: so many that the video lasts 12 seconds
+        every: steps from one frame to the next; None: chosen so that the video lasts 12 seconds
         unit: "step", the default; "operation" shows every operation of these steps, slowly
         film: True: the 27 pictures of `film` of `Session.play`, 0.6 seconds each, instead of so
             many steps; by default False

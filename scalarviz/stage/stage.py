@@ -157,7 +157,7 @@ class Stage(Messages):
         given: seconds that a slow step gives to the next operation; 0 without one
         pane: how the picture is one of several, or None
         peers: the stages that have common scales, in the order of their panes; mostly itself
-        unfolded: whether a compiled function is shown as its graph at rest, too
+        unfolded: whether a compiled function is also shown as its graph at rest
         pinned, hover: bank indices, or None
         pinned_neuron, hover_neuron: the neuron instead, or None
         beside: further weights that are pinned beside a weight

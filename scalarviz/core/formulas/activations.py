@@ -66,7 +66,7 @@ class ActivationFormula(Formula):
         zero_caption: the same where the result is 0; by default as elsewhere
         backward_caption: what it does to what arrives on the way back; by default the slope is said
         onnx: its operator in ONNX files; None: its formula is written, and not read back
-        digest: hash of the source of an activation of the user's own, else ""
+        digest: hash of the source of a user's activation, else ""
     """
 
     limits: tuple[float, float, float, float] | None = None

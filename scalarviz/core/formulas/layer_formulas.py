@@ -377,7 +377,7 @@ class ParametricFormula:
         derivative: its derivative with respect to x, with the same arguments
         by_parameter: that with respect to a parameter, given by its place before these arguments
         starts: what each parameter is at first, by its name
-        digest: hash of the source of a formula of the user's own, else ""
+        digest: hash of the source of a user's formula, else ""
     """
 
     name: str

@@ -139,7 +139,7 @@ class AboutLoss:
             test computes them: a product is `2 (p - t)` or `t * p`, a power `p^2`, a magnitude
             `|p|`; functions are exp (or `e^p`), log, cos, sign, clip and the activations. A
             translation has them as `rows.losses.NAME.error` and `rows.losses.NAME.derivative`.
-        digest: hash of the source of a loss of the user's own, else ""
+        digest: hash of the source of a user's loss, else ""
         domain: the numbers between which predictions lie; by default all
         outputs, targets: numbers of a sample that a loss of rows takes; 0, the default: any number
             of outputs, and a target for each

@@ -449,7 +449,7 @@ def add_block(job: Address, k: Index, block: Index) -> None:
 
 @inner
 def first_bad(grad: Numbers, frozen: Table) -> Index:
-    """Return the first row, not frozen, whose gradient is not finite; NONE if there is none."""
+    """Return the first row, not frozen, whose gradient is not finite; NONE without one."""
     zero = grad.dtype.type(0)
     bad = False
     for row in range(len(grad)):

@@ -351,7 +351,7 @@ class TraceTerm:
     """A product sign * factor * number.
 
     `factor` is the place of a parameter or constant, NONE for the factor 1; `number` the place of a
-    number, NONE if there is none.
+    number, NONE without one.
     """
 
     sign: float

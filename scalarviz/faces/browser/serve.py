@@ -52,7 +52,7 @@ def watch(
             by a token of six characters
         port: 0 for any that is free; None, the default, for that on this machine alone, else as for
             `listening`
-        share: "look", the default: others only look; "control": they can change the training, too
+        share: "look", the default: others only look; "control": they can also change the training
 
     Raises:
         InputError: for an address or a port that it cannot have.

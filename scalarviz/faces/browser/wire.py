@@ -58,7 +58,7 @@ class Coded:
     """Numbers of a bank in bytes: each is code * top / 127.
 
     Attributes:
-        about: "top", "tile" where a code is the mean of a tile of so many rows and columns, and
+        about: "top", "tile" where a code is the mean of a tile of these rows and columns, and
             what is so of all numbers, see `facts_of` of wire.py
     """
 

@@ -84,7 +84,7 @@ def watch_anywhere(
         given: options of WATCHING, and steps
         name: of the scene, for the files
         keep: saves the training
-        recipe: as for `watch`, which takes `more`, too
+        recipe: as for `watch`, which also takes `more`
 
     Raises:
         DisplayError: if the screen is lost later on.

@@ -266,7 +266,7 @@ class Options:
 
 
 def words_of(show: Show) -> Mapping[str, Any]:
-    """Return what a show says of what is learned."""
+    """Return what a show says of its result."""
     return {name: getattr(show, name) for name in ("title", "task", "about")}
 
 

@@ -72,7 +72,7 @@ class Question:
         names: names in the expression
         at: numbers for the names, in turn; the answer and a guess are compared there
         see: the moment of the picture that shows it, as the part of an address
-        lesson: the name of the lesson, "" for a question of one's own
+        lesson: the name of the lesson, "" for a question written by the user
         key: its name there
     """
 

@@ -77,7 +77,7 @@ class Plane(Exhibit):
         classes: names of the classes; empty if the outputs are not classes
         inputs_of: returns the inputs of points of the plane, in the numbers of the axes, or None
         tests: held-out samples, as in `points`; `test_targets` are their targets
-        show_tests: whether these are drawn, hollow, too
+        show_tests: whether these are also drawn, hollow
         discrete: whether the map has the two strongest colors only
         corner: a corner of the map without samples, right or left and up or down; or None
     """
@@ -558,7 +558,7 @@ class FunctionPlot(Exhibit):
         places = places._replace(out=plot, goal=plot)
         self.paint_heads(canvas, places, theme)
         axes.paint(canvas, whole, plot, theme)
-        if self.focus is not None and np.isfinite(self.focus[1]):  # the line from OUT goes on
+        if self.focus is not None and np.isfinite(self.focus[1]):  # the line from OUT continues
             ((x, y),) = self.doors(box, canvas.scale)
             dot = plot.x + (self.focus[0] - self.low) / (self.high - self.low) * plot.width
             canvas.line([(x, y), (dot, y)], theme.quiet, width=1.4 * canvas.scale)

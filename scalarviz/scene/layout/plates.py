@@ -68,7 +68,7 @@ class Plate:
         along: the way from one column to the next, `across` from one row to the next, and `toward`
             the unit vector to the viewer: orthogonal
         role: what its numbers are: weight, bias, gain, shift or value
-        operation: index in the program, and `layer` in the network; NONE if there is none
+        operation: index in the program, and `layer` in the network; NONE without one
         tiles: how it is divided; None for a plate in one piece
         seat: from the middle of a cell to where cubes stand, forwards and downwards: a cube of half
             side h has its middle seat - h away from it, both ways; at most half a cell downwards;

@@ -298,7 +298,7 @@ def lit_parts(
 
     Args:
         half: half the side of the cube
-        back: whether light leads back before the cube, too; else it meets there what comes in
+        back: whether light leads back also before the cube; else it meets there what comes in
         part: of an operation that is done: light leaves a trail
         count: cubes that the operation is about
     """

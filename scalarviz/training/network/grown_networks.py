@@ -60,7 +60,7 @@ class GrownNetwork:
         network: the new one, with initial numbers on the rows that are new
         rows: int64: for each row of its bank the row of the old bank, or -1 for a new weight
         states: indices of its bank's state, and of the old one's, that belong together
-        fresh: mask of rows whose numbers are drawn anew, so that the optimizer begins anew, too;
+        fresh: mask of rows whose numbers are drawn anew, so that the optimizer also begins anew;
             None, the default: all rows go on, except for those that are new
     """
 

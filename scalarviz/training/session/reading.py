@@ -693,7 +693,7 @@ class TrainingState(NamedTuple):
         numbers: those of the bank; empty if they were not asked for
         here: where the session stood then: clock, branch, its end, and loss
         program: of the network then; changing activations replaces it
-        network: the network; `data`, `loss_function` and `engine` are those of the session, too
+        network: the network; `data`, `loss_function` and `engine` are those of the session
         frozen: mask of the frozen parameters
         taken: steps that the bank has counted
         batches: the batches, by step

@@ -538,7 +538,7 @@ class Session:
             function: f(view), called on arrival at a step, after its metrics were measured. The
                 view shows `step`, `loss`, `losses`, `metrics`, `learning_rate`, and `values` and
                 `gradients` of all weights, read-only; `set_rate`, `edit`, `freeze` and `stop` take
-                effect when the function returns. What it writes into weights takes effect, too;
+                effect when the function returns. What it writes into weights also takes effect;
                 methods that change the session raise OrderError
             every: steps between two calls; None, the default: 1, or, for EarlyStopping and
                 ReduceOnPlateau, the steps between two measurements

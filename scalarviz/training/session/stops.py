@@ -62,7 +62,7 @@ class Stops:
     """Looks for the steps at which a timeline stops.
 
     Attributes:
-        everywhere: whether to stop in steps that are repeated, too, as `advance` and `play` do
+        everywhere: whether to stop in repeated steps as well, as `advance` and `play` do
         are_ignored: whether it stops nowhere, as in a copy that is recorded; can be set
     """
 

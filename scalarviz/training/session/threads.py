@@ -425,7 +425,7 @@ def play(
     """Advance in the background, until that is paused, or until whoever is advanced is deleted.
 
     Args:
-        thread: plays, perhaps already: then it goes on with another speed or unit
+        thread: plays, perhaps already: then it continues with another speed or unit
         session_lock: of what is advanced
         portion: bound method, held weakly: `portion(most, unit, until)` advances by at most `most`
             units (None: no limit), not beyond the step `until`, and returns how many it did
