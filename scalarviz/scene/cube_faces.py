@@ -182,7 +182,7 @@ class CubeFaces:
         least: float,
     ) -> None:
         self.cubes: list[SeenCube] = []
-        self.taken: list[tuple[float, ...]] = []
+        self.taken: FloatArray = np.zeros((0, 4))
         rows, self.fronts, edges, self.middles, order, depths, rooms, shares, above = faces_seen(
             see, frame_data, first, scale, least
         )
@@ -209,9 +209,10 @@ class CubeFaces:
         self.scale = scale
 
     @cached_property
-    def balls(self) -> list[tuple[float, ...]]:
+    def balls(self) -> FloatArray:
         """The ends of what neurons take, with their numbers."""
-        return [around_ball(each, self.scale).ends for each in self.spheres.tolist()]
+        ends = [around_ball(each, self.scale).ends for each in self.spheres.tolist()]
+        return np.array(ends).reshape(-1, 4)
 
     def alone(self, chosen: Places) -> list[bool]:
         """Return whether no nearer cube or sphere is around each of some cubes."""
@@ -228,12 +229,12 @@ class CubeFaces:
 
     def take(self, number: Number) -> None:
         """Note that a number stands on a cube."""
-        self.taken.append(number.ends)
+        self.taken = np.concatenate([self.taken, [number.ends]])
 
     def is_taken(self, number: Number, rank: int) -> bool:
         """Return whether a number meets another one, or a neuron unless its cube is marked."""
         x, y, right, bottom = number.ends
-        others = np.array([*(self.balls if rank else ()), *self.taken]).reshape(-1, 4)
+        others = np.concatenate([self.balls, self.taken]) if rank else self.taken
         low = others[:, :2] < (right + ON_CUBES["apart"], bottom)
         return bool((low & (others[:, 2:] > (x - ON_CUBES["apart"], y))).all(axis=1).any())
 

@@ -401,8 +401,15 @@ def filter_place(
     inner = [i for i in inner if 0 <= i % columns - left // 2 <= wide - tiles[1]]
     inner = sorted(inner, key=lambda i: -own[i])
     bias = opened.total - sum(opened.terms)
-    clear = [i for i in inner if has_two_digits(printed([own[i] - bias, bias], own[i]))]
-    pixel = [*read, *clear, *inner][0]
+    clear: list[int] = []
+    for i in inner if len(read) == 0 else []:
+        if has_two_digits(printed([own[i] - bias, bias], own[i])):
+            clear = [i]
+            break
+    found = [*read, *clear, *inner]
+    if len(found) == 0:
+        return None  # the filter is larger than what it reads
+    pixel = found[0]
     top, first = pixel // columns - above // 2, pixel % columns - left // 2
     pixels: list[float] = []
     for i in range(tiles[0] * tiles[1]):

@@ -33,7 +33,7 @@ FEW, PAIRS = 8, 2  # squares in one column, and columns of a block of up to thre
 GAP, GAPS = 1.4, 2.2  # cells between two blocks, and their most where the stage has room
 SPREAD, ROUND = 1.8, 0.55  # cells from ball to ball, and radius of one
 LINE = 0.8  # cells from line to line of words
-HALF, SMALL = 0.465, 0.7  # half the side of a square, and of inputs relative to that
+HALF = 0.465  # half the side of a square
 LABEL, WORDS = 1.0, 0.1  # cells from squares to words about them, and half of their width
 CAMERA = Camera(azimuth=0.0, elevation=0.0, fov=0.0)
 

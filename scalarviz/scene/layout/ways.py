@@ -461,7 +461,6 @@ def alone_in(own: Sequence[float], top: float) -> list[int]:
 
 # The column of the biases: half its width in slots, and pixels from its top to the letter above it.
 BAND, LETTER, BELOW_BAND = 0.46, 6.0, 14.0
-DIM = 0.12  # of the ink that it is tinted with
 
 
 def above_band(fan: SeenFan) -> float:
