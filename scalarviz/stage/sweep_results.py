@@ -34,9 +34,6 @@ from scalarviz.sweeps.sweep import Sweep
 from scalarviz.sweeps.tasks import NEVER, Outcome, samples_of
 from scalarviz.training.session.session import Session
 
-BRIGHT = 98.0  # percent of the weights that are not beyond the scale
-FAR_SCALE = 3.0  # times the scale that is needed at least, from which on it shrinks
-
 
 def means_of(outcome: Outcome) -> FloatArray:
     """Return the interquartile mean of the losses at each check.

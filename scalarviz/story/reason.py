@@ -144,15 +144,21 @@ def earlier_rows(facts: Facts, state: State, name: str) -> list[int]:
     return found
 
 
+def stepped(state: State, row: int) -> float | None:
+    """Return a weight after the step that its gradient asks for; None if it is not known."""
+    lines = [] if state.explained is None else list(state.explained(row).lines)
+    if len(lines) == 0 or not lines[len(lines) - 1].follows:
+        return None
+    return lines[len(lines) - 1].value
+
+
 def change_of(state: State, row: int) -> str:
     """Return a weight before and after the step that its gradient asks for.
 
     It is empty where that is not known, and for a change that is smaller than all digits.
     """
-    lines = [] if state.explained is None else list(state.explained(row).lines)
-    if len(lines) == 0 or not lines[len(lines) - 1].follows:
-        return ""
-    return written_change(float(state.value[row]), lines[len(lines) - 1].value)
+    new = stepped(state, row)
+    return "" if new is None else written_change(float(state.value[row]), new)
 
 
 def written_change(old: float, new: float) -> str:

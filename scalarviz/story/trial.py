@@ -25,6 +25,7 @@ STEPS = (0.2, 0.1, 0.5)  # by which a weight is changed: the first that is seen 
 FINE = 3  # digits of how far outputs are off
 MOST, MOST_BARS = 4, 10  # outputs that are listed, and bars
 MOST_SAMPLES = 20  # of a step whose outputs are computed for each
+MOST_WORK = 100_000  # weights times samples of such a step
 
 
 def trial_of(facts: Facts, state: State, row: int, way: float) -> Trial | None:
@@ -82,10 +83,12 @@ def trial_by(facts: Facts, state: State, row: int, step: float) -> Trial | None:
 def share_with(facts: Facts, state: State, row: int, step: float) -> tuple[float, float] | None:
     """Return the share of the right class before and after a weight is higher by a step."""
     right = right_output(facts, state)
+    if right is None:
+        return None
     weights = [float(each) for each in state.value]
     weights[row] += step
-    passed = {} if right is None else answers_with(facts, state, weights)
-    if right is None or len(passed) == 0:
+    passed = answers_with(facts, state, weights)
+    if len(passed) == 0:
         return None
     both = values_of(facts, state, facts.outputs), passed[facts.outputs]
     before, after = [read_answers(each, facts.loss.logits)[right[1]] for each in both]
@@ -142,7 +145,8 @@ def nearer_of(ctx: TracedWeight) -> list[float]:
     facts, state, name = ctx.facts, ctx.state, ctx.facts.outputs
     outputs, goals = ctx.of_batch("values", name), ctx.of_batch("targets")
     is_known = state.answer is not None and state.all is not None
-    if not is_known or state.batch > MOST_SAMPLES or right_output(facts, state) is not None:
+    is_small = state.batch <= MOST_SAMPLES and state.batch * len(state.value) <= MOST_WORK
+    if not (is_known and is_small) or right_output(facts, state) is not None:
         return []
     size, found = facts.buffers[name].size, []
     for sample in range(state.batch):

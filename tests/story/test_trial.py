@@ -166,3 +166,15 @@ def test_numbers_of_a_formula_have_trials_of_a_forward_pass_and_move_as_listed()
     wishes = {name: written_change(*ends) for name, ends in moved.items()}
     assert all(wish in ("", wishes[name]) for name, wish in changes.items())
     assert all(changes.values())  # one is carried along by earlier steps
+
+
+def test_a_parameter_of_a_formula_may_be_above_a_thousand() -> None:
+    slope, shift = sv.Value(5000.0, label="slope"), sv.Value(1.0, label="shift")
+    line = sv.compile(lambda x: slope * x + shift, inputs=1, engine="python")
+    data = np.array([[0.0], [0.5], [1.0]])
+    session = sv.Session(line, (data, 2.0 * data), optimizer=sv.SGD(0.5))
+    said = []
+    for _ in session.operations:
+        session.advance(1, "operation")
+        said.append(caption(session).wish)
+    assert any("," in each for each in said), said

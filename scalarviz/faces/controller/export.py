@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -274,13 +274,14 @@ class RunProcess:
             raise
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         words = self.words(self.folder.name)
-        self.child = processes.start(words, **streams, text=True, errors="replace")
-        self._listener = threading.Thread(target=self._listen, daemon=True)
+        child = processes.start(words, **streams, text=True, errors="replace")
+        self._listener = threading.Thread(target=self._listen, args=(child.stdout,), daemon=True)
         self._listener.start()
+        self.child = child  # last: whoever sees it may wait for the listener
 
-    def _listen(self) -> None:
+    def _listen(self, said: Iterable[str]) -> None:
         """Read how far the process is; what else it says last is why it failed."""
-        for line in self.child.stdout:
+        for line in said:
             words = line.split()
             if len(words) == 2 and all(word.isdecimal() for word in words):
                 if not self.total:
@@ -407,32 +408,35 @@ class Exports:
         self.failures = 0
         self.told: list[str] = []
         self.lasting = False
-        self._all: dict[RunProcess, Path] = {}  # the file that each writes
+        # The file that each writes; `start`, in another thread, removes one: copies are read.
+        self._all: dict[RunProcess, Path] = {}
 
     @property
     def going(self) -> list[str]:
         """Names of the files being written, or whose result is not known yet."""
-        return [path.name for path in self._all.values()]
+        return [path.name for path in [*self._all.values()]]
 
     @property
     def counts(self) -> tuple[int, int]:
         """Number of pictures drawn, and of all; 0 of 0 while one of the numbers is not known."""
-        if not all(each.total for each in self._all):
+        found = [*self._all]
+        if not all(each.total for each in found):
             return 0, 0
-        return sum(each.done for each in self._all), sum(each.total for each in self._all)
+        return sum(each.done for each in found), sum(each.total for each in found)
 
     @property
     def work(self) -> Work | None:
         """What a picture shows of it: what is being written, and how far it is; None for none."""
-        if not self._all:
+        found = [*self._all]
+        if not found:
             return None
         names, (done, total) = named(self.going), self.counts
         if not total:
-            since = min(each.began for each in self._all)
+            since = min(each.began for each in found)
             said = text("exports.begins", files=names, seconds=monotonic() - since)
             return Work(said, text("exports.cancel"), None)
         said = text("exports.pictures", files=names, done=done, total=total)
-        if left := max(each.seconds_left for each in self._all):
+        if left := max(each.seconds_left for each in found):
             said = text("exports.left", counted=said, time=duration(left))
         return Work(said, text("exports.cancel"), done / total)
 
@@ -457,7 +461,7 @@ class Exports:
 
         These are sentences, and whether the export failed.
         """
-        ended = {process: path for process, path in self._all.items() if process.has_ended}
+        ended = {process: path for process, path in [*self._all.items()] if process.has_ended}
         for process in ended:
             del self._all[process]
         told = dict(result_of(process, path) for process, path in ended.items())
@@ -485,7 +489,7 @@ class Exports:
 
     def let_go(self) -> list[str]:
         """Let all exports continue alone; return the names of their files."""
-        begun = [each for each in self._all if each.child is not None]
+        begun = [each for each in [*self._all] if each.child is not None]
         for each in begun:
             each.let_go()
         return [self._all.pop(each).name for each in begun]

@@ -451,7 +451,8 @@ export class App {
     if (recording || client.shared || state.operation || isChosen) return {};
     if (!can_choose(facts, state.value.length, state.size)) return {};
     const next = await client.ask("ahead");
-    const found = next.fresh && clearest_sample(facts, readyState(facts, next), next.fresh);
+    if (!next?.fresh) return {};
+    const found = clearest_sample(facts, readyState(facts, next), next.fresh);
     this.clearestNow = found ?? this.clearestNow;
     return found === null ? {} : { sample: found };
   }

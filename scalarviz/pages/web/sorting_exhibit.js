@@ -11,7 +11,7 @@ import { Result, rightOf } from "./result.js";
 import { bytesOf, sameNumbers } from "./plane_exhibit.js";
 import { mixedColor } from "./palette.js";
 import { text } from "./texts.js";
-import { unpacked } from "./arrays.js";
+import { inRows, unpacked } from "./arrays.js";
 
 const REASONS = { lit: "chosen" }; // names of colors of a theme that are others here
 const INKS = ["ink", "quiet", "soft", "worse", "panel", "rim", "lit", "ground"];
@@ -89,10 +89,7 @@ export class Sorting {
       for (let i = 0; i < inputs.length; i++) rows[(i + 1) * inputs.length + i] = 0;
       const found = await this.use.evaluate(rows);
       if (!found || asked !== this.asked) return;
-      const count = this.data.names.length;
-      const outputs = Array.from({ length: inputs.length + 1 }, (_, i) =>
-        Array.from(found.slice(i * count, (i + 1) * count)),
-      );
+      const outputs = inRows(found, this.data.names.length).map((each) => [...each]);
       this.why = why_of(outputs, this.data.shape[1]);
       this.draw();
     }, REST);

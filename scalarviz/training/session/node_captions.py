@@ -41,7 +41,7 @@ from scalarviz.story.formats import FEW, pretty, said
 from scalarviz.story.forward_captions import REACH, CaptionFn, bent_at, loss
 from scalarviz.story.names import number_word
 from scalarviz.story.panel_words import number, said_goal
-from scalarviz.story.reason import change_of, others_words
+from scalarviz.story.reason import change_of, others_words, stepped
 from scalarviz.story.traced_weight import TracedWeight, read_answers
 from scalarviz.story.trial import STEPS, misses_of, off_of
 
@@ -328,8 +328,8 @@ def asked(ctx: TracedWeight, caption: Caption, place: int, own: float) -> Captio
     why = caption.why if own * grad > 0.0 else others_words(way, own, ctx.state.batch)
     trial, wish = trial_of(ctx, place, row, way), change_of(ctx.state, row)
     caption = replace(caption, title=title, why=why, trial=trial)
-    before, _, after = wish.replace("−", "-").partition(" → ")
-    if wish and way * (float(after) - float(before)) < 0.0:
+    new = stepped(ctx.state, row)
+    if wish and new is not None and way * (new - float(ctx.state.value[row])) < 0.0:
         title = text("captions.node.momentum", name=named(program, place), way=way_of(grad))
         caption = replace(caption, title=title)
     return replace(caption, wish=wish)
