@@ -45,11 +45,16 @@ class ColorMap:
         """
         x = np.asarray(values, dtype=np.float64) / scale
         strength = np.sign(x) * np.minimum(np.abs(x), 1.0) ** self.power
-        places, names = self.table
-        found = np.empty((*strength.shape, 3))
-        for number, channel in enumerate(rgb(names).T):
-            found[..., number] = np.interp(strength, places, channel)
-        return number_or_not(found)
+        places, colors, slopes = self._lines
+        line = places[1:-1].searchsorted(strength, "right")
+        beyond = np.asarray(strength - places[line])[..., np.newaxis]
+        return number_or_not(slopes[line] * beyond + colors[line])
+
+    @cached_property
+    def _lines(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Places of the table, their colours, and how fast these change up to the next place."""
+        places, colors = np.array(self.table[0]), rgb(self.table[1])
+        return places, colors, np.diff(colors, axis=0) / np.diff(places)[:, np.newaxis]
 
     @cached_property
     def table(self) -> tuple[tuple[float, ...], tuple[str, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, final
 
 import numpy as np
@@ -121,7 +121,7 @@ class Plane(Exhibit):
 
     # On a canvas.
 
-    @property
+    @cached_property
     def wrong(self) -> npt.NDArray[np.bool_]:
         """Which samples have NaN, another class, or an output beyond the middle from theirs."""
         if not self.sorts:
