@@ -537,8 +537,6 @@ def draw_scores(
 ) -> None:
     """Draw the numbers of outputs as bars from a line of zero, minus to the left.
 
-    Where all are below 0, bars begin at the lowest one: the winner has the longest.
-
     Args:
         signs: the colors of minus and plus
     """
@@ -547,24 +545,22 @@ def draw_scores(
     half, zero = 0.5 * (last.y - first.y) / (count - 1), first.x + ZERO * first.unit
     known = [number if math.isfinite(number) else 0.0 for number in numbers]
     longest, high = LONGEST * first.unit, min(BAR * scale, 1.2 * half)
-    right, start, begun = zero - longest - 5.0 * scale, 0.0, "0"
+    right = zero - longest - 5.0 * scale
     if len(known) > 1:
         end, low = first.x + SCORED * first.unit, last.y + half + 1.2 * size
         ranked = sorted(known)
         lead = typeset(short(ranked[count - 1] - ranked[count - 2]))
-        shapes = [text("scores.how", lead=lead), text("scores.how.short")]
+        how = "scores.below" if ranked[count - 1] < 0.0 else "scores.how"
+        shapes = [text(how, lead=lead), text(f"{how}.short")]
         fits = [each for each in shapes if canvas.measure(each, size=size) < SAID * (end - first.x)]
         if fits:
             canvas.text(end, low, fits[0], size=size, color=theme.lit, anchor="right")
-        if ranked[count - 1] < 0.0:
-            zero, longest, start = zero - longest, 1.5 * longest, ranked[0]
-            begun, signs = typeset(short(start)), (theme.soft, theme.soft)
     ends = [(zero, first.y - half), (zero, last.y + half)]
     canvas.line(ends, theme.quiet, width=1.4 * scale)
     top, color = ends[0][1] - 0.4 * size, theme.quiet
-    canvas.text(zero, top, begun, size=size, color=color, bold=True, anchor="center")
+    canvas.text(zero, top, "0", size=size, color=color, bold=True, anchor="center")
     levels = [ball.y for ball in balls]
-    bars_from(canvas, zero, levels, [each - start for each in known], (longest, high), signs)
+    bars_from(canvas, zero, levels, known, (longest, high), signs)
     words = [short(number) for number in known]
     if len(words) > 0 and right - canvas.widest(words, size=size) > first.x - first.radius:
         for ball, said in zip(balls, words, strict=False):

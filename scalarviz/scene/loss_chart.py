@@ -42,7 +42,7 @@ class Measured:
     """A metric: its last value, and all up to now.
 
     Attributes:
-        name: as it is written, such as "new ones right"
+        name: as it is written, such as "unseen ones right"
         share: whether it is drawn on a scale from 0 to 1; else on that of the losses
     """
 

@@ -403,18 +403,22 @@ def test_what_a_layer_is_stands_on_the_card_of_a_neuron_under_the_mouse() -> Non
         assert [about for name, about in card.facts if name == "layer 0"] == layer
 
 
-def test_scores_are_bars_from_zero_with_their_number_and_their_class_apart() -> None:
+@pytest.mark.parametrize("numbers", ([3.0, -6.0, *[0.0] * 7, 1.5], [-2.0 - i for i in range(10)]))
+def test_scores_are_bars_from_zero_with_their_number_and_their_class_apart(
+    numbers: list[float],
+) -> None:
     stage = stage_of(trained("digits"), (1280, 800))
     data, see = stage.frame_data(), projection(stage)
     line = data.layout.neurons[-1]
     assert line.scores and all(not each.scores for each in data.layout.neurons[:-1])
-    balls, numbers = balls_of(see, line.points, line.radius), [3.0, -6.0, *[0.0] * 7, 1.5]
+    balls = balls_of(see, line.points, line.radius)
     notes = Notes(1280, 800)
     draw_scores(notes, DARK, balls, numbers, ("minus", "plus"))
     unit = balls[0].unit
     zero, longest = balls[0].x + ZERO * unit, LONGEST * unit
-    for (x, _, wide, _, color, _), number in zip(notes.noted, [3.0, -6.0, 1.5], strict=True):
-        assert wide == pytest.approx(longest * abs(number) / 6.0)
+    drawn, most = [each for each in numbers if each], max(map(abs, numbers))
+    for (x, _, wide, _, color, _), number in zip(notes.noted, drawn, strict=True):
+        assert wide == pytest.approx(longest * abs(number) / most)
         assert (x if number > 0.0 else x + wide) == pytest.approx(zero)
         assert color == ("plus" if number > 0.0 else "minus")
     for one, other in combinations(words_at_rest("digits"), 2):

@@ -310,6 +310,10 @@ class Swatches(Exhibit):
             paint_swatches(canvas, low, small, first.outputs, theme, 0.4 * radius)
             canvas.boxes(low, small, None, radius=0.4 * radius, outline=theme.former)
         used = np.flatnonzero(np.abs(self.inputs - self.shown[0]).max(axis=1) < 0.5 / 255.0)
+        if len(used) == 0 and column.y > 2.4 * size:  # IN is another one
+            x, words = column.right, text("exhibits.swatches.others")
+            y = column.y - 0.5 * size
+            canvas.text(x, y, words, size=size, color=theme.quiet, anchor="right")
         for y in rows[used[:1]].tolist():
             half = 0.5 * FRAME[1] * unit
             place = column.x, y - half, column.width, 2.0 * half

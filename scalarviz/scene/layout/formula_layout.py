@@ -121,6 +121,7 @@ def of_formula(
         point = x * RIGHT + (BELOW_LINE + pitch * depth) * DOWN
         wires.append(bracket_over(point, start, end, nodes[place][1], len(neurons)))
         neurons.append(Neurons(point[np.newaxis], "", nodes[place][0], radius=RADIUS))
+        said = {"sin": text("formula.sin"), "×": text("formula.both")}.get(said, said)
         away = RADIUS + BESIDE + 0.5 * STEP * width_of(said)
         away = -away - BESIDE if depth == deepest else away  # an arrow, and the line from OUT
         written.append(words_at(said, point + away * RIGHT, STEP, LEAST))

@@ -49,7 +49,7 @@ HEADS, HEAD = 2.75, 0.365  # from feet up to the heads of long rows in cells, ha
 ZERO, ADDED, LONGEST = 0.8, 0.94, 0.11  # between an upright row and its gate: the line of zero,
 # that of the sum, and the longest bar
 HALF_CUBE = 0.38  # of its largest cube, in its slots
-BAR = 12.0  # pixels of the height of a bar
+BAR, BRACKET = 12.0, 6.0  # pixels of the height of a bar, and of the ends of a bracket
 NARROWEST, VEIL, FRAME = 1.28, "47", "aa"  # slots by largest cubes; alpha over rows, and of frames
 FAINT, SMALL = 0.05, 0.06  # of the largest that comes in, and product, of what has no hue or strand
 THIN, THICK = 1.2, 2.2  # pixels of the least line, and how much wider the largest is
@@ -357,8 +357,9 @@ def upright(
     zero, added, _ = fan.bars
     level, (end, below, radius), total = fan.gates[0][1], fan.ends[0], sum(terms)
     top, low = fan.feet[0][0][1] - fan.slot, fan.feet[0][len(fan.feet[0]) - 1][1]
-    for at in (zero, added):
-        path = [(at, top), (at, low)]
+    tick = BRACKET * scale
+    sums = [(added - tick, top), (added, top), (added, low), (added - tick, low)]
+    for path in ([(zero, top), (zero, low)], sums):
         found += [Stroke("ribbon", path, -1, -1, 0.0, STUB * scale, scale, 0.9)]
     path = [(added, level), (end - radius, below)]
     width = scale * (THIN + THICK) if len(terms) > 0 else STUB * scale
