@@ -47,7 +47,8 @@ class Swatches {
     this.rows = data.inputs.map(() =>
       made("div", "", made("i"), made("i", "", made("i", "was")), made("i")),
     );
-    element.append(made("div", "swatches", head, ...this.rows));
+    this.others = made("div", "others", text("exhibits.swatches.others"));
+    element.append(made("div", "swatches", this.others, head, ...this.rows));
     data.inputs.forEach((input, i) => {
       fill(this.rows[i].children[0], input);
       fill(this.rows[i].children[2], data.targets[i]);
@@ -115,6 +116,7 @@ class Swatches {
     });
     const isShown = (input) => state.inputs?.every((x, k) => Math.abs(x - input[k]) < 0.5 / 255);
     this.rows.forEach((row, i) => (row.className = isShown(this.data.inputs[i]) ? "now" : ""));
+    setShown(this.others, !this.rows.some((row) => row.className)); // IN is none of them
     result.head(this.verdict(state), first && this.verdict({ probe: first }));
     const digits = former ? 3 : 2; // as the panel below
     setWords(result.yet, offOf(answer, state.target, digits));
