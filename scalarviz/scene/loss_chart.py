@@ -81,6 +81,7 @@ class Curve:
             None
         several: the curves of several networks with their colors, drawn in place of this one
         start: the loss of the first step of all; NaN where it is not known
+        measure: name of the loss
         told: losses of the samples of the step that is explained, before and after it; or that of
             the step before; or None
     """
@@ -108,6 +109,7 @@ class Curve:
     several: Sequence[tuple[str, Curve]] = ()
     start: float = math.nan
     told: tuple[str, ...] | None = None
+    measure: str = ""
 
     @cached_property
     def whole(self) -> float:
@@ -439,6 +441,13 @@ def draw_chart(
     return replace(seen, own=own, others=others, marks=marks)
 
 
+HINTS = {
+    "mse": "chart.hint.squared",
+    "softmax_cross_entropy": "chart.hint.unsure",
+    "sigmoid_cross_entropy": "chart.hint.unsure",
+}
+
+
 def write_scale(
     canvas: Canvas2D,
     scales: ChartScales,
@@ -471,7 +480,7 @@ def write_scale(
     if plot.right - scales.x(curve.at) > 3.0 * size:  # else it is named beside the curve
         last = f"{scales.last:,.0f}"
         right -= canvas.text(right, free(right, 3.0 * size), last, anchor="right", **look) + gap
-    said = [] if about or narrow else [text("chart.hint")]
+    said = [] if about or narrow else [text(HINTS.get(curve.measure, "chart.hint"))]
     if not scales.losses.is_linear:
         said.append(text("chart.log"))
     told = "   ".join(said)

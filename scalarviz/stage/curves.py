@@ -125,6 +125,7 @@ class Curves:
             first=view.first,
             last=view.last,
             start=float(self._earlier[0]) if len(self._earlier) else loss_at(branch, 1),
+            measure=now.loss_function.name,
         )
 
     def pointed(

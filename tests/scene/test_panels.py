@@ -63,7 +63,7 @@ LOSSES = 10.0 ** np.linspace(0.0, -2.0, 11)
 
 
 def curve(**more: object) -> Curve:
-    return Curve(np.arange(1.0, 12.0), LOSSES, 11.0, float(LOSSES[-1]), **more)
+    return replace(Curve(np.arange(1.0, 12.0), LOSSES, 11.0, float(LOSSES[-1])), **more)
 
 
 LEFT = 60.0
@@ -186,14 +186,14 @@ def test_losses_below_zero_have_a_curve_and_numbers(canvas: Canvas2D) -> None:
 
 @pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)], ids=["falls", "rises"])
 def test_the_curve_runs_through_no_word_of_its_plot(order: slice) -> None:
-    canvas, seen = Words(1420.0, HEIGHT), replace(curve(), losses=LOSSES[order], at=5.0)
+    canvas, seen = Words(1420.0, HEIGHT), curve(losses=LOSSES[order], at=5.0, measure="mse")
     chart = draw_loss(canvas, replace(BOX, width=1400.0), LEFT, seen, DARK)
     assert chart is not None
     x = np.linspace(chart.plot.x, chart.plot.right, 500)
     y = np.interp(x, *chart.own.T)
     within = [(words, box) for words, box in canvas.found if chart.plot.has(box.x, box.y + 1.0)]
     said = [words for words, _ in within]
-    assert {"11", text("chart.hint")} <= set(said)
+    assert {"11", text("chart.hint.squared")} <= set(said)
     for words, box in within:
         assert not any(map(box.has, x, y)), words
 

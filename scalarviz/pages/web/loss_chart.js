@@ -40,8 +40,8 @@ export function themeOfPage() {
  *      `enlarge` for a press on the heading, `redraw` when another line is pointed at
  */
 export class Curve {
-  constructor(element, { engine, page }, lines, use) {
-    Object.assign(this, { element, lines, ...use });
+  constructor(element, { engine, facts, page }, lines, use) {
+    Object.assign(this, { element, lines, measure: facts.loss.name, ...use });
     const first = engine.step;
     this.first = this.last = first;
     this.before = -(page.earlier?.from ?? first); // steps left of step 0
@@ -137,6 +137,7 @@ export class Curve {
       end: Math.max(this.last, 1 - this.before),
       start: losses.at(losses.first),
       told,
+      measure: this.measure,
       meant: meant ? meant.number : null,
       name: meant ? text("chart.branch", meant) : "",
     });
