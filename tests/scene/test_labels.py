@@ -403,7 +403,7 @@ def test_what_a_layer_is_stands_on_the_card_of_a_neuron_under_the_mouse() -> Non
         assert [about for name, about in card.facts if name == "layer 0"] == layer
 
 
-@pytest.mark.parametrize("numbers", ([3.0, -6.0, *[0.0] * 7, 1.5], [-2.0 - i for i in range(10)]))
+@pytest.mark.parametrize("numbers", [[3.0, -6.0, *[0.0] * 7, 1.5], [-2.0 - i for i in range(10)]])
 def test_scores_are_bars_from_zero_with_their_number_and_their_class_apart(
     numbers: list[float],
 ) -> None:
