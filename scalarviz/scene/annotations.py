@@ -550,8 +550,8 @@ def draw_scores(
         end, low = first.x + SCORED * first.unit, last.y + half + 1.2 * size
         ranked = sorted(known)
         lead = typeset(short(ranked[count - 1] - ranked[count - 2]))
-        how = "scores.below" if ranked[count - 1] < 0.0 else "scores.how"
-        shapes = [text(how, lead=lead), text(f"{how}.short")]
+        how = "below" if ranked[count - 1] < 0.0 else "how"
+        shapes = [text(f"scores.{how}", lead=lead), text(f"scores.{how}.short")]
         fits = [each for each in shapes if canvas.measure(each, size=size) < SAID * (end - first.x)]
         if fits:
             canvas.text(end, low, fits[0], size=size, color=theme.lit, anchor="right")

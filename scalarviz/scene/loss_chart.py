@@ -441,10 +441,11 @@ def draw_chart(
     return replace(seen, own=own, others=others, marks=marks)
 
 
+WRONG = "wrong"
 HINTS = {
-    "mse": "chart.hint.squared",
-    "softmax_cross_entropy": "chart.hint.unsure",
-    "sigmoid_cross_entropy": "chart.hint.unsure",
+    "mse": "squared",
+    "softmax_cross_entropy": "unsure",
+    "sigmoid_cross_entropy": "unsure",
 }
 
 
@@ -480,7 +481,7 @@ def write_scale(
     if plot.right - scales.x(curve.at) > 3.0 * size:  # else it is named beside the curve
         last = f"{scales.last:,.0f}"
         right -= canvas.text(right, free(right, 3.0 * size), last, anchor="right", **look) + gap
-    said = [] if about or narrow else [text(HINTS.get(curve.measure, "chart.hint"))]
+    said = [] if about or narrow else [text(f"chart.hint.{HINTS.get(curve.measure, WRONG)}")]
     if not scales.losses.is_linear:
         said.append(text("chart.log"))
     told = "   ".join(said)
