@@ -133,7 +133,7 @@ class Operation:
         return len(self.parameters) * self.outputs_per_bias
 
     @property
-    @lru_cache(maxsize=64)  # noqa: B019  # noqa: B019  # of few operations, which are small
+    @lru_cache(maxsize=64)  # noqa: B019  # of few operations, which are small
     def all_uses(self) -> tuple[Places, Places, Places]:
         """Every use of every parameter, as three arrays: parameter, output, input.
 

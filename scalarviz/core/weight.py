@@ -50,7 +50,7 @@ class Part(metaclass=ABCMeta):
 
     @final
     def step(self, optimizer: Optimizer | str | None = None) -> None:
-        """Take a step of an `optimizer`; None, the default: SGD(0.01). Frozen parameters do not move.
+        """Take a step of an `optimizer`; None, the default: SGD(0.01). Frozen parameters stay.
 
         Raises OrderError without gradients, GradientError if a gradient and UpdateError if a result
         is not finite; in each case nothing is changed.

@@ -31,7 +31,7 @@ LONGEST = 60  # characters of a formula
 MOST_CODE = 2000  # characters of its code, which assignments can double
 DEEPEST = 8  # nested functions
 MOST_CASES = 32
-POINTS = -1.3, -0.2, 0.0, 0.4, 0.9, 2.7  # test points at which a formula must agree with its function
+POINTS = -1.3, -0.2, 0.0, 0.4, 0.9, 2.7  # points where a formula must equal its function
 MOST_POINTS = 256
 # Precedence of the parts of a formula; JOINED are conditions with "and" or "or".
 JOINED, CONDITION, SUM, PRODUCT, POWER, ATOM = range(6)

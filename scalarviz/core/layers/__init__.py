@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from scalarviz.core.layers import kinds
-from scalarviz.core.layers.kinds import *  # noqa: F403  # noqa: F403  # it contains only these
+from scalarviz.core.layers.kinds import *  # noqa: F403  # it contains only these
 from scalarviz.core.layers.layer import Layer as Layer
 from scalarviz.core.perceptron import Perceptron as Perceptron
 
