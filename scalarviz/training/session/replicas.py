@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from scalarviz.engines.cuda.engine import CudaMany
 
 MOST_STEPS = 10_000  # in one kernel call
-GROWTH = 16.0  # growth of the number of steps from one call to the next
+GROWTH = 16.0  # largest growth of the number of steps from one call to the next
 SECONDS = 0.05  # approximate duration of a kernel call, and delay of Ctrl-C
 
 
