@@ -1,19 +1,22 @@
 """Every error that scalarviz raises, in one tree.
 
-    ScalarvizError ├── InputError             what you passed cannot be used (also a ValueError) │
-    ├── ShapeError             wrong length, or wrong number of rows or columns │   ├──
-    NotFiniteError         NaN or infinity in the data │   ├── UnknownNameError       no such row in
-    a table; lists the rows and the nearest one │   │   ├── UnknownAttributeError  no such attribute
-    (also an AttributeError) │   │   └── UnknownSlotError       no such slot of a bank (also a
-    KeyError) │   └── ReadOnlyError          an attribute that cannot be set (also an
-    AttributeError) ├── OrderError             the four verbs came in an order that has no meaning
-    ├── OwnershipError         a weight or layer that belongs to another network ├── EngineError
-    an engine that cannot run here; says what it lacks ├── DisplayError           no OpenGL, or no
-    screen, where a picture is asked for ├── SceneError             the code of a scene fails; names
-    its file and line ├── FileError              a file that cannot be read, trusted or written
-    (also a ValueError) ├── GradientError          a gradient became NaN or infinite; names the
-    weight │   └── UpdateError a step would make a weight, a slot or a statistic non-finite └──
-    GradientMismatchError  a derivative and its finite differences disagree
+    ScalarvizError
+    ├── InputError             an argument cannot be used (also a ValueError)
+    │   ├── ShapeError             wrong length, or wrong number of rows or columns
+    │   ├── NotFiniteError         NaN or infinity in the data
+    │   ├── UnknownNameError       no such row in a table; lists the rows and the nearest one
+    │   │   ├── UnknownAttributeError  no such attribute (also an AttributeError)
+    │   │   └── UnknownSlotError       no such slot of a bank (also a KeyError)
+    │   └── ReadOnlyError          an attribute that cannot be set (also an AttributeError)
+    ├── OrderError             the four verbs came in a meaningless order
+    ├── OwnershipError         a weight or layer that belongs to another network
+    ├── EngineError            an engine that is not available; names what is missing
+    ├── DisplayError           no OpenGL, or no screen, to show a picture
+    ├── SceneError             the code of a scene fails; names its file and line
+    ├── FileError              a file that cannot be read, trusted or written (also a ValueError)
+    ├── GradientError          a gradient became NaN or infinite; names the weight
+    │   └── UpdateError            a step would make a weight, a slot or a statistic infinite
+    └── GradientMismatchError  a derivative and its finite differences disagree
 
 A message is one sentence that states the problem, with the value, and the remedy. A failed call
 leaves the state unchanged: invalid arguments are rejected first, a bad gradient before any
@@ -54,7 +57,7 @@ class ScalarvizError(Exception):
         super().__init__(*[visible(str(line), LONGEST_LINE) for line in lines])
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the lines of the message, since constructors of subclasses have other arguments."""
+        """Pickle the lines of the message, since subclasses have other constructors."""
         return remade, (type(self), self.args, self.__dict__)
 
     @property

@@ -129,7 +129,7 @@ STREAMS = "stdout", "stderr"
 
 @final
 class LossyFile(io.FileIO):
-    """A file whose `write` raises only BrokenPipeError; `lack` is the reason for other lost data."""
+    """A file whose `write` raises only BrokenPipeError; `lack`: why other data was lost."""
 
     lack: str = ""
 

@@ -6,10 +6,13 @@ A tree is a number, a name, or [operation, *trees], such as ["-", 1.0, ["*", "y"
 forms:
 
     ["let", name, tree, rest]           binds a name in the rest; for several, both are tuples
-    ["if", test, tree, tree] ["compare", signs, *trees] ["call", function, *trees]          with an
-    argument for each parameter ["constant", name, number]          a number from outside
-    ["default", name, number]           the default of a parameter that a call leaves out ["tuple",
-    *trees] ["unwritable"] anything other than an expression of numbers
+    ["if", test, tree, tree]
+    ["compare", signs, *trees]
+    ["call", function, *trees]          with an argument for each parameter
+    ["constant", name, number]          a number from outside
+    ["default", name, number]           default of a parameter left out in a call
+    ["tuple", *trees]
+    ["unwritable"]                      anything other than an expression of numbers
 
 For JavaScript and ONNX a tree contains only operations, "let", "if" and "call", with functions as
 {"names": parameters, "result": tree}.

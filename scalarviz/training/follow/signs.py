@@ -70,9 +70,7 @@ class Signs:
             return
         finite = stats[:, 1][np.isfinite(stats[:, 1])]
         largest = float(finite.max(initial=0.0))
-        last_dead = max(
-            [*np.flatnonzero(stats[:, 3] > DEAD), -1]
-        )  # earlier ones get no gradient
+        last_dead = max([*np.flatnonzero(stats[:, 3] > DEAD), -1])  # earlier ones get no gradient
         for i, (array, row) in enumerate(zip(arrays, stats, strict=True)):
             value, gradient, update, dead = row.tolist()
             if not array.has_units or array.frozen or i < last_dead:
