@@ -7,7 +7,7 @@ cpu engine; see `kernel_units.py`. The functions of `cuda_dispatch.py` are writt
 A file of kernels imports from here, decorates its functions with one of the marks below, and can be
 read and type-checked without being compiled.
 
-numba tests a signed index for being negative at every access, which prevents vectorisation: hence
+numba checks signed indices for being negative at every access, which prevents vectorisation: hence
 `np.uint64`.
 
     formula            index of a row in its table; row losses are counted after the losses. A
@@ -49,25 +49,25 @@ __all__ = [
 ]  # fmt: skip
 
 BLOCK = 64
-Real: Any = np.float64  # the working type in a file of kernels
+Real: Any = np.float64  # the working type in a kernel file
 
 Table = Mapping[str, Any]
 
 
 def partial_row(formula: Formula, i: int) -> Formula:
-    """Return a partial derivative as a formula of the inputs and the result; "divide by 1", say."""
+    """Return a partial derivative as a formula of the inputs and the result, e.g. "divide by 1"."""
     return Formula(f"{formula.name} by {i}", formula.partials[i], ())
 
 
 PARTIALS = table(
     partial_row(row, i) for row in EVERY_OPERATION.values() for i in range(len(row.partials))
 )
-Index = Any  # an int, or one of numpy's
+Index = Any  # an int, or a numpy integer
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
 def mark(function: FunctionT) -> FunctionT:
-    """Return a function as it is; the name of the mark says how it is compiled.
+    """Return a function unchanged; the name of the mark determines how it is compiled.
 
     kernel       a kernel: compiled, cached on disk, run without the GIL
     by_address   a kernel that is compiled by itself and called by its address. Its arguments are
@@ -88,7 +88,7 @@ kernel = by_address = in_parallel = inner = exact = inlined = mark
 
 
 def nth(table: Table, formula: Index, before: Table | None = None) -> Any:
-    """Return a row of a table by index; the rows of the table `before` are counted first."""
+    """Return a row of a table by index, counted after the rows of the table `before`."""
     return [*(before or {}).values(), *table.values()][formula]
 
 
@@ -251,7 +251,7 @@ def optimizer_update(
 
 
 def end_of_run(frozen: FloatArray, kind: bool, first: Index, last: Index) -> Index:
-    """Return the end of the run of rows from `first` on where `frozen` is `kind`."""
+    """Return the end of the run of rows from `first` where `frozen` is `kind`."""
     while first < last:
         stop = min(first + np.uint64(BLOCK), last)
         others = 0
