@@ -96,7 +96,7 @@ def as_batch(
 
 
 def is_picture(given: Shape, known: Shape) -> bool:
-    """Return whether a sample of the shape `given` is a picture of the shape `known`, if any.
+    """Return whether a sample of the shape `given` is a picture of the shape `known`, if present.
 
     A single channel can be omitted, as can the height 1 of a sequence.
     """

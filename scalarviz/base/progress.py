@@ -92,7 +92,7 @@ class Progress:
 
         Args:
             done: number of units so far
-            loss: the latest loss, if any
+            loss: the latest loss, if present
         """
         if self._joined and self.total:
             outer, before = self._joined

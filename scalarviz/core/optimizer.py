@@ -38,8 +38,8 @@ class OwnRates:
 
     Args:
         firsts: first rows of runs with equal rates, ascending; by default empty
-        rates: rates of these runs, float64; NaN stands for the rate of the optimizer, as in the
-            last run. Neighbouring runs differ.
+        rates: rates of these runs, float64; NaN means the rate of the optimizer, as in the last
+            run. Neighbouring runs differ.
     """
 
     __slots__ = ("_rates", "firsts")

@@ -140,7 +140,7 @@ class Chain:
     """The layers of a compiled function that is a network of neurons made of single Values.
 
     Attributes:
-        operations: the sum and, if any, the activation of each layer
+        operations: the sum and, if present, the activation of each layer
         places: indices in the trace of the neurons of a layer, for each buffer
     """
 
@@ -165,7 +165,7 @@ def chain_of(program: TraceProgram, walls: Mapping[str, Wall]) -> Chain | None:
     """Return the layers of a compiled function whose walls are its rows of neurons, else None.
 
     Each row of a wall holds the weights and then the bias of a neuron. Neurons read all neurons of
-    the previous wall, those of the first wall the inputs; the last wall computes the results.
+    the previous wall, or the inputs in the first wall; the last wall computes the results.
     """
     if program not in CHAINS:
         CHAINS[program] = found_chain(program, walls)
@@ -344,7 +344,7 @@ def merged(trace: Trace, cones: list[Node], *, by_parameters: bool) -> list[Node
 
 
 def in_rows(trace: Trace, nodes: list[Node], most: int) -> list[Node]:
-    """Return at most `most` nodes, merging as many consecutive ones as necessary."""
+    """Return at most `most` nodes, merging consecutive ones where necessary."""
     length, first = -(-len(nodes) // most), trace.first_made
     found, needed = list[Node](), set(trace.outputs)
     for end in range(len(nodes), 0, -length):
@@ -537,7 +537,7 @@ def sign_of_node(trace: Trace, node: Node) -> str:
 
 
 def written_above(trace: Trace, operation: int) -> str:
-    """Return the text above an operation: its sign, and a constant operand if any."""
+    """Return the text above an operation: its sign, and a constant operand if present."""
     formula, taken = trace.formulas[operation], trace.taken[operation]
     sign = sign_of(formula) or formula.name
     constants = range(trace.inputs, trace.first_parameter)

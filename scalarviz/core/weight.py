@@ -50,7 +50,7 @@ class Part(metaclass=ABCMeta):
 
     @final
     def step(self, optimizer: Optimizer | str | None = None) -> None:
-        """Take a step of an `optimizer`; None, the default: SGD(0.01). Frozen parameters stay.
+        """Take a step of an `optimizer`; None, the default: SGD(0.01). Frozen parameters are kept.
 
         Raises OrderError without gradients, GradientError if a gradient and UpdateError if a result
         is not finite; in each case nothing is changed.

@@ -112,7 +112,7 @@ class TableBatches(Batches):
 
 
 def goals_of(targets: FloatArray, weights: FloatArray | None) -> FloatArray:
-    """Return targets for kernels: followed by the sample weights, if any."""
+    """Return targets for kernels: followed by the sample weights, if present."""
     return targets if weights is None else np.column_stack([targets, weights])
 
 

@@ -29,7 +29,7 @@ from scalarviz.core.formulas.metric_formulas import is_one_hot
 from scalarviz.data.batches import Pair
 from scalarviz.errors import InputError, ShapeError
 
-MOST_NAMES = 128  # most column names kept, as many as fit in a picture
+MOST_NAMES = 128  # maximum number of column names, limited by the space in a picture
 PICTURES = (3, 4)  # dimensions of an array of pictures, without and with channels
 LARGEST_SET = 2**24  # largest number of generated samples
 

@@ -266,7 +266,7 @@ def of_each(
 def windows_of(operation: Operation) -> npt.NDArray[np.intp]:
     """Return the inputs of each window, shape (groups, windows, weights).
 
-    `source.size` stands for padding.
+    `source.size` is the index of padding.
     """
     windows = Windows.of(operation)
     _, channels, high, wide = operation.shape

@@ -34,8 +34,7 @@ class EngineRow:
     Attributes:
         name: name for users
         make: function that returns an Engine for layers, program, bank and precision
-        lack: function that returns a short text on what is missing on this machine; "" if it can
-            run
+        lack: function that returns the missing requirement on this machine; "" if it can run
         kernels: function that returns the kinds of operations with kernels; None for an engine
             without kernels. Engines with kernels raise EngineError in a process forked from one
             with loaded kernels
@@ -88,7 +87,7 @@ def later(module: str, name: str) -> Callable[..., Any]:
 
 
 def missing_for_cpu() -> str:
-    """Return what the cpu engine lacks, or ""; numba may not support this Python yet."""
+    """Return the missing requirement of the cpu engine, or ""; numba may lack this Python."""
     return "" if find_spec("numba") else f"numba is not installed ({pip_install('numba')})"
 
 

@@ -218,7 +218,7 @@ def value_of(
 ) -> Any:
     """Return the cell of a setting in a column of `table_of_settings`, None if missing.
 
-    `outcome` has its results, if any.
+    `outcome` has its results, if present.
     """
     if column in setting:
         return plain(setting[column])

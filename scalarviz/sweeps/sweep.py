@@ -200,7 +200,7 @@ class Sweep:
         self._thread.start(self._portions(self._live))
 
     def pause(self) -> None:
-        """Stop `play` after the current check; raise the error that ended it, if any."""
+        """Stop `play` after the current check; raise the error that ended it, if present."""
         self.stop()
         self._thread.raise_error()
 

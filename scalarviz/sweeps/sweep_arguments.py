@@ -216,7 +216,7 @@ def ranking_of(
     """Return the ranking of a sweep, and the metrics measured for it and requested.
 
     Args:
-        goal: a name, or None for the loss, of held-out samples if any
+        goal: a name, or None for the loss, of held-out samples if present
         rows: the metrics of the sweep; other rows of `METRICS` can also be the goal
         held_out: whether the data have held-out samples
 

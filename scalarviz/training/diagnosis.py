@@ -605,7 +605,7 @@ def ties_of(inputs: FloatArray, targets: FloatArray) -> Any:
 
 
 def oddness_of(inputs: FloatArray, targets: FloatArray) -> Any:
-    """Return the distance of each target from those of its nearest neighbours; see Measures."""
+    """Return the distance of each target from its nearest neighbours' targets; see Measures."""
     x = (inputs - inputs.mean(axis=0)) / np.maximum(inputs.std(axis=0), TINY)
     distances = np.sum(x**2, axis=1) - 2.0 * x @ x.T  # squared, minus a constant of each row
     np.fill_diagonal(distances, np.inf)

@@ -422,7 +422,7 @@ class Choices:
     """Outcomes of the conditions of a function: those given, then True for each further one.
 
     Attributes:
-        taken: what was chosen so far
+        taken: the outcomes so far
     """
 
     def __init__(self, given: Sequence[bool]) -> None:

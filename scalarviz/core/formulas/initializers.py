@@ -27,7 +27,7 @@ from scalarviz.core.formulas.randomness import (
     unit_pairs,
 )
 
-# Rows drawn at once. Larger arrays exceed a core's cache, and their memory is allocated anew at
+# Rows drawn at once. Larger arrays exceed a core's cache, and their memory is allocated again at
 # every operation, which takes two or three times as long.
 PORTION = 2**13
 

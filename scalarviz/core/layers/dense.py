@@ -1,4 +1,4 @@
-"""Dense: a fully connected layer of perceptrons; PerceptronLayer, its base and that of Conv2d."""
+"""Dense: a fully connected layer of perceptrons; PerceptronLayer: base of Dense and Conv2d."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class WeightedLayer(Layer):
 
     @property
     def bias(self) -> FloatArray | Any:  # not "| None": a type checker takes `bias[0]` unchecked
-        """The biases: a view of `bank.value`, as `kernel`; None if the layer has none."""
+        """The biases: a view of `bank.value`, as `kernel`; None without biases."""
         return self._parameter("bias").value if "bias" in self.parameter_shapes() else None
 
     @bias.setter

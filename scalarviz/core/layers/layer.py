@@ -271,7 +271,7 @@ class Layer(Part):
     def initialize(self, init: Init, seed: int) -> None:
         """Write the initial numbers of `init` and `seed` into this layer's rows.
 
-        By default those of its `parameters`; "bias" starts as biases do.
+        By default the `parameters` are initialized; "bias" starts as biases do.
         """
         custom_layers.draw_arrays(self, init, seed, (self.inputs, self.outputs))
 

@@ -22,7 +22,7 @@ MOST_DEPTH = 20  # nested layers; files rely on this bound
 
 
 class NestedLayer(Layer):
-    """A layer whose parameters and state are those of its inner layers, in order.
+    """A layer that has the parameters and state of its inner layers, in order.
 
     Args:
         found: the inner layers
@@ -247,7 +247,7 @@ class Product(BranchesOfOneSize):
 
     Raises:
         ShapeError: unless both branches have the same number of inputs and of outputs.
-        InputError: for unsuitable layers.
+        InputError: for invalid layers.
 
     >>> from scalarviz import Activation
     >>> Product(Activation(2, "linear"), Activation(2, "relu"))([3, -4]).tolist()
@@ -277,7 +277,7 @@ class Concatenate(TwoBranches):
     Raises:
         ShapeError: unless both branches have the same number of inputs, or for pictures of two
             sizes.
-        InputError: for unsuitable layers.
+        InputError: for invalid layers.
 
     >>> from scalarviz import Activation
     >>> Concatenate(Activation(2, "linear"), Activation(2, "relu"))([3, -4]).tolist()
@@ -318,7 +318,7 @@ class Residual(BranchesOfOneSize):
 
     Raises:
         ShapeError: unless f and the skip connection have the same number of outputs.
-        InputError: for unsuitable layers.
+        InputError: for invalid layers.
 
     >>> from scalarviz import Dense
     >>> layer = Residual(Dense(2, 4, "relu"), Dense(4, 2))

@@ -91,7 +91,7 @@ class ScaledLayer(WeightedLayer):
 
     @final
     def _scaled(self, rows: Batch, verb: Callable[[Weight, float], float]) -> Batch:
-        """Return each number times the gain of its feature, plus its shift if any."""
+        """Return each number times the gain of its feature, plus its shift if present."""
         p = self.pixels
         found = [[verb(self.gains[i // p], y) for i, y in enumerate(row)] for row in rows]
         if not self.has_shift:

@@ -15,7 +15,7 @@ a step taken moment by moment is replayed as a whole step. So kernels are compil
 Then every operation of a formula is rounded separately, according to IEEE 754, and only `cuda.fma`,
 used in matrix products, fuses two of them.
 
-The option is passed to libnvvm here, since `cuda.jit` has none for it. nvJitLink's link-time
+The option is passed to libnvvm here, since `cuda.jit` does not support it. nvJitLink's link-time
 optimization would compile a second time, and fuse again (`-fma=0` is not kept in its files, and
 cuda-core 1.2 passes it in a form that nvJitLink rejects), so it is switched off: libnvvm sees all
 functions of a kernel at once, and inlines them without it.

@@ -73,8 +73,8 @@ def mark(function: FunctionT) -> FunctionT:
     by_address   a kernel that is compiled by itself and called by its address. Its arguments are
                  unsigned integers, and it returns nothing; see `kernel_units`
     in_parallel  a kernel called by its address whose loops over `numba.prange` run on all cores.
-                 Such a loop calls other kernels by their address: numba drops what it writes to an
-                 array made from an address, if nothing in the same kernel reads it
+                 Such a loop calls other kernels by their address: numba drops writes to an array
+                 made from an address if the same kernel does not read it
     inner        only kernels call it: without a wrapper for Python it compiles faster
     exact        its sums keep their order, and it is compiled into those that call it
     inlined      it is inlined where it is called. numba optimizes everything that a kernel calls,
@@ -143,7 +143,7 @@ def parametric_sum(
 
 
 def operation_forward(formula: Index, operands: tuple[FloatArray, ...], out: FloatArray) -> None:
-    """out[i] = f(x[i], ...), where f has as many of the operands as it takes; all 1-D."""
+    """out[i] = f(x[i], ...) of the first operands, one for each argument of f; all 1-D."""
     row = nth(EVERY_OPERATION, formula)
     for i in range(len(out)):
         out[i] = row.value(*(each[i] for each in operands))

@@ -3,9 +3,10 @@
 The body of a function, with `row.value(z[i])`, is repeated for every row with the name of that
 row's formula; rows with the same text share one branch.
 
-A row formula computes one sample. In a tile the numbers of a sample are far apart, but those of
-neighbouring samples are adjacent, so loops over samples can be vectorised: a scalar variable of the
-formula becomes an array with one number per sample, and each statement a loop over samples.
+A row formula computes one sample. In a tile the numbers of a sample are far apart, but the same
+number of consecutive samples is contiguous, so loops over samples can be vectorised: a scalar
+variable of the formula becomes an array with one number per sample, and each statement a loop over
+samples.
 
 On a GPU a team of threads computes up to TEAM_SAMPLES samples at a time: a loop with independent
 iterations, apart from sums, is divided into TEAM_SHARES; each share of each sample is computed by

@@ -145,7 +145,7 @@ class Unit:
     Attributes:
         name: name of its file, without type and hash
         function: the kernel, marked `by_address`
-        row: table row whose formula it computes, if any
+        row: table row whose formula it computes, if present
     """
 
     name: str

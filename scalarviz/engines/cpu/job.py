@@ -287,7 +287,7 @@ def workspaces(places: int, size: int, dtype: str) -> FloatArray:
 def plan_loss(
     tables: Tables, program: Program, loss: Loss, kernels: Mapping[str, Kernel] | None = None
 ) -> Records:
-    """Return a copy of the tables' plan with the loss of a training, and with its kernels."""
+    """Return a copy of the tables' plan with the loss of a run, and with its kernels."""
     mean_of = loss.divisor(program.outputs.size)
     needed = program.first_parameters + 1
     plan: Records = set_fields(copied(tables.plan), first_needed=needed, mean_of=mean_of)

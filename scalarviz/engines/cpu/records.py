@@ -164,7 +164,7 @@ UPDATE = record_type(
     factor=np.float64,  # of the schedule
 )  # fmt: skip
 
-# Progress of a training during one call.
+# Progress of a run during one call.
 PROGRESS = record_type(
     "first",  # index of the first step of the call
     "steps",  # number of requested steps

@@ -283,7 +283,7 @@ def kernels_of_parts() -> dict[str, Unit]:
 
 
 def kernels_of(name: str, kernels: Kernels, row: Any) -> dict[str, Unit]:
-    """Return kernels of the table, for a row of the formulas of their kind, if any."""
+    """Return kernels of the table, for a row of the formulas of their kind, if present."""
     label = name if row is None else re.sub(r"\W", "_", f"{name}_{row.name}")
     return {
         field: Unit(f"cpu_{label}_{field}", called(field, kernel), row)

@@ -117,7 +117,7 @@ def gather_for(job: Address, number: Index) -> None:
         call(ops[k].gather_back, (address_of(ops, k), job))
 
 
-# ---- a training ---------------------------------------------------------------------------------
+# ---- training -----------------------------------------------------------------------------------
 
 
 @by_address

@@ -508,7 +508,7 @@ def load_columns(
 
 
 def rows_of(builder: Any, shape: Any, left: Any) -> Iterator[Any]:
-    """Yield the rows of a block, or as many as lanes: 0, 1, ..., at most `left` - 1."""
+    """Yield the rows of a block, or of all lanes: 0, 1, ..., at most `left` - 1."""
     last = builder.sub(left, left.type(1))
     for k in range(shape.rows if isinstance(shape, Block) else shape.count):
         yield builder.select(is_less(builder, k, last), left.type(k), last)

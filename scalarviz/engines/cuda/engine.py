@@ -5,7 +5,7 @@ for numbers that a session lets a run leave on the GPU, see `scalarviz.core.devi
 
 A `CudaRun` takes many training steps in one launch, or one step moment by moment. `CudaMany` trains
 many networks of equal shape, each on a separate stream. All launches of a call are queued before
-waiting for the first result, so that the GPU runs as many of them concurrently as possible. Each
+waiting for the first result, so that the GPU runs them concurrently, up to its capacity. Each
 network has the same bits as in a separate run.
 """
 
@@ -145,7 +145,7 @@ class CudaEngine(StackEngine[CudaCalls]):
     @card_failures()
     def backward(self, upstream: FloatArray) -> FloatArray:
         work, operations = self._waiting.pop().kept, self.program.operations
-        set_state(work.memory.host_scalars, self.bank)  # the plan is still that of its forward
+        set_state(work.memory.host_scalars, self.bank)  # the plan of its forward is still valid
         work.begin()
         outputs, inputs = self.program.outputs, self.program.inputs
         work.write(gpu_layout.FLOW, outputs.offset, self.array(upstream))

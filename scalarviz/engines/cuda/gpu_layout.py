@@ -39,7 +39,7 @@ Exact = Any
 Numbers = Any
 Index = Any
 
-# Fields of the plan: sizes and indices, constant during a training ...
+# Fields of the plan: sizes and indices, constant during a run ...
 (
     ROWS, OPERATIONS, CHUNKS, STRIDE, IN_SIZE, OUT, OUT_SIZE, GOALS, ERRORS_ROW, SPACE_ROWS,
     FLOW_ROWS, VALUE, FROZEN, GRAD, SLOTS, PARTIALS, PARTIAL_SIZE, SPACE, FLOW,

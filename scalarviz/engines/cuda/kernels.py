@@ -353,7 +353,7 @@ def parameter_gradients(plan: Whole, arena: Numbers, scalars: Exact, op: Index) 
 
 @launched
 def add_all(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
-    """Add the gradients of all chunks for an operation to those of the bank."""
+    """Add the gradients of all chunks for an operation to the bank."""
     if plan[BAD] < 0:
         add_chunks(plan, op, arena, cuda.grid(1), cuda.gridsize(1))
 
@@ -588,7 +588,7 @@ def clear_gradients(plan: Whole, arena: Numbers, worker: Index, workers: Index) 
 
 @kernel
 def add_chunks(plan: Whole, op: Index, arena: Numbers, worker: Index, workers: Index) -> None:
-    """Add the gradients of all chunks for an operation to those of the bank, in order."""
+    """Add the gradients of all chunks for an operation to the bank, in order."""
     first = plan[op + WEIGHT_ROW]
     for i in range((worker - first) % workers, plan[op + COUNT], workers):
         at, step = plan[PARTIALS] + plan[op + PARTIAL] + i, plan[PARTIAL_SIZE]

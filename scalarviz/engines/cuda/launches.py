@@ -194,7 +194,7 @@ class CudaCalls:
         self._launch(kernels.loss_gradient_all, *self._arrays)
 
     def parameter_gradient(self, i: int) -> None:
-        """Add the gradient of an operation's parameters to that of the bank."""
+        """Add the gradient of an operation's parameters to the bank."""
         self.memory.forget_bank()
         if i in self.host.references:
             self.host.parameter_gradient(self, i)
@@ -335,7 +335,7 @@ class HostOperations:
             return all_gradients(self.references[i], operation, numbers)
 
     def parameter_gradient(self, work: CudaCalls, i: int) -> None:
-        """Add the gradient of its parameters to that of the bank."""
+        """Add the gradient of its parameters to the bank."""
         memory, rows = work.memory, work.program.operations[i].parameters
         place = memory.grad_place + rows.start
         found = self._gradients(work, i)[-1]
@@ -355,7 +355,7 @@ class HostOperations:
         self._costs.say(len(counts), time.perf_counter() - start)
 
 
-# ---- which kernels a training needs -------------------------------------------------------------
+# ---- kernels needed for training ----------------------------------------------------------------
 
 Launched = Callable[..., None]
 Rows = frozenset[tuple[str, str]]  # a table's name in the kernels, and a row's

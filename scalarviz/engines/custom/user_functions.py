@@ -343,10 +343,10 @@ def recorded_derivative(
 ) -> Function:
     """Return the derivative of f(p, t) with respect to p, called as derivative(p, t).
 
-    extra  of f(x): the name of a second argument, which the derivative takes and does not use
+    extra  for f(x): name of a second argument of the derivative, which it does not use
     taken  number of arguments of f; by default 2
-    by     the place of the one that it is derived by; by default the first
-    remedy what a user can do besides choosing by `sv.where`
+    by     index of the argument of differentiation; by default the first
+    remedy alternative to using `sv.where`, for errors
 
     Raises:
         InputError: for a function that cannot be recorded, such as one that compares p.

@@ -211,7 +211,7 @@ class ExpressionTables:
     """The steps of a trace as arrays.
 
     Attributes:
-        code, units: steps forward, then backward; the kernel of each, if any
+        code, units: steps forward, then backward; the kernel of each, if present
         forwards: number of steps forward
         signs, scalars, rows: terms of all sums
         constants: constants of the trace, followed by a 1

@@ -5,14 +5,14 @@
 
 A file is read in these steps, one module for each:
 
-    onnx_graph  its nodes and tensors, as plain data; weighed before they are parsed
+    onnx_graph  nodes and tensors as plain data, weighed before parsing
     fusions     nodes that form one layer, such as MatMul and Add
-    operators   OPERATORS: how each operator is read; one row each
-    flows       what operators make: values, as the steps that lead to them
-    reading     the layers from input to output, and the network of them
+    operators   OPERATORS: a reader for each operator
+    flows       results of operators: values, with the steps that lead to them
+    reading     the layers from input to output, and their network
 
-`writing` writes the nodes of a network; WRITERS: how each layer is written. `training_step` writes
-a whole step of a training: how each operation is written, forward and back.
+`writing` writes the nodes of a network, with a row of WRITERS for each layer. `training_step`
+writes a whole training step, with a row of KINDS for each operation.
 """
 
 from __future__ import annotations

@@ -309,7 +309,7 @@ class NodeContext:
         return Parameter(role, found.name, found.array.ravel(), tied=len(shape) > 1)
 
     def bias(self, outputs: int) -> list[Parameter]:
-        """Return the bias, if any; a single number is repeated for all outputs."""
+        """Return the bias, if present; a single number is repeated for all outputs."""
         found = self.constant(2)
         if found is None:
             return []

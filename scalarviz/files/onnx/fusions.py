@@ -298,7 +298,7 @@ def followed_alike(steps: Sequence[LayerStep]) -> dict[str, bool]:
 
 
 def first_tied(step: LayerStep) -> str:
-    """Return the name of a step's first tied parameter, without those of inner steps; or ""."""
+    """Return the name of a step's first tied parameter, except in inner steps; or ""."""
     return next((each.name for each in step.parameters if each.tied), "")
 
 

@@ -173,7 +173,7 @@ def windows_of(at: NodeContext, kernel: Sequence[int] = ()) -> list[list[int]]:
     """Return kernel, strides, paddings and dilations of a node, for each side of the input.
 
     Args:
-        kernel: shape of the weights, if any
+        kernel: shape of the weights, if present
 
     Raises:
         InputError: for windows not supported by layers.
@@ -670,7 +670,7 @@ def activation(rows: Sequence[ActivationFormula], at: NodeContext) -> Flow:
 
 
 def is_same(given: float | str, here: float | str) -> bool:
-    """Return whether an attribute equals that of an activation; NaN does not."""
+    """Return whether an attribute equals the attribute of an activation; NaN does not."""
     if isinstance(given, str) or isinstance(here, str):
         return given == here
     return abs(given - here) <= SAME * abs(here)

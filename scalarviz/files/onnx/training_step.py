@@ -422,7 +422,7 @@ class StepOperation:
 
     @property
     def biases(self) -> list[NodeResult]:
-        """The biases, if any."""
+        """The biases, if present."""
         rows = self.operation.biases
         return [] if rows == NONE else [self.step.parameters[rows]]
 
@@ -444,7 +444,7 @@ class StepOperation:
         return self.step.made.compute(function, *given)
 
     def learn(self, row: int, gradient: NodeResult) -> None:
-        """Add to the gradient of the parameters from a row on, if any."""
+        """Add to the gradient of the parameters from a row on, if present."""
         known = self.step.gradients
         if row != NONE:
             known[row] = known[row] + gradient if row in known else gradient

@@ -169,7 +169,7 @@ class LayerContext(Generic[LayerT]):
         return self.numbers(role, own_parameters(self.layer)[role].value.reshape(shape))
 
     def activate(self, role: str, ending: str) -> None:
-        """Write the layer's activation, if any."""
+        """Write the layer's activation, if present."""
         if self.layer.activation == "linear":
             return
         row = ACTIVATIONS[self.layer.activation]

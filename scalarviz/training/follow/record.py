@@ -3,13 +3,13 @@
 It begins with MAGIC, followed by entries: kind, checksum, length of the content, content.
 
     HEAD  JSON: arrays of the model, modules, optimizers
-    LOSS  number of a step, a count, and means of the losses of so many steps each, from that step
-          on, float64; the count is 1 until half of the room for losses is used
+    LOSS  number of a step, a count n, and mean losses of n consecutive steps each, from that step,
+          float64; n is 1 until half of the space for losses is used
     STAT  number of a step, and NUMBERS float32 for each array of the model
-    PAGE  a kept step: its number, that of its HEAD, and numbers
-    FULL  the same, of a model of which a PAGE has chosen weights only: all weights
-    MOVE  place of a page that was overwritten
-    NOTE  JSON: what was noticed, such as the first NaN
+    PAGE  a recorded step: its number, the index of its HEAD, and numbers
+    FULL  the same with all weights, for a model whose PAGEs contain only chosen weights
+    MOVE  place of an overwritten page
+    NOTE  JSON: an observation, such as the first NaN
     DONE  the training was closed
 
 All pages of a kind have the same length. When their space is full, every second one is dropped and

@@ -127,8 +127,8 @@ def check_engine(
     Args:
         engine: "python", "cpu", "cuda" or "auto"
         precision: "full", "mixed" or a Precision; None, the default: unchanged
-        batches: batches of the training, if any: small networks are slower on a GPU than on "cpu",
-            which also supports sample weights
+        batches: batches of the training run or None: small networks are slower on a GPU than on
+            "cpu", which also supports sample weights
 
     Raises:
         EngineError: if the engine cannot run the model in this precision.

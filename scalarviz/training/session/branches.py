@@ -100,7 +100,7 @@ class Branch:
 
     Attributes:
         number: index of the branch; the first is 0
-        name: name set by the user; by default where it begins and what was done there
+        name: name set by the user; by default a description of its start
         parent: the branch from which it forked, at moment `fork`; None for the first
         journal: all user actions from step 0, including those of the parent before `fork`
         end: the last moment reached
@@ -476,7 +476,7 @@ LISTED = 5  # names in an error
 
 
 def checked_name(name: object) -> str:
-    """Return a branch name without surrounding blanks; raise InputError if it is unsuitable.
+    """Return a branch name without surrounding blanks; raise InputError if it is invalid.
 
     A name has at most 60 characters, without invisible or control characters.
     """
@@ -511,7 +511,7 @@ def find_branch(branches: Sequence[Branch], branch: Branch | int | str) -> Branc
 
 
 def branch_of_name(branches: Sequence[Branch], name: str) -> Branch:
-    """Return the branch with a name; raise InputError if there is none, or several."""
+    """Return the branch with a name; raise InputError if it is missing or ambiguous."""
     found = [each for each in branches if each.name == name]
     if len(found) == 1:
         return found[0]

@@ -157,7 +157,7 @@ class Landscape:
         self._past = kept_past(timeline)
         self._end = timeline.branch.end.step
         self._now = timeline.clock.step
-        self._twin: Timeline | None = None  # for the replay, if any
+        self._twin: Timeline | None = None  # for the replay, if present
         takes_long = self._end * timeline.seconds_a_step > REPLAY  # unknown before the first step
         if len(self._past.steps) <= min(self._end, ENOUGH) and not takes_long:
             self._twin = copy_at_start(timeline, model, Clock(), timeline.keyframes.budget)

@@ -669,7 +669,7 @@ def caption_at(
 
 
 def caption_and_edit(session: Session, row: int | None) -> Caption:
-    """Return the caption of the last moment, then the edit of the weight at `row`, if any."""
+    """Return the caption of the last moment, then the edit of the weight at `row`, if present."""
     with session.doing():
         found = caption(session, row)
         edit = None if row is None else last_edit(session.timeline, row)

@@ -251,7 +251,7 @@ class Replicas:
 
 
 def mean_of(numbers: FloatArray) -> float:
-    """Return the mean of the finite numbers, such as those of networks still in training."""
+    """Return the mean of the finite numbers, i.e. of networks still in training."""
     known = numbers[np.isfinite(numbers)]
     return float(known.mean()) if known.size else math.nan
 

@@ -177,12 +177,12 @@ class Background:
         return True
 
     def complete(self, seconds: float = threading.TIMEOUT_MAX) -> None:
-        """Wait as `wait` does, and raise the error that ended a job, if any."""
+        """Wait as `wait` does, and raise the error that ended a job, if present."""
         self.wait(seconds)
         self.raise_error()
 
     def pause(self, timeout: float | None = None) -> None:
-        """Stop the job after its portion and wait for it; raise the error that ended it, if any.
+        """Stop the job after its portion and wait for it; raise an error that ended it.
 
         Args:
             timeout: seconds to wait; None, the default: no limit
@@ -193,7 +193,7 @@ class Background:
 
     @uncut
     def raise_error(self) -> None:
-        """Raise the error that ended a job and forget it, if any."""
+        """Raise the error that ended a job and forget it, if present."""
         with self._changing:
             error = self._errors.pop() if self._errors else None
         if error is not None:

@@ -69,7 +69,7 @@ class Change:
     mark: tuple[float, bool] = (math.inf, False)
 
     def swap_names(self) -> None:
-        """Swap the names of the renamed branch, if any."""
+        """Swap the names of the renamed branch, if present."""
         if self.name is not None:
             branch, name = self.name
             self.name = branch, branch.given_name

@@ -196,7 +196,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
 
     @whole_or_not
     def _go_on(self, X: Any, y: Any, sample_weight: Any, **classes: Any) -> Self:
-        """Train for one epoch of these samples, continuing from the current numbers if any."""
+        """Train for one epoch of these samples, continuing from the current numbers if present."""
         require(
             not self.early_stopping,
             "early_stopping=True belongs to fit, and partial_fit holds no samples out: write "
