@@ -94,8 +94,8 @@ def _metric(name: str) -> Callable[..., float]:
     value.__name__ = value.__qualname__ = name
     said = row.value.__doc__ or f"The {name} of predictions and targets."
     value.__doc__ = (
-        f"{said}\n\n`predictions` and `targets` are as the module says; `sample_weight` has how "
-        "much each sample counts, a number from 0 on; None, the default: all alike."
+        f"{said}\n\n`predictions` and `targets` have shape (samples, outputs) or (samples,). "
+        "`sample_weight` has non-negative weights of the samples; None, the default: equal weights."
     )
     return value
 

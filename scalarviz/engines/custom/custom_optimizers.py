@@ -338,7 +338,7 @@ def class_of(row: OptimizerRow, rate: Any, update: Callable[..., Any]) -> type[O
         "__init__": __init__,
         "__getstate__": __getstate__,
         "__setstate__": __setstate__,
-        "__doc__": inspect.getdoc(update) or f"The optimizer {row.name!r} of the user's own.",
+        "__doc__": inspect.getdoc(update) or f"The custom optimizer {row.name!r}.",
         "__module__": update.__module__,
         "_own": row,
     }
