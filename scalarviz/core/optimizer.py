@@ -238,7 +238,7 @@ class Optimizer:
         self._schedule = schedule or Schedule()
 
     def with_own_rates(self, rates: OwnRates) -> Optimizer:
-        """Return a copy with these learning rates of single weights."""
+        """Return a copy with these learning `rates` of single weights."""
         changed = copy.copy(self)
         changed.own_rates = rates
         return changed
@@ -421,8 +421,8 @@ class SGD(Optimizer):
         clip_norm: bound of the norm of all gradients of a step; by default infinity, no bound
         not_finite: "error", the default: raise an error for a NaN or infinite gradient; "zero": use
             0
-        groups: other learning rates for parameters named as in `net.freeze`: {"vectors": {"lr":
-            0.1}}; None, the default: no groups
+        groups: other settings, "lr" or AdamW's "decay", for parameters named as in `net.freeze`:
+            {"vectors": {"decay": 0.0}}; None, the default: no groups
 
     Raises:
         InputError: for a number out of range.
@@ -450,8 +450,8 @@ class Momentum(Optimizer):
         clip_norm: bound of the norm of all gradients of a step; by default infinity, no bound
         not_finite: "error", the default: raise an error for a NaN or infinite gradient; "zero": use
             0
-        groups: other learning rates for parameters named as in `net.freeze`: {"vectors": {"lr":
-            0.1}}; None, the default: no groups
+        groups: other settings, "lr" or AdamW's "decay", for parameters named as in `net.freeze`:
+            {"vectors": {"decay": 0.0}}; None, the default: no groups
 
     Raises:
         InputError: for a number out of range.
@@ -476,8 +476,8 @@ class Nesterov(Optimizer):
         clip_norm: bound of the norm of all gradients of a step; by default infinity, no bound
         not_finite: "error", the default: raise an error for a NaN or infinite gradient; "zero": use
             0
-        groups: other learning rates for parameters named as in `net.freeze`: {"vectors": {"lr":
-            0.1}}; None, the default: no groups
+        groups: other settings, "lr" or AdamW's "decay", for parameters named as in `net.freeze`:
+            {"vectors": {"decay": 0.0}}; None, the default: no groups
 
     Raises:
         InputError: for a number out of range.
@@ -501,8 +501,8 @@ class RMSProp(Optimizer):
         clip_norm: bound of the norm of all gradients of a step; by default infinity, no bound
         not_finite: "error", the default: raise an error for a NaN or infinite gradient; "zero": use
             0
-        groups: other learning rates for parameters named as in `net.freeze`: {"vectors": {"lr":
-            0.1}}; None, the default: no groups
+        groups: other settings, "lr" or AdamW's "decay", for parameters named as in `net.freeze`:
+            {"vectors": {"decay": 0.0}}; None, the default: no groups
 
     Raises:
         InputError: for a number out of range.
@@ -531,8 +531,8 @@ class Adam(Optimizer):
         clip_norm: bound of the norm of all gradients of a step; by default infinity, no bound
         not_finite: "error", the default: raise an error for a NaN or infinite gradient; "zero": use
             0
-        groups: other learning rates for parameters named as in `net.freeze`: {"vectors": {"lr":
-            0.1}}; None, the default: no groups
+        groups: other settings, "lr" or AdamW's "decay", for parameters named as in `net.freeze`:
+            {"vectors": {"decay": 0.0}}; None, the default: no groups
 
     Raises:
         InputError: for a number out of range.
@@ -565,7 +565,7 @@ class AdamW(Optimizer):
         clip_norm: bound of the norm of all gradients of a step; by default infinity, no bound
         not_finite: "error", the default: raise an error for a NaN or infinite gradient; "zero": use
             0
-        groups: other settings, "lr" or "decay", for parameters named as in `net.freeze`:
+        groups: other settings, "lr" or AdamW's "decay", for parameters named as in `net.freeze`:
             {"vectors": {"decay": 0.0}}; None, the default: no groups
 
     Raises:

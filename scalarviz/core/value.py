@@ -1,8 +1,7 @@
 """Value: a scalar that records the operations that made it, for reverse-mode differentiation.
 
 Code written for micrograd works with `from scalarviz import Value`. Operations and their
-derivatives are rows of `OPERATIONS`; this module defines the operators of Values and the chain
-rule.
+derivatives are rows of `OPERATIONS`; this module has the operators of Values and the chain rule.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Part, a part of a network on rows of its bank, and Weight, a part of a single row.
 
-A `Weight` stores no number: it reads and writes its row. It keeps the inputs of unmatched forwards
-on a stack.
+A `Weight` stores no number: it reads and writes its row. A stack holds the inputs of unmatched
+forwards.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from scalarviz.errors import InputError, OrderError
 class Part(metaclass=ABCMeta):
     """Base class of weights, perceptrons, layers and networks: some `rows` of a `bank`.
 
-    It implements two of the four verbs, `zero_grad` and `step`; subclasses add `forward` and
-    `backward`.
+    It has two of the four verbs, `zero_grad` and `step`; subclasses add `forward` and `backward`.
     """
 
     __slots__ = ()
@@ -69,8 +68,7 @@ class Part(metaclass=ABCMeta):
             on: True, the default, or False; for a network also the parameters to freeze: a name
                 "0.weight", a prefix "0", a pattern such as "*.bias", or a list of these
 
-        Raises UnknownNameError for a name that matches no parameter, InputError for other
-        arguments.
+        Raises UnknownNameError for a name without a parameter, InputError for other arguments.
         """
         if isinstance(on, (bool, np.bool_)):
             self._set_frozen(self.rows, bool(on))

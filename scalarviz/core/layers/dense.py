@@ -31,8 +31,7 @@ class WeightedLayer(Layer):
         """The weights: a view of `bank.value`, in the shape that they have in PyTorch.
 
         The shape is (outputs, inputs) for Dense, (kernels, channels, height, width) for Conv2d,
-        (features,) for norms. Writing into it sets the value of each Weight; `layer.kernel = array`
-        copies.
+        (features,) for norms. Writing into it sets the Weights; `layer.kernel = array` copies.
         """
         return self._parameter("weight").value
 
@@ -94,7 +93,7 @@ class PerceptronLayer(WeightedLayer):
 
     @abstractmethod
     def weight_name(self, row: int) -> str:
-        """Return the name of a weight by its index in the layer, without its perceptron's name."""
+        """Return the name of the weight at index `row` of the layer, without its perceptron."""
 
     @final
     @cached_property

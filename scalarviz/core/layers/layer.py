@@ -287,8 +287,7 @@ class Layer(Part):
     def parameter_shapes(self) -> dict[str, Shape]:
         """Return the shapes of the parameter arrays by name, in the order of their rows.
 
-        By default the shapes of `parameters`, or of one array, "weight". Inner layers are not
-        included.
+        By default the shapes of `parameters`, or of one array, "weight", without inner layers.
         """
         if self._shapes:
             return dict(self._shapes)
@@ -299,7 +298,7 @@ class Layer(Part):
         return {"state": (self.state_size,)} if self.state_size and not self.layers else {}
 
     def weight(self, row: int) -> Weight:
-        """Return the Weight on a row of the layer, from 0; made on first use."""
+        """Return the Weight on a `row` of the layer, from 0; made on first use."""
         self.row_name(row)  # raises IndexError
         self._has_lent = True
         return self._weights.setdefault(row, Weight.on(self.bank, self.first_row + row))

@@ -60,7 +60,7 @@ class Model(Part):
 
     @final
     def input_rows(self, x: object) -> Any:
-        """Return rows for named inputs, such as {"u": u, "x": x}; other inputs unchanged.
+        """Return rows for named inputs `x`, such as {"u": u, "x": x}; others unchanged.
 
         An input has shape (batch, width), (batch,) if its width is 1, or (width,) for one sample.
         Raises InputError or ShapeError for inputs other than those of `input_widths`.

@@ -80,10 +80,8 @@ class Network(Model):
         init: initializer: a name, a function or an Init; by default "pytorch"
         seed: seed of the initial numbers, a non-negative integer; by default 0
         dtype: "float32", the default, or "float64"
-        engine: "python", the default, "cpu", "cuda" or "auto", the fastest available for small
-            networks
-        precision: "full", the default, "mixed", or a Precision; mixed precision runs on the engine
-            "cpu"
+        engine: "python", the default, "cpu", "cuda" or "auto", the fastest here for small networks
+        precision: "full", the default, "mixed", or a Precision; mixed runs on the engine "cpu"
 
     Raises InputError for layers that do not fit together, UnknownNameError for an unknown name,
     OwnershipError for layers of another network, and EngineError if the engine is not available.
@@ -195,8 +193,7 @@ class Network(Model):
 
         Ctrl-C ends training after a whole step with `scalarviz.errors.Interrupted`, a
         KeyboardInterrupt. Raises GradientError if a gradient and UpdateError if the result of a
-        step is not finite; this step is not taken. The attribute `losses` of these errors contains
-        the losses so far.
+        step is not finite; this step is not taken. The errors have the losses so far in `losses`.
 
         Args:
             inputs: array of shape (batch, inputs), (inputs,) or (batch, *input_shape), or a dict of
@@ -271,8 +268,7 @@ class Network(Model):
         """Yield name and ParameterArray of the kernel and the bias of each layer.
 
         Names are as in PyTorch: "0.weight" is the kernel of layer 0, "3.1.bias" the bias of layer 1
-        in layer 3, a Residual. A layer that is used several times is named after its first
-        position.
+        in layer 3, a Residual. A layer that is used repeatedly is named by its first position.
         """
         for name, layer in named_layers(self.layers):
             for parameter in own_parameters(layer, f"{name}.").values():
