@@ -255,13 +255,13 @@ class Circle(PlaneSet):
     Attributes:
         noise: standard deviation of normal noise on both coordinates; by default 0.0
         samples: number of points; by default 500
-        share: share of them for training, the others are held out; by default 0.5
+        share: share of the points for training; the others are held out; by default 0.5
         scale: factor of all coordinates; by default 1.0
-        signed: True: targets are -1 and 1; False, the default: 0 and 1
+        signed: whether targets are -1 and 1 instead of 0 and 1; by default False
         seed: seed of the points; by default 0
         order: "shuffled", the default, "in_order" or "picked", as in Arrays
-        features: inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None,
-            the default: x and y themselves
+        features: inputs computed from the coordinates: names of FEATURES, as "x,y,x2" or a list;
+            None, the default: x and y
     """
 
     name = "circle"
@@ -279,13 +279,13 @@ class Gaussians(PlaneSet):
     Attributes:
         noise: standard deviation of normal noise on both coordinates; by default 0.0
         samples: number of points; by default 500
-        share: share of them for training, the others are held out; by default 0.5
+        share: share of the points for training; the others are held out; by default 0.5
         scale: factor of all coordinates; by default 1.0
-        signed: True: targets are -1 and 1; False, the default: 0 and 1
+        signed: whether targets are -1 and 1 instead of 0 and 1; by default False
         seed: seed of the points; by default 0
         order: "shuffled", the default, "in_order" or "picked", as in Arrays
-        features: inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None,
-            the default: x and y themselves
+        features: inputs computed from the coordinates: names of FEATURES, as "x,y,x2" or a list;
+            None, the default: x and y
     """
 
     name = "gaussians"
@@ -302,13 +302,13 @@ class Spiral(PlaneSet):
     Attributes:
         noise: standard deviation of normal noise on both coordinates; by default 0.0
         samples: number of points; by default 500
-        share: share of them for training, the others are held out; by default 0.5
+        share: share of the points for training; the others are held out; by default 0.5
         scale: factor of all coordinates; by default 1.0
-        signed: True: targets are -1 and 1; False, the default: 0 and 1
+        signed: whether targets are -1 and 1 instead of 0 and 1; by default False
         seed: seed of the points; by default 0
         order: "shuffled", the default, "in_order" or "picked", as in Arrays
-        features: inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None,
-            the default: x and y themselves
+        features: inputs computed from the coordinates: names of FEATURES, as "x,y,x2" or a list;
+            None, the default: x and y
     """
 
     name = "spiral"
@@ -325,13 +325,13 @@ class Moons(PlaneSet):
     Attributes:
         noise: standard deviation of normal noise on both coordinates; by default 0.0
         samples: number of points; by default 500
-        share: share of them for training, the others are held out; by default 0.5
+        share: share of the points for training; the others are held out; by default 0.5
         scale: factor of all coordinates; by default 1.0
-        signed: True: targets are -1 and 1; False, the default: 0 and 1
+        signed: whether targets are -1 and 1 instead of 0 and 1; by default False
         seed: seed of the points; by default 0
         order: "shuffled", the default, "in_order" or "picked", as in Arrays
-        features: inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None,
-            the default: x and y themselves
+        features: inputs computed from the coordinates: names of FEATURES, as "x,y,x2" or a list;
+            None, the default: x and y
     """
 
     name = "moons"
@@ -354,13 +354,13 @@ class Quadrants(PlaneSet):
     Attributes:
         noise: standard deviation of normal noise on both coordinates; by default 0.0
         samples: number of points; by default 500
-        share: share of them for training, the others are held out; by default 0.5
+        share: share of the points for training; the others are held out; by default 0.5
         scale: factor of all coordinates; by default 1.0
-        signed: True: targets are -1 and 1; False, the default: 0 and 1
+        signed: whether targets are -1 and 1 instead of 0 and 1; by default False
         seed: seed of the points; by default 0
         order: "shuffled", the default, "in_order" or "picked", as in Arrays
-        features: inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None,
-            the default: x and y themselves
+        features: inputs computed from the coordinates: names of FEATURES, as "x,y,x2" or a list;
+            None, the default: x and y
     """
 
     name = "quadrants"

@@ -118,12 +118,12 @@ class Init:
         bias: another law for the biases: "zeros", "fan_in" (+-1/sqrt(in)) or "fan_out"
             (+-sqrt(6/out)); None, the default: the law of the row
         low, high: bounds of "uniform"; by default -1.0 and 1.0
-        mean: of "normal"; by default 0.0
+        mean: mean of "normal"; by default 0.0
         deviation: standard deviation of "normal"; by default 1.0
 
     Raises:
         UnknownNameError: for an unknown name, or a setting that the law does not have.
-        InputError: for a bad number.
+        InputError: for an invalid number.
     """
 
     @answered

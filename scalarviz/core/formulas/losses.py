@@ -279,7 +279,7 @@ class Loss:
 
     The errors of a batch are added up, multiplied by `factor`, and divided according to `mean`:
     "all" divides by the number of samples times outputs (as PyTorch), "samples" by the number of
-    samples, "none" does not divide. A softmax loss has one error a sample, so "all" and "samples"
+    samples, "none" does not divide. A softmax loss has one error per sample, so "all" and "samples"
     agree.
 
     The relative losses (relative_l1, relative_l2, mape, smape) divide by a number that can contain

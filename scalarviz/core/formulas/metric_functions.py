@@ -36,19 +36,19 @@ class MetricRow:
 
 
 def accuracy(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Share of samples with the right class: the largest output, or one output's side of `cut`."""
+    """Share of samples with the right class: largest output, or side of the threshold for one."""
     if len(p[0]) == 1:
         return binary_accuracy(p, t, w)
     return mean(p.argmax(1) == t.argmax(1), w)
 
 
 def binary_accuracy(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Share of outputs on the right side of `cut`, each output counted separately."""
+    """Share of outputs on the right side of the threshold between two classes."""
     return mean((p > cut(t)) == there_in(t), w)
 
 
 def subset_accuracy(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Share of samples whose outputs are all on the right side of `cut`."""
+    """Share of samples whose outputs are all on the right side of the threshold."""
     right: FloatArray = (p > cut(t)) == there_in(t)
     return mean(right.sum(1) == len(p[0]), w)
 
@@ -90,52 +90,43 @@ def shares(parts: Sequence[tuple[float, float]]) -> float:
 
 
 def precision(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Share of the predicted samples of a class that belong to it.
-
-    For one output this is the precision of class 1, for several the mean over the classes.
-    """
+    """Share of a class's predictions that are right; of class 1 for one output, else the mean."""
     return shares([(both, said) for said, _, both in counted(p, t, w)])
 
 
 def recall(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Share of the samples of a class that are predicted.
-
-    For one output this is the recall of class 1, for several the mean over the classes.
-    """
+    """Share of a class's samples that are predicted; of class 1 for one output, else the mean."""
     return shares([(both, there) for _, there, both in counted(p, t, w)])
 
 
 def f1(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Harmonic mean of precision and recall.
-
-    For one output this is the F1 score of class 1, for several the mean over the classes.
-    """
+    """Harmonic mean of precision and recall; of class 1 for one output, else the mean."""
     return shares([(2.0 * both, said + there) for said, there, both in counted(p, t, w)])
 
 
 def auc(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Area under the ROC curve; the mean over the classes.
-
-    It is the probability that a random sample of the class gets a larger output than another
-    sample; NaN if no class has samples on both sides.
-    """
+    """Area under the ROC curve, averaged over the classes; NaN if no class divides the samples."""
     found = areas(p, there_in(t), w)
     return mean(found) if found else math.nan
 
 
 def mae(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
+    """Mean absolute error."""
     return mean(abs(p - t), w)
 
 
 def mse(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
+    """Mean squared error."""
     return mean((p - t) ** 2, w)
 
 
 def rmse(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
+    """Root mean squared error."""
     return math.sqrt(mse(p, t, w))
 
 
 def max_error(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
+    """Largest absolute error; weights are ignored."""
     return float(abs(p - t).max())
 
 

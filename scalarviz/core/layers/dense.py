@@ -168,7 +168,7 @@ class Dense(PerceptronLayer):
     The bank rows are the weights, perceptron by perceptron, then the biases.
 
     Args:
-        inputs: numbers of a sample, at least 1
+        inputs: number of inputs, at least 1
         outputs: number of perceptrons, at least 1
         activation: name of a row of core/formulas/activations.py, also with settings as in
             "leaky_relu(0.2)"; by default "linear"

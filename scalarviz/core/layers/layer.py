@@ -46,8 +46,8 @@ class Layer(Part):
     separate bank, whose arrays then become read-only.
 
     Args:
-        inputs: numbers of a sample, at least 1, or the shape (channels, height, width) of a picture
-        outputs: numbers of the result, at least 1, or the shape of a picture
+        inputs: number of inputs, at least 1, or the shape (channels, height, width) of a picture
+        outputs: number of outputs, at least 1, or the shape of a picture
         activation: name of a row of core/formulas/activations.py; by default "linear"
         parameters: shape of each parameter array by name; by default no parameters
     """

@@ -152,7 +152,7 @@ class Convolution(PerceptronLayer):
 
 @final
 class Conv2d(Convolution):
-    """Two-dimensional convolution: each kernel is a perceptron applied to all windows of a picture.
+    """2-D convolution: each kernel is a perceptron applied to all windows of a picture.
 
     With `groups`, the channels of the picture and the kernels are split into equal groups, in
     order, and each kernel reads only the channels of its group. With one channel per group the
@@ -189,7 +189,7 @@ class Conv2d(Convolution):
 
 @final
 class Conv1d(Convolution):
-    """One-dimensional convolution: each kernel is a perceptron applied to all windows of a row.
+    """1-D convolution: each kernel is a perceptron applied to all windows of a sequence.
 
     For the next layers the result is a picture 1 pixel high, of shape (channels, 1, length); for
     Dense, a row of numbers.

@@ -121,8 +121,9 @@ BUILT_IN_SCHEDULES = frozenset(SCHEDULES)
 def schedule(factor: Any, name: str = "") -> Schedule:
     """Add a custom schedule: the factor of the learning rate at a step, counted from 0.
 
-    Usage: `sv.Adam(0.01, schedule=sv.schedule(halved))`. Files store its name: call `sv.schedule`
-        before loading them. Adding a schedule with an existing name replaces it for new objects.
+    It is used as in `sv.Adam(0.01, schedule=sv.schedule(halved))`. Files store its name: call
+    `sv.schedule` before loading them. Adding a schedule with an existing name replaces it for new
+    objects.
 
     Args:
         factor: function of the step, a float, that returns a non-negative float, defined by a plain
