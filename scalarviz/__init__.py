@@ -9,20 +9,20 @@
     start         Init Precision
     loss          Loss
     optimizers    Optimizer SGD Momentum Nesterov RMSProp Adam AdamW Schedule
-    your own      activation layer loss optimizer schedule
+    custom        activation layer loss optimizer schedule
     samples       data: data.Arrays, data.from_csv, data.Rgb, data.Digits and more
                   metrics: metrics.f1, metrics.confusion and more
     training      Session EarlyStopping ReduceOnPlateau diagnose
                   sklearn: sklearn.Classifier, sklearn.Regressor
-    elsewhere     follow: a training in PyTorch, or by any program
+    elsewhere     follow: a training run in PyTorch or any other program
     many          replicate sweep
     growing       add_neurons remove_neuron insert_layer remove_layer reinitialize set_biases
     seeing        watch picture record storyboard page Show Cubes shader
     lessons       predict predictions check
     files         load from_torch onnx: onnx.load, onnx.save, onnx.save_step
-    errors        ScalarvizError, and its kinds in errors
+    errors        ScalarvizError, and its subclasses in errors
 
-A training is four lines, and the fifth shows it:
+Training takes four lines, and a fifth shows it:
 
     net = sv.Network([3, 8, 3], "tanh", output="sigmoid")
     s = sv.Session(net, sv.data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8)
@@ -30,9 +30,9 @@ A training is four lines, and the fifth shows it:
     print(s.loss, net([0.2, 0.4, 0.9]))
     sv.watch(s)
 
-`help(sv.Network)` and so on tell the rest; `scalarviz list` on the command line has the scenes.
-The names are loaded when they are first used, so `import scalarviz` is quick and pulls in neither a
-window toolkit nor a compiler.
+See `help(sv.Network)` and so on for details; `scalarviz list` on the command line lists the scenes.
+Names are loaded on first use, so `import scalarviz` is quick and imports neither a window toolkit
+nor a compiler.
 """
 
 import sys
@@ -43,7 +43,7 @@ from scalarviz.base import __version__ as __version__
 # Instead of typing's: until this file is loaded, Ctrl-C ends a program with a traceback.
 TYPE_CHECKING = False
 
-# Public names, and the modules that define them. Each kind of layer is public, too, by its line in
+# Public names, and the modules that define them. Each kind of layer is also public, by its line in
 # core/layers/kinds.py.
 _HOMES = {
     "Value": "core.value",
@@ -175,16 +175,16 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
 
 
 def _homes() -> dict[str, str]:
-    """Return all public names, those of the layers too, and the modules that define them."""
+    """Return all public names, including layers, and the modules that define them."""
     kinds = vars(import_module("scalarviz.core.layers.kinds"))
     return _HOMES | {name: "core.layers.kinds" for name in kinds if not name.startswith("_")}
 
 
 def __getattr__(name: str) -> object:
-    """Load a public name when it is first used."""
+    """Load a public name on first use."""
     if name == "__all__" and sys._getframe(1).f_globals.get("__name__") != "pydoc":
-        return sorted(_homes())  # help(sv) lists the names by subject, and not all their pages
-    if name.startswith("_"):  # asked of every module by inspect, pytest and their like
+        return sorted(_homes())  # help(sv) lists the names by subject, but not all their pages
+    if name.startswith("_"):  # requested from every module by inspect, pytest and others
         raise AttributeError(f"scalarviz has no public name {name!r}")
     homes = _HOMES if name in _HOMES else _homes()
     if name not in homes:
@@ -205,7 +205,7 @@ def __getattr__(name: str) -> object:
             hint = f": write sv.errors.{name}"
         raise AttributeError(f"scalarviz has no public name {name!r}{hint}")
     module = import_module(f"scalarviz.{homes[name]}")
-    value = getattr(module, name, module)  # of data and onnx the module itself
+    value = getattr(module, name, module)  # for data and onnx the module itself
     globals()[name] = value
     return value
 

@@ -2,7 +2,7 @@
 
 
 def run() -> None:
-    """Run the command line of this process; Ctrl-C while it is loaded ends it without a word."""
+    """Run the command line in this process; Ctrl-C during loading ends it silently."""
     try:
         import os
         import signal

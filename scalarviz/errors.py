@@ -1,27 +1,27 @@
 """Every error that scalarviz raises, in one tree.
 
     ScalarvizError
-    ├── InputError             what you passed cannot be used (also a ValueError)
+    ├── InputError             an argument cannot be used (also a ValueError)
     │   ├── ShapeError             wrong length, or wrong number of rows or columns
     │   ├── NotFiniteError         NaN or infinity in the data
     │   ├── UnknownNameError       no such row in a table; lists the rows and the nearest one
     │   │   ├── UnknownAttributeError  no such attribute (also an AttributeError)
     │   │   └── UnknownSlotError       no such slot of a bank (also a KeyError)
     │   └── ReadOnlyError          an attribute that cannot be set (also an AttributeError)
-    ├── OrderError             the four verbs came in an order that has no meaning
+    ├── OrderError             the four verbs came in a meaningless order
     ├── OwnershipError         a weight or layer that belongs to another network
-    ├── EngineError            an engine that cannot run here; says what it lacks
-    ├── DisplayError           no OpenGL, or no screen, where a picture is asked for
+    ├── EngineError            an engine that is not available; names what is missing
+    ├── DisplayError           no OpenGL, or no screen, to show a picture
     ├── SceneError             the code of a scene fails; names its file and line
     ├── FileError              a file that cannot be read, trusted or written (also a ValueError)
     ├── GradientError          a gradient became NaN or infinite; names the weight
-    │   └── UpdateError            a step would make a weight, a slot or a statistic so
+    │   └── UpdateError            a step would make a weight, a slot or a statistic infinite
     └── GradientMismatchError  a derivative and its finite differences disagree
 
-A message is one sentence that says what was wrong, with the value, and what to do. When one of
-these is raised nothing is half-done: unusable arguments are refused first, a bad gradient before
-any parameter has moved, and a step that overflows is undone. Names from files are shown as
-`visible_text.visible` writes them.
+A message is one sentence that states the problem, with the value, and the remedy. A failed call
+leaves the state unchanged: invalid arguments are rejected first, a bad gradient before any
+parameter is changed, and a step that overflows is undone. Names from files are shown by
+`messages.visible`.
 
     KeyboardInterrupt
     └── Interrupted            Ctrl-C during `Network.train`; has the losses so far
@@ -37,8 +37,8 @@ from typing import Any, Self
 from scalarviz.base.messages import LONGEST_LINE, visible
 from scalarviz.base.near_names import meaning
 
-MOST_NAMES = 40  # most names that a message lists
-MOST_SEARCHED = 2000  # most names searched for the nearest one
+MOST_NAMES = 40  # maximum number of names listed in a message
+MOST_SEARCHED = 2000  # maximum number of names searched for the nearest one
 LONGEST_SEARCHED = 100  # characters
 
 
@@ -48,16 +48,16 @@ def __dir__() -> list[str]:
 
 
 class ScalarvizError(Exception):
-    """Base of all errors that scalarviz raises on purpose.
+    """Base class of all errors raised by scalarviz on purpose.
 
-    The message is one or several lines; control characters in them are escaped.
+    The message has one or several lines, with escaped control characters.
     """
 
     def __init__(self, *lines: object) -> None:
         super().__init__(*[visible(str(line), LONGEST_LINE) for line in lines])
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the lines of the message; constructors of subclasses take other arguments."""
+        """Pickle the lines of the message, since subclasses have other constructors."""
         return remade, (type(self), self.args, self.__dict__)
 
     @property
@@ -72,14 +72,14 @@ class ScalarvizError(Exception):
 def remade(
     kind: type[ScalarvizError], lines: tuple[str, ...], about: dict[str, object]
 ) -> ScalarvizError:
-    """Return an unpickled error, such as one from another process."""
+    """Return an unpickled error, e.g. from another process."""
     error = kind.__new__(kind, *lines)
     error.__dict__.update(about)
     return error
 
 
 class InputError(ScalarvizError, ValueError):
-    """An argument that cannot be used."""
+    """An argument cannot be used."""
 
 
 class ShapeError(InputError):
@@ -91,7 +91,7 @@ class NotFiniteError(InputError):
 
 
 def lost_by_forward(statistic: str) -> NotFiniteError:
-    """Return the error for a forward, outside a training, with an infinite running statistic."""
+    """Return the error for a forward outside of training with an infinite running statistic."""
     return NotFiniteError(
         f"this forward would make {statistic}, so it was undone, and what waited for a backward "
         "was dropped: scale the data down"
@@ -99,7 +99,7 @@ def lost_by_forward(statistic: str) -> NotFiniteError:
 
 
 class UnknownNameError(InputError):
-    """A name that is not in its table."""
+    """A name is not in its table."""
 
     def __init__(self, kind: str, name: object, valid: Iterable[str]) -> None:
         names = list(valid)
@@ -115,7 +115,7 @@ class UnknownNameError(InputError):
 
 
 class UnknownAttributeError(UnknownNameError, AttributeError):
-    """An attribute that an object lacks; `meant` is one of its names, or what to write instead."""
+    """An object lacks an attribute; `meant` is a similar name, or a remedy."""
 
     def __init__(self, kind: str, name: str, names: list[str], meant: str = "") -> None:
         nearest = [meant] if meant else nearest_names(name, names)
@@ -125,7 +125,7 @@ class UnknownAttributeError(UnknownNameError, AttributeError):
 
 
 class UnknownSlotError(UnknownNameError, KeyError):
-    """A slot that a bank lacks."""
+    """A bank lacks a slot."""
 
     def __init__(self, name: object, names: list[str]) -> None:
         super().__init__("slot", name, names)
@@ -137,7 +137,7 @@ class UnknownSlotError(UnknownNameError, KeyError):
 
 
 class ReadOnlyError(InputError, AttributeError):
-    """An attribute that cannot be set."""
+    """An attribute cannot be set."""
 
 
 def nearest_names(name: object, names: list[str]) -> list[str]:
@@ -150,50 +150,50 @@ def nearest_names(name: object, names: list[str]) -> list[str]:
 
 
 class OrderError(ScalarvizError, RuntimeError):
-    """A verb called in the wrong order, such as backward before forward."""
+    """A verb was called in the wrong order, such as backward before forward."""
 
 
 class OwnershipError(ScalarvizError, ValueError):
-    """A weight or a layer that belongs to another network."""
+    """A weight or a layer belongs to another network."""
 
 
 class EngineError(ScalarvizError, RuntimeError):
-    """An engine that cannot run here."""
+    """An engine is not available here."""
 
 
 class DisplayError(ScalarvizError, RuntimeError):
-    """A picture that cannot be drawn here, or a window that cannot be opened."""
+    """A picture cannot be drawn here, or a window cannot be opened."""
 
 
 class SceneError(ScalarvizError, RuntimeError):
-    """An error in a scene, the user's own code; `frames` are the lines of its traceback."""
+    """The user's code of a scene failed; `frames` are the lines of its traceback."""
 
     def __init__(self, sentence: str, frames: Sequence[str] = ()) -> None:
         super().__init__(sentence)
         self.frames = "".join(frames)
 
     def _render_traceback_(self) -> list[str]:
-        """Text that IPython shows in place of a traceback."""
+        """Return the text shown by IPython instead of a traceback."""
         return [f"{type(self).__name__}: {self}", *self.frames.splitlines()]
 
 
 class FileError(ScalarvizError, ValueError):
-    """A file that cannot be read, is not what it should be, or cannot be written."""
+    """A file cannot be read, has unexpected content, or cannot be written."""
 
 
 class GradientError(ScalarvizError, ArithmeticError):
-    """A gradient is NaN or infinite, so no step was taken.
+    """A gradient is NaN or infinite; the step was not taken.
 
     Attributes:
-        losses: losses of the steps before, if `Network.train` raised it
-        back: the step to go back to before other settings can help, if a session raised it
+        losses: losses of the earlier steps, if raised by `Network.train`
+        back: the step to return to before trying other settings, if raised by a session
     """
 
     losses: Any = ()
     back: int | None = None
 
     def with_way_back(self, step: int, why: str) -> Self:
-        """Return this error, with the step of a session to go back to, and why."""
+        """Return this error with the step of a session to return to, and the reason."""
         self.back = step
         line = f"What is set here holds from the next step on: go back first, s.seek({step}){why}"
         self.args = (*self.args, line)
@@ -201,11 +201,11 @@ class GradientError(ScalarvizError, ArithmeticError):
 
 
 class UpdateError(GradientError):
-    """A step would make a weight, a slot or a running statistic NaN or infinite: it was not taken.
+    """A step would make a weight, a slot or a running statistic NaN or infinite; it was not taken.
 
     Args:
         step: index of the step, from 0
-        change: which number would become infinite, and a remedy
+        change: the number that would become infinite, and a remedy
     """
 
     def __init__(self, step: int, change: str) -> None:
@@ -221,8 +221,8 @@ class Interrupted(KeyboardInterrupt):
     """Ctrl-C during `Network.train`, which ended after a whole step.
 
     Args:
-        losses: losses of the steps that were taken
-        steps: number of steps that were requested
+        losses: losses of the steps taken
+        steps: number of requested steps
     """
 
     def __init__(self, losses: Any, steps: int) -> None:

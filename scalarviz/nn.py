@@ -1,7 +1,7 @@
-"""Neurons made of Values, under micrograd's names: programs for its `nn` run with this import.
+"""Neurons made of Values, with micrograd's names: programs for its `nn` run with this import.
 
-Each number is a Value and each neuron a formula, which is what one reads and draws; `Network` has
-the same networks as arrays, many thousand times as fast.
+Each number is a Value and each neuron a formula, for reading and drawing; `Network` computes the
+same networks with arrays, many thousand times faster.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from scalarviz.errors import InputError
 
 
 class Module:
-    """What has parameters."""
+    """Base class of objects with parameters."""
 
     def parameters(self) -> list[Value]:
-        """Return its Values that training changes."""
+        """Return the trainable Values."""
         return []
 
     def zero_grad(self) -> None:
@@ -28,9 +28,9 @@ class Module:
 
 
 class Neuron(Module):
-    """A weighted sum of `nin` inputs and a bias, and then relu unless `nonlin` is False.
+    """A neuron: a weighted sum of `nin` inputs and a bias, followed by relu if `nonlin` is True.
 
-    Weights are drawn from -1 to 1 by Python's `random`, so that `random.seed` repeats them.
+    Weights are drawn from -1 to 1 by Python's `random`; use `random.seed` to repeat them.
 
     >>> random.seed(0)
     >>> neuron = Neuron(2)
@@ -57,9 +57,9 @@ class Neuron(Module):
 
 
 class Layer(Module):
-    """`nout` neurons with the same `nin` inputs, with relu unless `nonlin` is False.
+    """A layer of `nout` neurons with the same `nin` inputs, with relu unless `nonlin` is False.
 
-    Called with a list, it returns a list, or one Value if it has one neuron.
+    A call with a list returns a list, or a single Value if it has one neuron.
     """
 
     def __init__(self, nin: int, nout: int, nonlin: bool = True) -> None:
@@ -77,7 +77,7 @@ class Layer(Module):
 
 
 class MLP(Module):
-    """Layers of `nouts` neurons one after the other, behind `nin` inputs; the last without relu.
+    """A multilayer perceptron: layers of `nouts` neurons after `nin` inputs; the last without relu.
 
     >>> len(MLP(2, [16, 16, 1]).parameters())
     337
@@ -100,7 +100,7 @@ class MLP(Module):
 
 
 def __getattr__(name: str) -> Any:
-    """Say where the layers are, whose names programs for PyTorch look up here."""
+    """Raise an error that names the location of the layers, for PyTorch's names used here."""
     raise AttributeError(
         f"scalarviz.nn has no {name!r}, but micrograd's Neuron, Layer and MLP: layers are in sv "
         "itself: sv.Dense(inputs, outputs), sv.Conv2d, sv.BatchNorm ..."

@@ -1,4 +1,4 @@
-"""The scenes, as a package: in a checkout their folder stands at its top."""
+"""The scenes, as a package; in a checkout their folder is at the top."""
 
 from scalarviz.base.package_files import top_folder
 

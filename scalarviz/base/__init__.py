@@ -1,3 +1,3 @@
-"""What every other folder stands on: errors, texts, checks of arguments, processes."""
+"""Foundations of all other packages: errors, texts, checks of arguments, processes."""
 
 __version__ = "0.2.0"

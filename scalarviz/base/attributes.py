@@ -1,13 +1,13 @@
-"""Attributes: errors for unknown and read-only ones, and values that hold in one block of code.
+"""Attributes: errors for unknown and read-only ones, and temporary values in a block of code.
 
-A class uses the errors by
+A class enables the errors by
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
         __getattr__, __setattr__ = unknown, set_known
 
-`__getattr__` makes every attribute of a class slower, also those that are there: by half in CPython
-3.11. `__setattr__` does so with every assignment. In `Value` and `Weight`, whose attributes a step
-uses by the thousand, a few names are `Absent` descriptors instead.
+`__getattr__` slows down every attribute of a class, even existing ones: by half in CPython 3.11.
+`__setattr__` slows down every assignment. `Value` and `Weight`, whose attributes are used thousands
+of times per step, have a few `Absent` descriptors instead.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ put = object.__setattr__
 
 
 def unknown(self: object, name: str) -> Any:
-    """`__getattr__`: raise UnknownAttributeError with a hint at what to write instead."""
+    """`__getattr__`: raise UnknownAttributeError with a hint at the right name."""
     if name.startswith("_") or hasattr(type(self), name):
-        return object.__getattribute__(self, name)  # Python's error, or that of a property
+        return object.__getattribute__(self, name)  # Python's error, or the error of a property
     raise no_attribute(self, name)
 
 
 @final
 class Absent:
-    """Descriptor for a name that other libraries have and this class lacks: raises an error.
+    """Descriptor for a name from other libraries that this class lacks: raises an error.
 
-    Instances of the user's own subclasses can have the attribute.
+    Instances of user-defined subclasses can have the attribute.
     """
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -57,9 +57,9 @@ class Absent:
 def set_known(self: object, name: str, value: object) -> None:
     """`__setattr__`: raise an error for an unknown or read-only attribute.
 
-    Code of this package can set any attribute, and makes it known by that; other code can set those
-    that the class lists in `_settable`. Classes of users can have any attribute. If `_sealed` is
-    not empty, nothing can be set, and the error gives it as the reason.
+    Code of this package can set any attribute, which thereby becomes known; other code can set
+    those listed in `_settable` of the class. User-defined classes can have any attribute. If
+    `_sealed` is not empty, nothing can be set, and the error gives it as the reason.
     """
     if not sys._getframe(1).f_globals.get("__name__", "").startswith(OURS):
         check(self, name, value)
@@ -95,20 +95,20 @@ def no_attribute(thing: object, name: str) -> UnknownAttributeError:
 
 
 def read_only(kind: type, name: str, reason: str, instead: str = "") -> ReadOnlyError:
-    """Return the error for a read-only attribute; `instead` is the remedy if no other is known."""
+    """Return the error for a read-only attribute, with the remedy `instead` by default."""
     meant = meant_by(kind, name) or instead
     return ReadOnlyError(f"{kind.__name__}.{name} {reason}{meant and f': {meant}'}")
 
 
 def meant_by(kind: type, name: str, names: list[str] | None = None) -> str:
-    """Return what was probably meant by an attribute; base classes are searched, too."""
+    """Return the probable meaning of an attribute name; base classes are also searched."""
     found = (meaning(f"attribute of {each.__name__}", name, names or ()) for each in kind.__mro__)
     return next(filter(None, found), "")
 
 
 @contextmanager
 def meanwhile(thing: object, **values: object) -> Iterator[None]:
-    """Give attributes other `values` in this block, and after it those that they had before."""
+    """Set attributes to other `values` in this block, and restore them afterwards."""
     before = {name: getattr(thing, name) for name in values}
     vars(thing).update(values)
     try:

@@ -27,15 +27,15 @@ FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 MUCH = 100  # characters, or items
 MOST = 2**63
-NO_NUMBERS = (str, bytes, np.ma.core.MaskedConstant)  # although float() accepts them
-BLOCK = 32_768  # numbers that are checked at a time
-ENDS = ")]}>'\""  # what a shortened text ends with
+NO_NUMBERS = (str, bytes, np.ma.core.MaskedConstant)  # although accepted by float()
+BLOCK = 32_768  # numbers checked at a time
+ENDS = ")]}>'\""  # end of a shortened text
 SHORTEST = 12  # characters before a cut
 LARGE = 10_000  # bits; Python does not convert larger integers to decimal
 
 
 class Brief(reprlib.Repr):
-    """`reprlib.Repr` with limits that suit error messages."""
+    """`reprlib.Repr` with limits for error messages."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,15 +55,15 @@ def as_batch(
     copy: bool = True,
     picture: Shape = (),
 ) -> tuple[FloatArray, bool]:
-    """Return `x` as a 2-D float64 array, one row a sample, and whether it was a single sample.
+    """Return `x` as a 2-D float64 array, one row per sample, and whether it was a single sample.
 
     Args:
-        width: numbers of a sample; None: any number
-        who: receiver of `x` in the error
-        finite: False: accept NaN and infinity, as in gradients, which a step checks by name
-        copy: False: return an array of float32 or float64 as it is, if kernels can read it
-        picture: shape (channels, height, width) of a sample, if it has one: arrays of pictures
-            become rows in C order, without a copy where they can; by default none
+        width: numbers per sample; None: any number
+        who: receiver of `x`, named in the error
+        finite: False: accept NaN and infinity, as in gradients, which are checked by a step
+        copy: False: return a float32 or float64 array unchanged if kernels can read it
+        picture: shape (channels, height, width) of a sample, if any: arrays of pictures become rows
+            in C order, if possible without a copy; by default none
 
     Raises InputError, ShapeError or NotFiniteError.
     """
@@ -96,9 +96,9 @@ def as_batch(
 
 
 def is_picture(given: Shape, known: Shape) -> bool:
-    """Return whether a sample of the shape `given` is a picture of the shape `known`, if any.
+    """Return whether a sample of the shape `given` is a picture of the shape `known`, if present.
 
-    The channel can be left out of a picture that has only one, the height of 1 of a sequence.
+    A single channel can be omitted, as can the height 1 of a sequence.
     """
     return len(given) > 1 and known in (given, (1, *given), (given[0], 1, *given[1:]))
 
@@ -109,7 +109,7 @@ def has_channels_last(given: Shape, known: Shape) -> bool:
 
 
 def as_rows_remedy(shape: Shape, picture: Shape = ()) -> str:
-    """Return what to do with an array of a `shape` that does not fit, or ""."""
+    """Return a remedy for an array of a `shape` that does not fit, or ""."""
     if len(shape) < 3 or 0 in shape:
         return ""
     if shape == picture:
@@ -122,10 +122,10 @@ def as_rows_remedy(shape: Shape, picture: Shape = ()) -> str:
 def is_finite(array: FloatArray) -> bool:
     """Return whether all numbers of a 2-D array are finite.
 
-    A large array is checked some rows at a time: a temporary array of its size would be in new
-    pages of memory, which take longer than the check.
+    A large array is checked some rows at a time, since allocating a temporary array of its size
+    takes longer than the check.
     """
-    if array.size <= BLOCK:  # bytes tell a microsecond faster than `all` of a small array
+    if array.size <= BLOCK:  # comparing bytes is a microsecond faster than `all` for a small array
         return b"\0" not in np.isfinite(array).tobytes()
     rows = max(1, BLOCK // array.shape[1])
     blocks = (array[first : first + rows] for first in range(0, len(array), rows))
@@ -162,10 +162,10 @@ def refuse_mask(x: object, who: str) -> None:
 def answered(
     function: Callable[P, R], remedy: str = "", gone: Mapping[str, str] | None = None
 ) -> Callable[P, R]:
-    """Wrap a function so that wrong arguments raise an error that ends in `remedy`.
+    """Wrap a function so that errors for wrong arguments end in `remedy`.
 
     Args:
-        gone: the whole message for each argument that it no longer has
+        gone: complete message for each removed argument
     """
 
     @wraps(function)
@@ -180,7 +180,7 @@ def answered(
 
 
 def answers(kind: type[R]) -> type[R]:
-    """Class decorator: `answered` for the constructor."""
+    """Class decorator that applies `answered` to the constructor."""
     kind.__init__ = answered(kind.__init__)  # type: ignore[method-assign]  # the same arguments
     return kind
 
@@ -197,7 +197,7 @@ def check_call(
     try:
         signature.bind(*args, **kwargs)
     except TypeError as error:
-        is_made = function.__name__ == "__init__"  # by a constructor, which may be inherited
+        is_made = function.__name__ == "__init__"  # for a constructor, which may be inherited
         who = type(args[0]).__name__ if is_made else function.__qualname__
         known = signature.parameters.values()
         names = [p.name for p in known if p.name != "self" and p.kind != p.VAR_KEYWORD]
@@ -217,7 +217,7 @@ def check_call(
 def check_signature(
     function: Callable[..., object], arguments: Sequence[str], what: str, example: str
 ) -> None:
-    """Raise InputError if a function of the user cannot be called with these arguments.
+    """Raise InputError if a custom function cannot be called with these arguments.
 
     `what` names the function in the error, `example` shows a correct one. Functions without a
     signature, such as numpy's, are accepted.
@@ -237,7 +237,7 @@ def check_signature(
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names separated by commas; of more than four, the first two and the last."""
+    """Return names separated by commas; for more than four, the first two and the last."""
     few = names if len(names) <= 4 else [names[0], names[1], "...", names[-1]]
     return ", ".join(few)
 
@@ -261,14 +261,15 @@ def as_sample(x: object, width: int | None, who: str) -> list[float]:
 
 
 def shorten(x: object) -> str:
-    """Return `repr(x)` in at most 40 characters; of large or deep objects only a part is read."""
+    """Return `repr(x)` in at most 40 characters; large or deep objects are read only in part."""
     return cut(escaped(" ".join(Brief().repr(x).split())))
 
 
 def cut(text: str, most: int = 40) -> str:
-    """Return a text in at most 40 characters: its beginning, up to a comma or a space.
+    """Return the beginning of a text, up to a comma or a space, in at most 40 characters.
 
-    A bracket or quotation mark at the end is kept. One long word, such as a path, loses its middle.
+    A bracket or quotation mark at the end is kept. A single long word, such as a path, is cut in
+    the middle.
     """
     if len(text) <= most:
         return text
@@ -303,11 +304,11 @@ def number(
 ) -> float:
     """Return a number from `low` to `high`, or raise InputError.
 
-    `open_low` and `open_high` exclude the bounds. Unless `finite`, any number is accepted, NaN and
-    infinity too.
+    `open_low` and `open_high` exclude the bounds. Unless `finite`, any number is accepted,
+    including NaN and infinity.
     """
     try:
-        # Strings are no numbers, although float() reads them; float() may fail here.
+        # Strings are not numbers, although float() accepts them; float() may fail here.
         result = None if isinstance(value, NO_NUMBERS) else float(value)  # type: ignore[arg-type]  # it may fail
     except (TypeError, ValueError, OverflowError):
         result = None
@@ -337,12 +338,12 @@ def one_or_all(rows: FloatArray, single: bool) -> FloatArray:
 
 
 def as_array(rows: list[list[float]], dtype: str) -> FloatArray:
-    """Return rows of floats as an array; what is too large for float32 becomes inf."""
+    """Return rows of floats as an array; numbers too large for float32 become inf."""
     with np.errstate(over="ignore"):
         return np.array(rows, dtype)
 
 
-# Targets: one row a sample, or one number or class label a sample.
+# Targets: one row, one number or one class label per sample.
 
 
 def as_pairs(
@@ -355,7 +356,7 @@ def as_pairs(
     classes: int = 0,
     picture: Shape = (),
 ) -> tuple[FloatArray, FloatArray]:
-    """Return inputs and targets as 2-D arrays with equally many rows; `widths` are the columns.
+    """Return inputs and targets as 2-D arrays of equal length; `widths` are the numbers of columns.
 
     `copy` and `picture` are as in `as_batch`, `classes` as in `as_targets`.
     """
@@ -377,12 +378,12 @@ def as_targets(
 ) -> FloatArray:
     """Return targets, pictures or rows, as a 2-D array of shape (samples, width).
 
-    One number a sample is a target if `width` is 1. For a larger width it is a class label if the
-    loss takes labels of `classes` classes, see `Loss.classes`; 0, the default: it takes none.
+    One number per sample is a target if `width` is 1. For a larger width it is a class label if the
+    loss accepts labels of `classes` classes, see `Loss.classes`; 0, the default: no labels.
 
     Raises:
         ShapeError: for other shapes.
-        InputError: for wrong labels.
+        InputError: for invalid labels.
     """
     if getattr(targets, "ndim", 0) > 2:  # pictures
         rows = as_floats(targets, who)
@@ -405,7 +406,7 @@ def as_targets(
 
 
 def widened(rows: FloatArray, width: int) -> FloatArray:
-    """Return rows of `width` numbers, with zeros behind those that they have."""
+    """Return rows of `width` numbers, padded with zeros."""
     missing = width - rows.shape[1]
     return rows if not missing else np.pad(rows, ((0, 0), (0, missing)))
 
@@ -413,7 +414,7 @@ def widened(rows: FloatArray, width: int) -> FloatArray:
 def as_one_each(
     targets: object, samples: int, width: int, who: str, classes: int
 ) -> FloatArray | None:
-    """Return the rows for one number a sample, or None if `targets` are something else."""
+    """Return the rows for one number per sample, or None for other `targets`."""
     numbers = as_floats(targets, who)
     if not is_one_each(numbers, samples) or (width > 1 and not classes):
         return None
@@ -425,9 +426,9 @@ def as_one_each(
 
 
 def as_weights(given: object, count: int, least: int = 1) -> FloatArray:
-    """Return the weights of samples, `least` or more of them above 0; raise InputError.
+    """Return sample weights, at least `least` of them positive; raise InputError.
 
-    Sums of products with them are finite in float32, and above 0.
+    Sums of products with them are finite in float32, and positive.
     """
     found = as_floats(given, "sample_weight")
     wrong = np.flatnonzero((found != 0.0) & ~((found >= 1e-30) & (found <= 1e30)))
@@ -447,12 +448,12 @@ def as_weights(given: object, count: int, least: int = 1) -> FloatArray:
 
 
 def is_one_each(numbers: FloatArray, samples: int) -> bool:
-    """Return whether an array has one number for each of some samples."""
+    """Return whether an array has one number per sample."""
     return numbers.size == samples and numbers.shape[1:] in ((), (1,))
 
 
 def one_hot(labels: FloatArray, classes: int, trained: float = math.inf) -> FloatArray:
-    """Return a row of `classes` numbers for each label, 1 at the label, else 0.
+    """Return a one-hot row of `classes` numbers for each label.
 
     `trained` is as in `check_labels`. Raises InputError unless all labels are whole numbers from 0
     to `classes` - 1.
@@ -467,7 +468,7 @@ def check_labels(labels: FloatArray, classes: int, trained: float = math.inf) ->
     """Raise InputError unless all labels are whole numbers from 0 to `classes` - 1.
 
     Args:
-        trained: after how many labels those of held-out samples follow; by default there are none
+        trained: number of labels of training samples; the others are held out; by default all
     """
     given = labels.ravel()
     wrong = np.flatnonzero((given < 0.0) | (given >= classes) | (given % 1.0 != 0.0))
@@ -495,7 +496,7 @@ def check_binary(labels: FloatArray, classes: int) -> None:
 
 
 def labels_as_rows(targets: object, samples: int, width: int) -> str:
-    """Return a remedy for class labels where the loss takes none, or ""."""
+    """Return a remedy for class labels if the loss does not accept labels, or ""."""
     array = np.asarray(targets)
     numbers = array.astype(np.float64).ravel()
     are_labels = np.isfinite(numbers).all() and not ((numbers < 0.0) | (numbers % 1.0 != 0.0)).any()
@@ -508,9 +509,9 @@ def labels_as_rows(targets: object, samples: int, width: int) -> str:
     return f": class labels become rows of {width} numbers by np.eye({width})[{code}]"
 
 
-# Names of parameters, chosen by name, by a beginning of names, or by a pattern.
+# Names of parameters, selected by name, prefix, or pattern.
 
-SEPARATORS = "./_:"  # may follow the given beginning of a name
+SEPARATORS = "./_:"  # may follow the given prefix of a name
 
 
 def matching(names: Sequence[str], patterns: object, what: str) -> set[str]:
@@ -529,7 +530,7 @@ def matching(names: Sequence[str], patterns: object, what: str) -> set[str]:
 
 
 def means(pattern: object, name: str) -> bool:
-    """Return whether a name, a beginning of one, or a pattern with * and ? matches a name."""
+    """Return whether a name, a prefix, or a pattern with * and ? matches a name."""
     if not isinstance(pattern, str) or not pattern:
         return False
     if name == pattern or fnmatchcase(name, pattern):
@@ -538,8 +539,8 @@ def means(pattern: object, name: str) -> bool:
     return rest != name and (rest[0] in SEPARATORS or pattern[-1] in SEPARATORS)
 
 
-# Arrays, tensors and tables of other packages: conversion to floats, and remedies if it fails.
-# They are recognized by their attributes; none of the packages is imported.
+# Arrays, tensors and tables of other packages: conversion to floats, and remedies if it fails. They
+# are recognized by their attributes; none of the packages is imported.
 
 MOST_LOOKED_AT = 1000  # items of a list, or columns of a table
 
@@ -554,21 +555,21 @@ TENSORS: tuple[tuple[Callable[[Any], bool], str, str], ...] = (
 
 
 def is_short(dtype: str) -> bool:
-    """Whether a dtype, given its name, is a short float that numpy lacks."""
+    """Return whether a dtype, given its name, is a short float unknown to numpy."""
     return dtype.rpartition(".")[2].startswith(("bfloat16", "float8_", "float6_", "float4_"))
 
 
 def is_numeric(dtype: np.dtype[Any]) -> bool:
-    """Whether an array of this dtype can be read as real numbers; Python objects count, too.
+    """Return whether an array of this dtype can be read as real numbers, including Python objects.
 
-    Dtypes that other packages register, such as ml_dtypes.bfloat16, count if they cast to float64.
+    Dtypes registered by other packages, such as ml_dtypes.bfloat16, count if they cast to float64.
     """
     added = dtype.isbuiltin == 2 and np.can_cast(dtype, np.float64)
     return added or dtype.kind in "biufO"
 
 
 def is_masked(x: object) -> bool:
-    """Whether numbers of an array, or of an array in a list, are masked; numpy drops the mask."""
+    """Return whether numbers of an array, or of an array in a list, are masked."""
     if isinstance(x, (list, tuple)):
         kinds = set(map(type, x))  # a long list has few
         return any(issubclass(k, np.ma.MaskedArray) for k in kinds) and any(map(np.ma.is_masked, x))
@@ -579,8 +580,8 @@ def floats(x: object, *, keep: bool = False, copy: bool = True) -> npt.NDArray[A
     """Return real numbers as a float64 array; raise an error of any kind for anything else.
 
     Args:
-        keep: whether float32 stays float32; by default no
-        copy: whether the array is a new one, the default, also if it need not be
+        keep: whether to keep float32; by default False
+        copy: whether to always return a new array; by default True
     """
     array = np.asarray(x)
     if not is_numeric(array.dtype) or is_masked(x):
@@ -591,7 +592,7 @@ def floats(x: object, *, keep: bool = False, copy: bool = True) -> npt.NDArray[A
 
 
 def remedy(x: object) -> str:
-    """Return what to do with something that `floats` does not accept."""
+    """Return a remedy for an object that `floats` does not accept."""
     for one in islice(items(x), MOST_LOOKED_AT):
         if np.ma.is_masked(one):
             return remedy_of_mask(one, "it" if one is x else "one of its arrays")
@@ -612,7 +613,7 @@ def remedy(x: object) -> str:
 
 
 def remedy_of_mask(array: Any, what: str) -> str:
-    """Return what to do with a masked array."""
+    """Return a remedy for a masked array."""
     count = int(np.ma.getmaskarray(array).sum())
     numbers = "number" if count == 1 else "numbers"
     return (
@@ -622,7 +623,7 @@ def remedy_of_mask(array: Any, what: str) -> str:
 
 
 def holds(known: Callable[[Any], bool], x: object) -> bool:
-    """Whether something is a tensor with this property."""
+    """Return whether an object is a tensor with this property."""
     try:
         return known(x)
     except AttributeError:
@@ -630,7 +631,7 @@ def holds(known: Callable[[Any], bool], x: object) -> bool:
 
 
 def items(x: object) -> Iterator[object]:
-    """Yield something, the items if it is a list, and the items of lists in it, breadth first."""
+    """Yield an object, or the items of a list and of nested lists, breadth first."""
     waiting = deque([x])
     while waiting:
         one = waiting.popleft()
@@ -640,7 +641,7 @@ def items(x: object) -> Iterator[object]:
 
 
 def remedy_of_table(table: Any) -> str:
-    """Return a remedy that names the first column of a pandas table that is not numeric."""
+    """Return a remedy that names the first non-numeric column of a pandas table."""
     for name in list(table.columns)[:MOST_LOOKED_AT]:
         for value in list(table[name]):
             if is_number(value):
@@ -653,7 +654,7 @@ def remedy_of_table(table: Any) -> str:
 
 
 def is_number(value: object) -> bool:
-    """Whether a cell of a table is a finite number."""
+    """Return whether a table cell is a finite number."""
     try:
         return bool(np.isfinite(floats(value)).all())
     except Exception:  # tables raise errors of many kinds

@@ -1,7 +1,7 @@
 """Ctrl-C: it ends a program between two steps, so that nothing is left half done.
 
-SIGTERM and SIGHUP (a closed terminal) have the same effect. The first signal ends what is under way
-in order, the second at once; further ones have no effect.
+SIGTERM and SIGHUP (a closed terminal) have the same effect. The first signal ends the current work
+in an orderly way, the second immediately; further ones have no effect.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from scalarviz.base.processes import end_all
 
 INTERRUPTED = 130  # exit status after Ctrl-C
 
-# Functions that Ctrl-C does not cut in two, such as those that take and release a lock. Python
-# raises KeyboardInterrupt between instructions of the main thread, also before the first one of
-# an `__exit__`, which then does nothing at all.
+# Functions not interrupted by Ctrl-C, such as those that acquire and release a lock. Python raises
+# KeyboardInterrupt between instructions of the main thread, even before the first instruction of an
+# `__exit__`, which then does nothing at all.
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_plain: Any = import_module("_signal")  # as `signal`, in a tenth of its time
+_plain: Any = import_module("_signal")  # as `signal`, ten times faster
 _codes: set[CodeType] = set()
 _open: set[CodeType] = set()
 
@@ -43,7 +43,7 @@ def whole(function: Function) -> Function:
 
 
 def uncut(function: Function) -> Function:
-    """Decorator: `ctrl_c` is held while this function runs, which is `whole`."""
+    """Decorator: hold `ctrl_c` while this function, which is `whole`, runs."""
 
     @whole
     @wraps(function)
@@ -62,15 +62,15 @@ def uncut(function: Function) -> Function:
 
 
 def cuttable(function: Function) -> Function:
-    """Decorator: a function that is `uncut` may be cut in two while it calls this one."""
+    """Decorator: an `uncut` function may be interrupted while it calls this one."""
     _open.add(function.__code__)
     return function
 
 
 def wholes_in(frame: FrameType | None) -> int:
-    """Return how many of the calls that a frame belongs to are of functions that are `whole`.
+    """Return the number of calls on the stack of a frame that are `whole`.
 
-    Each that is `cuttable` makes up for one.
+    Each `cuttable` call cancels one.
     """
     count = 0
     while frame is not None:
@@ -81,23 +81,23 @@ def wholes_in(frame: FrameType | None) -> int:
 
 @final
 class HeldCtrlC:
-    """Ctrl-C of the main thread, which alone receives signals; elsewhere the calls do nothing.
+    """Holder of Ctrl-C in the main thread, which alone receives signals; no-op in other threads.
 
     Attributes:
-        waits: whether a signal came that was not delivered yet
+        waits: whether a received signal was not delivered yet
     """
 
     def __init__(self) -> None:
         self.waits = False
-        self._before: list[Any] = []  # the handler that each `begin` found
+        self._before: list[Any] = []  # the handler found by each `begin`
 
     def begin(self) -> None:
-        """Let signals wait for functions that are `whole` from now on; called in one of them."""
+        """Let signals wait for `whole` functions from now on; called in such a function."""
         if threading.current_thread() is threading.main_thread():
             before = _plain.getsignal(signal.SIGINT)
             if callable(before) and before != self._hear:
                 _plain.signal(signal.SIGINT, self._hear)
-            self._before.append(before)  # no sooner: a signal until now has raised its error
+            self._before.append(before)  # only now: an earlier signal has raised its error
 
     def end(self) -> None:
         """End what `begin` began."""
@@ -107,9 +107,9 @@ class HeldCtrlC:
                 _plain.signal(signal.SIGINT, before)
 
     def deliver(self) -> None:
-        """Deliver a signal that waits, if no more than one function that is `whole` is at work.
+        """Deliver a waiting signal if at most one `whole` function is running.
 
-        That function calls this where nothing is half done.
+        This function calls it at a consistent point.
         """
         is_main = threading.current_thread() is threading.main_thread()
         if self.waits and is_main and wholes_in(sys._getframe()) <= 1:
@@ -119,7 +119,7 @@ class HeldCtrlC:
                 handler(signal.SIGINT, None)
 
     def delays(self, frame: FrameType | None) -> bool:
-        """Whether a signal that came at a frame has to wait; it does from now on."""
+        """Return whether a signal received at a frame must wait; it waits from now on."""
         is_delayed = wholes_in(frame) > 0
         self.waits |= is_delayed
         return is_delayed
@@ -132,11 +132,11 @@ class HeldCtrlC:
 ctrl_c = HeldCtrlC()
 
 
-# Stop and StoppableProgram: what ends a program, and what ends a part of it.
+# Stop and StoppableProgram: end a part of a program, and a program.
 
 # Windows has no SIGHUP
 HEARD = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-SHOW_CURSOR = b"\x1b[?25h"  # which a bar hides
+SHOW_CURSOR = b"\x1b[?25h"  # hidden by a bar
 STOPPED = (KeyboardInterrupt, SystemExit)
 GRACE = 1.0  # seconds from the second signal until the process is killed
 
@@ -146,7 +146,7 @@ _program: StoppableProgram | None = None  # the running one
 
 @final
 class Interrupt:
-    """Raises KeyboardInterrupt, but not again within GRACE, while the first is being handled."""
+    """Handler that raises KeyboardInterrupt, but not again within GRACE, while it is handled."""
 
     def __init__(self) -> None:
         self._next = 0.0
@@ -160,13 +160,13 @@ class Interrupt:
 
 @final
 class Stop:
-    """Context manager: a first signal sets `asked`, a second one raises KeyboardInterrupt.
+    """Context manager: the first signal sets `asked`, the second raises KeyboardInterrupt.
 
     Attributes:
-        asked: whether a signal has come
-        hurried: whether a second one has come
+        asked: whether a signal was received
+        hurried: whether a second signal was received
         code: exit status for the program: 130 after Ctrl-C
-        at_once: called at the second signal instead, where an exception would be lost, as within Qt
+        at_once: called at the second signal instead if an exception would be lost, as within Qt
     """
 
     def __init__(self) -> None:
@@ -197,12 +197,12 @@ class Stop:
 
 @final
 class StoppableProgram:
-    """Context manager around a whole program, which ends it on Ctrl-C wherever it is.
+    """Context manager around a whole program, which Ctrl-C ends at any point.
 
-    The first signal outside of every Stop raises KeyboardInterrupt, during an import after it: the
-    code of some modules would turn it into another error. If the program still runs GRACE seconds
-    after the second, process and children are killed. Exit status: 130 after Ctrl-C, 143 after
-    SIGTERM, 129 after SIGHUP.
+    The first signal outside of every Stop raises KeyboardInterrupt. During an import it is raised
+    afterwards, since some modules would turn it into another error. If the program still runs GRACE
+    seconds after the second signal, the process and its children are killed. Exit status: 130 after
+    Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
 
     Args:
         last: whether the process ends with this block
@@ -228,7 +228,7 @@ class StoppableProgram:
             threading.Thread(target=self._listen, args=[ears], daemon=True).start()
         return self
 
-    @whole  # else a signal that comes GRACE after the first would leave it as an error
+    @whole  # else a signal GRACE after the first one would end it with an error
     def __exit__(
         self,
         kind: type[BaseException] | None,
@@ -236,7 +236,7 @@ class StoppableProgram:
         trace: TracebackType | None,
     ) -> None:
         global _program
-        cause = getattr(error, "__cause__", None)  # code in C may make another error of it
+        cause = getattr(error, "__cause__", None)  # C code may turn it into another error
         stopped = self.code and (
             error is None or any(isinstance(x, STOPPED) for x in (error, cause))
         )
@@ -255,7 +255,7 @@ class StoppableProgram:
             raise SystemExit(self.code) from None
 
     def _leave(self) -> NoReturn:
-        """Exit now: a signal during Python's shutdown would change the exit status."""
+        """Exit now, since a signal during Python's shutdown would change the exit status."""
         handle(lambda number, frame: os._exit(self.code))
         atexit._run_exitfuncs()
         for stream in (sys.stdout, sys.stderr):
@@ -309,7 +309,7 @@ def note(number: int) -> None:
 
 
 def importer_of(frame: FrameType | None) -> FrameType | None:
-    """Return the frame with the outermost import that is under way; None without one."""
+    """Return the frame with the outermost import in progress; None without one."""
     found = None
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
@@ -319,7 +319,7 @@ def importer_of(frame: FrameType | None) -> FrameType | None:
 
 
 def handle(hear: Callable[[int, FrameType | None], None]) -> dict[int, Any]:
-    """Install a handler for all of HEARD; return the previous handlers."""
+    """Install a handler for all signals in HEARD; return the previous handlers."""
     before = {}
     for number in HEARD:
         try:
@@ -340,7 +340,7 @@ def be_silent() -> None:
     nowhere = os.open(os.devnull, os.O_RDWR)
     for fd in range(3):
         with suppress(OSError):
-            # isatty() is False for a closed terminal, but it is still a character device
+            # isatty() is False for a closed terminal, which is still a character device
             if stat.S_ISCHR(os.fstat(fd).st_mode):
                 os.dup2(nowhere, fd)
     os.close(nowhere)

@@ -1,13 +1,14 @@
-"""Files of kernels on disk: the cache folder, and the machine code that is kept beside a file.
+"""Kernel files on disk: the cache folder, and machine code stored beside each file.
 
-The name of a file has a hash of its text, and so of everything that its kernels depend on. So what
-numba has compiled for it is never out of date. Where nothing can be kept, such as on a full disk,
-kernels are compiled in memory.
+The name of a file contains a hash of its text, and so of everything that its kernels depend on. So
+compiled code is never out of date. If nothing can be stored, for example on a full disk, kernels
+are compiled in memory.
 
-numba unpickles its index and its machine code without a check, so that a damaged file ends the
-process; numbers the files of a kernel, so that two processes write the same one; and raises an
-OSError where the disk is full. In its place each kernel has a file for each set of arguments and
-processor, which begins with a digest of the rest. A kernel that cannot be kept is used anyway.
+numba's cache unpickles its index and its machine code without a check, so that a damaged file
+crashes the process; it numbers the files of a kernel, so that two processes write the same one; and
+it raises an OSError if the disk is full. Instead, each kernel has a file for each set of arguments
+and processor, which begins with a digest of the rest. A kernel that cannot be stored is used
+anyway.
 """
 
 from __future__ import annotations
@@ -32,19 +33,19 @@ from scalarviz.base.messages import inform
 from scalarviz.errors import EngineError
 
 DAYS_KEPT = 14
-DIGEST = 32  # bytes at the start of a kept file
+DIGEST = 32  # bytes at the start of a stored file
 
 
 def path_of(text: str, stem: str, suffix: str = ".py") -> Path:
-    """Return the path of a file in the cache folder that has a text, or is made of it."""
+    """Return the path in the cache folder for a file with a text, or made from it."""
     return cache_folder() / f"{stem}_{hashlib.sha256(text.encode()).hexdigest()[:20]}{suffix}"
 
 
 def cache_folder() -> Path:
     """Return the cache folder: $SCALARVIZ_CACHE_DIR, the user's cache, or a temporary folder.
 
-    A folder that others can write to is not used: what is in it is run. If nothing can be written,
-    it is a path at which there can be no folder.
+    A folder writable by others is not used, since its content is executed. If nothing can be
+    written, it is a path at which no folder can exist.
     """
     asked = os.environ.get("SCALARVIZ_CACHE_DIR")
     if asked:
@@ -63,19 +64,19 @@ def cache_folder() -> Path:
 
 
 def suits(folder: Path) -> bool:
-    """Whether kernels can be kept in a folder, and nobody else can write to it."""
+    """Return whether kernels can be stored in a folder, and nobody else can write to it."""
     return can_write(folder) and is_private(folder)
 
 
 @cache
 def own_folder() -> Path:
-    """Return a folder of this process."""
+    """Return a folder for this process only."""
     return Path(tempfile.mkdtemp(prefix="scalarviz-"))
 
 
 @cache
 def tell_refused(asked: str) -> None:
-    """Say once that a folder is not used."""
+    """Log once that a folder is not used."""
     inform(
         f"SCALARVIZ_CACHE_DIR is not used: {asked} must be a folder of yours that you can write to "
         "and others cannot, since the compiled kernels in it are run (chmod go-w)"
@@ -84,7 +85,7 @@ def tell_refused(asked: str) -> None:
 
 @cache
 def tell_not_kept(folder: Path, reason: str | None) -> None:
-    """Say once that kernels cannot be kept."""
+    """Log once that kernels cannot be stored."""
     inform(
         f"compiled kernels cannot be kept in {folder} ({reason}), so each start compiles "
         "them again: free some space there, or name another folder by SCALARVIZ_CACHE_DIR"
@@ -101,7 +102,7 @@ def user_cache() -> Path:
 
 
 def can_write(folder: Path) -> bool:
-    """Whether a file can be created in a folder; creates the folder if needed."""
+    """Return whether a file can be created in a folder, which is created if needed."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -111,7 +112,7 @@ def can_write(folder: Path) -> bool:
 
 
 def is_private(folder: Path) -> bool:
-    """Whether the folder belongs to the user and nobody else can write to it."""
+    """Return whether the folder belongs to the user and nobody else can write to it."""
     if sys.platform == "win32":
         return True
     found = folder.lstat()
@@ -119,9 +120,9 @@ def is_private(folder: Path) -> bool:
 
 
 def write(path: Path, text: str) -> bool:
-    """Write a text to a file, and return True; False if it has it, or cannot be written.
+    """Write a text to a file and return True; False if unchanged, or if it cannot be written.
 
-    Another process may do so at the same time. Raises EngineError if the text has two different
+    Another process may write it at the same time. Raises EngineError if the text has two different
     definitions of one name.
     """
     content = text.encode()
@@ -133,7 +134,7 @@ def write(path: Path, text: str) -> bool:
 
 
 def replace_file(path: Path, content: bytes) -> bool:
-    """Write a file as a whole, and return True; say it once and return False if that fails.
+    """Write a file atomically and return True; on failure, log it once and return False.
 
     Another process may write the same at the same time.
     """
@@ -157,7 +158,7 @@ def replace_file(path: Path, content: bytes) -> bool:
 
 
 def kept(path: Path) -> bytes | None:
-    """Return what `keep` wrote to a file; None if there is none, or the file is damaged."""
+    """Return the content written by `keep`; None if missing or damaged."""
     try:
         content = path.read_bytes()
     except OSError:
@@ -167,13 +168,13 @@ def kept(path: Path) -> bytes | None:
 
 
 def keep(path: Path, content: bytes, stem: str = "") -> None:
-    """Write a file that `kept` reads, if possible, and remove old ones with a stem."""
+    """Write a file for `kept`, if possible, and remove old ones with a stem."""
     if replace_file(path, digest_of(path, content) + content) and stem:
         remove_old(path, stem)
 
 
 def digest_of(path: Path, content: bytes) -> bytes:
-    """Return what a kept file begins with; a copy under another name is not valid."""
+    """Return the digest at the start of a stored file; a copy under another name is invalid."""
     return hashlib.sha256(b"\0".join([path.name.encode(), content])).digest()
 
 
@@ -183,15 +184,15 @@ def compiled_files(path: Path) -> list[Path]:
 
 
 def is_compiled(path: Path) -> bool:
-    """Whether the machine code of a file with one kernel is kept, and whole."""
+    """Return whether the machine code of a file with one kernel is stored and intact."""
     return any(kept(file) is not None for file in compiled_files(path))
 
 
 def run_file(path: Path, text: str | None = None) -> ModuleType:
-    """Return the module of a file of kernels, which are neither compiled nor loaded yet.
+    """Return the module of a kernel file, whose kernels are neither compiled nor loaded yet.
 
     Args:
-        text: what the file has, or would have if it could be written; by default it is read
+        text: content of the file, even if it could not be written; by default it is read
     """
     module = sys.modules[path.stem] = ModuleType(path.stem)
     module.__file__ = str(path)
@@ -229,7 +230,7 @@ def check_names(text: str) -> None:
 
 
 def names_defined(node: ast.stmt) -> Iterator[str]:
-    """Iterate over the names that a statement of a module defines, except imports."""
+    """Yield the names defined by a statement of a module, except imports."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         yield node.name
     elif isinstance(node, ast.Assign):
@@ -238,14 +239,14 @@ def names_defined(node: ast.stmt) -> Iterator[str]:
 
 
 def assigned_names(syntax: ast.AST) -> set[str]:
-    """Return the names that a syntax tree assigns to."""
+    """Return the names assigned in a syntax tree."""
     names = [node for node in ast.walk(syntax) if isinstance(node, ast.Name)]
     return {node.id for node in names if isinstance(node.ctx, ast.Store)}
 
 
 @dataclass(frozen=True, slots=True)
 class KernelFile:
-    """The files of one kernel in a folder; takes the place of numba's `own` object for them."""
+    """The files of one kernel in a folder; replaces numba's object for them."""
 
     own: Any
     folder: Path
@@ -257,20 +258,20 @@ class KernelFile:
         return self.folder / f"{Path(self.own._index_name).stem}.{digest}.nbc"
 
     def load(self, key: object) -> Any:
-        """Return what was saved for a key; None if there is none, or it is damaged."""
+        """Return the data saved for a key; None if missing or damaged."""
         content = kept(self.path(key))
         return None if content is None else pickle.loads(content)
 
     def save(self, key: object, data: object) -> None:
-        """Keep what is loaded for a key."""
+        """Save the data loaded for a key."""
         keep(self.path(key), self.own._dump(data))
 
 
 def keep_whole_files(module: ModuleType, *, beside: bool = True) -> None:
-    """Make the kernels of a module keep their machine code in `KernelFile`s.
+    """Make the kernels of a module store their machine code in `KernelFile`s.
 
     Args:
-        beside: whether these files are beside the module, or where numba keeps its own
+        beside: whether to store files beside the module, or in numba's cache folder
     """
     for kernel in vars(module).values():
         cache: Any = getattr(kernel, "_cache", None)
@@ -282,7 +283,7 @@ def keep_whole_files(module: ModuleType, *, beside: bool = True) -> None:
 
 
 def save_if_possible(save: Callable[..., None], folder: Path, *args: Any) -> None:
-    """Call numba's function that saves a kernel; it, too, tries whether the folder is there."""
+    """Call numba's function that saves a kernel, which also checks the folder."""
     try:
         save(*args)
     except OSError as error:
@@ -290,7 +291,7 @@ def save_if_possible(save: Callable[..., None], folder: Path, *args: Any) -> Non
 
 
 def enable_caching(*kernels: Any) -> None:
-    """Have numba keep kernels, unless their file or their folder is not there."""
+    """Enable numba's cache for kernels, unless their file or their folder is missing."""
     for kernel in kernels:
-        with suppress(OSError, RuntimeError):  # numba's RuntimeError says that it found no folder
+        with suppress(OSError, RuntimeError):  # numba raises RuntimeError if it finds no folder
             kernel.enable_caching()

@@ -1,15 +1,15 @@
 """Threads of parallel kernels: starting them, locking, and errors after a fork.
 
 numba starts its threads when it compiles a parallel kernel or loads one from disk, but not when it
-loads a kernel that only calls a parallel one (numba's issue 9938): that call crashes. So they are
-started here, before any kernel of a file is called.
+loads a kernel that only calls a parallel one (numba issue 9938), so that this call crashes. So they
+are started here, before any kernel of a file is called.
 
-A forked child has none of the threads of its parent, and a parallel kernel would wait for them for
-ever. So in a child of a process that has loaded kernels every kernel raises EngineError. The error
-is raised by the call, not when a network is unpickled: a worker that fails to unpickle its task
-ends without an answer, for which a pool of workers waits for ever. A lock that another thread held
-at the fork is never released in the child, and what it protects may be inconsistent: a `Guard`
-raises EngineError there, too.
+A forked child does not have the threads of its parent, and a parallel kernel would wait for them
+forever. So in a child of a process that has loaded kernels every kernel raises EngineError. The
+error is raised by the call, not when a network is unpickled: a worker that fails to unpickle its
+task ends without a result, for which a pool of workers waits forever. A lock held by another thread
+at the fork is never released in the child, and the data it protects may be inconsistent: a `Guard`
+also raises EngineError there.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def parallel_calls(module: ModuleType) -> AbstractContextManager[object]:
 
 
 def may_call_kernels() -> bool:
-    """Whether kernels can be called: this process was not forked from one with loaded kernels."""
+    """Return whether kernels can be called: this process is no fork of one with loaded kernels."""
     return not _lost
 
 
@@ -76,11 +76,11 @@ def check_process() -> None:
 class Guard:
     """A reentrant lock that raises EngineError after a fork if another thread held it.
 
-    `with guard:` waits for it; `acquire(seconds)` waits at most so long (-1: without limit), and
-    returns whether it was acquired.
+    `with guard:` waits for it; `acquire(seconds)` waits up to `seconds` (-1: no limit), and returns
+    whether it was acquired.
 
     Args:
-        of_kernels: whether it raises the error also if no thread held it, but kernels were loaded
+        of_kernels: whether to raise the error also if no thread held it, but kernels were loaded
     """
 
     def __init__(self, *, of_kernels: bool = False) -> None:
@@ -102,7 +102,7 @@ class Guard:
     def release(self) -> None:
         self._lock.release()
 
-    # Python's own lock takes and releases itself, so that Ctrl-C cannot come in between.
+    # Python's lock acquires and releases itself, so that Ctrl-C cannot interrupt it.
 
     @property
     def __enter__(self) -> Callable[[], bool]:
@@ -114,7 +114,7 @@ class Guard:
         return self._lock.__exit__
 
     def survey(self) -> None:
-        """In a forked child: mark the lock as lost if a thread that no longer exists holds it."""
+        """In a forked child, mark the lock as lost if a thread that no longer exists holds it."""
         if self._lock.acquire(blocking=False):
             self._lock.release()
         else:
@@ -128,7 +128,7 @@ ONE_AT_A_TIME = Guard(of_kernels=True)
 
 @final
 class RefusedKernel:
-    """Replaces kernels in a process that cannot call them: raises EngineError when called."""
+    """Replacement for kernels in a process that cannot call them: raises EngineError."""
 
     def __getattr__(self, name: str) -> RefusedKernel:
         if name.startswith("__"):
@@ -138,7 +138,7 @@ class RefusedKernel:
     def __call__(self, *_: object, **__: object) -> NoReturn:
         raise EngineError(FORKED)
 
-    __getitem__ = __call__  # kernel launches on a GPU
+    __getitem__ = __call__  # GPU kernel launches
 
 
 def _lose_threads() -> None:

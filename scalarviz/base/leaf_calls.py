@@ -1,8 +1,7 @@
-"""Calls into packages below: objects draw, save and export themselves by them.
+"""Calls into packages below, by which objects draw, save and export themselves.
 
-A package imports only from those above it. These calls are the exceptions: `Network.save`,
-`Weight._repr_html_` and the like end in one of them. The module of a function is imported when the
-function is first called; its arguments are counted here, and its result has its type.
+A package imports only from those above it. These calls are the exceptions, used by `Network.save`,
+`Weight._repr_html_` and others. The module of a function is imported at the first call.
 """
 
 from __future__ import annotations
@@ -11,11 +10,11 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-LEAF_CALLS: dict[str, str] = {}  # names of the functions, and their modules
+LEAF_CALLS: dict[str, str] = {}  # function names and their modules
 
 
 def later(module: str, name: str) -> Callable[..., Any]:
-    """Return a function that imports the one of this name when it is called."""
+    """Return a function that imports the function with this name when called."""
 
     def call(*args: object) -> Any:
         return getattr(import_module(f"scalarviz.{module}"), name)(*args)

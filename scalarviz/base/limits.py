@@ -1,8 +1,8 @@
-"""Limits of memory: InputError for what this machine or a file has no room for, before it is used.
+"""Memory limits: InputError if the memory, or the limit of a file, is insufficient.
 
-A file may come from anywhere, and a small one can describe something large. So sizes are checked
-from the headers, before memory is allocated. Every function that reads a file has an argument
-`limit`, in bytes, which replaces LIMIT and scales the limits that are derived from it.
+A file may come from anywhere, and a small one can describe something large. So sizes are checked in
+the headers, before memory is allocated. Every function that reads a file has an argument `limit`,
+in bytes, which replaces LIMIT and scales the limits derived from it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from scalarviz.errors import InputError
 # Files with the memory limit of a container, cgroup v2 and v1.
 LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 LARGEST = 2**47  # bytes of address space on most systems
-LOSS = 8  # bytes of a loss
+LOSS = 8  # bytes per loss
 UNITS = ("bytes", "KB", "MB", "GB", "TB", "PB", "EB")
 
 
@@ -42,18 +42,18 @@ def memory_size() -> int:
 
 
 def fits(needed: int) -> bool:
-    """Return whether so many bytes can be allocated on this machine at all."""
+    """Return whether `needed` bytes can be allocated on this machine."""
     return needed <= (memory_size() or LARGEST)
 
 
 @contextmanager
 def enough_memory(needed: int, what: str, remedy: str) -> Iterator[None]:
-    """Context manager around an allocation: raise InputError if memory does not suffice.
+    """Context manager around an allocation: raise InputError if memory is insufficient.
 
     Args:
-        needed: bytes
-        what: what they are for, in the error
-        remedy: what to do instead, in the error
+        needed: number of bytes
+        what: their purpose, in the error
+        remedy: remedy, in the error
     """
     text = f"{what} would take {in_units(needed)} of memory"
     if not fits(needed):
@@ -73,14 +73,14 @@ def room_for_losses(steps: int, networks: int = 1) -> AbstractContextManager[Non
 
 
 def empty_losses(steps: int) -> npt.NDArray[np.float64]:
-    """Return an array for the losses of `steps` steps; raise InputError if memory is too small."""
+    """Return an array for the losses of `steps` steps; raise InputError without enough memory."""
     with room_for_losses(steps):
         return np.empty(steps)
 
 
 def check_losses(steps: int, networks: int = 1) -> None:
-    """Raise InputError if memory does not suffice for the losses of `steps` steps."""
-    if not fits(LOSS * steps * networks):  # the error's text takes longer than a step
+    """Raise InputError if memory is insufficient for the losses of `steps` steps."""
+    if not fits(LOSS * steps * networks):  # formatting the error takes longer than a step
         with room_for_losses(steps, networks):
             pass
 
@@ -98,28 +98,28 @@ def in_units(count: int) -> str:
     return f"{number:,.{digits}f} {UNITS[power]}"
 
 
-# What a file may cost to read: memory, time, counts of parts.
+# Costs of reading a file: memory, time, numbers of parts.
 
-LIMIT = 640 * 2**20  # bytes: of the numbers that a file describes, and of the file
-MADE = 128 * 2**20  # bytes: of the data sets that a run file describes without containing them
+LIMIT = 640 * 2**20  # bytes: of the numbers described in a file, and of the file
+MADE = 128 * 2**20  # bytes: of the data sets described in a run file without being contained
 GROWTH = 8  # factor by which a run file may always grow: a stored byte becomes a float64
 
-# Prices, in bytes of the limit, of what costs time. LIMIT pays for
+# Prices of slow items, in bytes of the limit. LIMIT pays for
 LAYER = LIMIT // 40_000  # layers of a network
 NODE = LIMIT // 4096  # nodes of an ONNX graph
 WAVE = LIMIT // 2**21  # numbers of the frequency encodings in one
 PART = LIMIT // 2**19  # names, lists and other parts of an ONNX file
 
-# Fixed limits: a file beyond them is not of its kind.
+# Fixed limits: files beyond them are not accepted.
 LARGEST_HEADER = 2**24  # bytes: the header of a safetensors file
 MOST_PARTS = 3 * 2**20  # lists, objects and items in the header
 LARGEST_DIRECTORY = 2**20  # bytes: the directory of an NPZ file
 LONGEST_ARRAY_HEADER = 10_000  # characters: dtype and shape in an NPY header
 LONGEST_LINE = 2**22  # characters: one line of a CSV file
-MOST_SCANS = 64  # of a JPEG picture
-MOST_CONDITIONS = 20  # at which a training stops
-LONGEST_CONDITION = 200  # letters
-LONGEST_MARK = 1000  # letters of what is said of a step at which some conditions held
+MOST_SCANS = 64  # scans of a JPEG picture
+MOST_CONDITIONS = 20  # steps at which a training stops
+LONGEST_CONDITION = 200  # characters
+LONGEST_MARK = 1000  # characters in the description of a step at which conditions held
 MOST_PRODUCTS = {"python": 5 * 10**5}  # multiply-adds to recompute a step in the middle of ...
 PRODUCTS = 10**9  # ... which a run was saved; on other engines
 
@@ -129,7 +129,7 @@ REMEDY = "make it smaller, or, if you know where the file is from, pass limit="
 
 @final
 class Budget:
-    """Keeps account of the bytes that the content of one file takes.
+    """Account of the bytes needed by the content of one file.
 
     Args:
         limit: bytes, at least 1; None, the default: `usual`

@@ -1,7 +1,7 @@
-"""Messages: lines with all characters visible, printed or by the logger "scalarviz".
+"""Messages: lines with all characters visible, printed or logged by the logger "scalarviz".
 
-Some characters control a terminal, reverse a line, or cannot be seen. Every error, every printed
-line and every title goes through `visible`.
+Some characters control a terminal, reverse a line, or are invisible. Every error, printed line and
+title is passed through `visible`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LONGEST = 70  # characters of a name
 LONGEST_LINE = 2000
 
-# Invisible characters that str.isprintable() accepts.
+# Invisible characters accepted by str.isprintable().
 SHAPELESS = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
     "\U000e0100-\U000e01ef]"
@@ -33,7 +33,7 @@ SHAPELESS = re.compile(
 
 
 def visible(text: str, longest: int = LONGEST) -> str:
-    """Return text in one line with all characters visible; a long one loses its middle."""
+    """Return text in one line with all characters visible, shortened in the middle if long."""
     text = shortened(text, longest)
     if text.isprintable() and not SHAPELESS.search(text):
         return text
@@ -53,7 +53,7 @@ def seen(letter: str) -> str:
 
 
 def shortened(text: str, longest: int) -> str:
-    """Return text in at most `longest` characters; the middle is cut out."""
+    """Return text in at most `longest` characters, cut in the middle."""
     if len(text) <= longest:
         return text
     end = (longest - 3) // 3
@@ -61,7 +61,7 @@ def shortened(text: str, longest: int) -> str:
 
 
 def say(*lines: str, file: TextIO | None = None) -> None:
-    """Print lines at once, all characters visible; by default to standard output, if any."""
+    """Print lines immediately, with all characters visible; by default to standard output."""
     file = sys.stdout if file is None else file
     if file is None:
         return
@@ -70,14 +70,14 @@ def say(*lines: str, file: TextIO | None = None) -> None:
 
 
 # Messages, such as that kernels are being compiled. They are shown on standard error unless an
-# application sets up `logging`; then its handlers get them.
+# application sets up `logging`; then its handlers receive them.
 # `logging.getLogger("scalarviz").setLevel("WARNING")` silences them.
 
 LOG = logging.getLogger("scalarviz")
 
 
 class OnStandardError(logging.Handler):
-    """Prints messages on standard error if no other handler is set up."""
+    """Handler that prints messages on standard error if no other handler is set up."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print the message of a `record` in one line, unless there is another handler."""
@@ -94,19 +94,19 @@ def inform(message: str, *, is_shown: bool = False) -> None:
     """Log a message of level INFO.
 
     Args:
-        is_shown: something else shows it on this screen: only handlers of an application get it
+        is_shown: whether it is already on this screen: only handlers of an application receive it
     """
     LOG.info("%s", message, extra={"is_shown": is_shown})
 
 
 @cache
 def inform_once(message: str) -> None:
-    """Log a message of level INFO, unless this process has done so."""
+    """Log a message of level INFO, once per process."""
     inform(message)
 
 
 def caution(message: str) -> None:
-    """Warn of what is surely a mistake, or other than before, at the line that called us."""
+    """Warn about a probable mistake, or a changed behaviour, at the calling line."""
     frames = [frame for frame, _ in walk_stack(sys._getframe(1))]
     ours = [each.f_globals.get("__name__", "").startswith(f"{LOG.name}.") for each in frames]
     warnings.warn(message, stacklevel=2 + [*ours, False].index(False))
@@ -122,22 +122,22 @@ if LOG.level == logging.NOTSET:  # unless the application has set a level
     LOG.setLevel(logging.INFO)
 
 
-# Standard output and error that end no program: what a full disk does not take is lost.
+# Standard output and error that do not end a program: data rejected by a full disk is lost.
 
 STREAMS = "stdout", "stderr"
 
 
 @final
 class LossyFile(io.FileIO):
-    """A file whose `write` raises only BrokenPipeError; `lack` says why other data was lost."""
+    """A file whose `write` raises only BrokenPipeError; `lack`: why other data was lost."""
 
     lack: str = ""
 
     def write(self, data: ReadableBuffer, /) -> int:
-        """Return how many bytes were written, or all if they were lost."""
+        """Write data; return the number of bytes written, or all if they were lost."""
         try:
             return super().write(data)
-        except BrokenPipeError:  # nobody reads any more, so nothing is to be done any more
+        except BrokenPipeError:  # without a reader there is nothing left to do
             raise
         except OSError as error:
             self.lack = error.strerror or str(error)
@@ -148,17 +148,17 @@ class LossyFile(io.FileIO):
 def lossy_streams() -> Iterator[None]:
     """Replace standard output and error while a program runs, which ends with SystemExit.
 
-    Instead of one that is closed there is /dev/null. If something for standard output was lost,
-    standard error says so, and the exit code is not 0.
+    Closed streams are replaced by /dev/null. If standard output lost data, a message is written to
+    standard error, and the exit code is not 0.
     """
-    # Files that are opened later must not get the numbers of closed streams.
+    # Files opened later must not get the numbers of closed streams.
     while (file := os.open(os.devnull, os.O_RDWR)) < 3:
         os.set_inheritable(file, True)
     os.close(file)
     out, _ = files = [LossyFile(number, "w", closefd=False) for number in (1, 2)]
     for name, lossy in zip(STREAMS, files, strict=True):
         before = getattr(sys, name)
-        if before is None or not before.isatty():  # terminals of Windows take letters, not bytes
+        if before is None or not before.isatty():  # terminals of Windows take characters, not bytes
             setattr(sys, name, as_text(lossy, before))
     try:
         yield
@@ -169,13 +169,13 @@ def lossy_streams() -> Iterator[None]:
 
 
 def as_text(file: LossyFile, before: io.TextIOWrapper | None) -> io.TextIOWrapper:
-    """Return a text stream that writes into a file as the stream `before` does."""
+    """Return a text stream that writes into a file in the same way as the stream `before`."""
     if before is None:
         return io.TextIOWrapper(io.BufferedWriter(file), "utf-8", "backslashreplace")
     return io.TextIOWrapper(
         file if before.write_through else io.BufferedWriter(file),  # raw, as Python itself does
         before.encoding,
-        "backslashreplace",  # a file of Windows has not all letters
+        "backslashreplace",  # a Windows file cannot encode all characters
         line_buffering=before.line_buffering,
         write_through=before.write_through,
     )

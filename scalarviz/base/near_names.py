@@ -1,7 +1,7 @@
-"""Hints in errors: names of other libraries, and what they are called here.
+"""Hints in errors: names of other libraries, and their equivalents here.
 
 Words are looked up without capitals, hyphens and underscores. The value of each entry is a name of
-this package, or a sentence that says what to write instead.
+this package, or a sentence with the remedy.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import FunctionType
 
-LONGEST = 100  # characters of a word that is looked up
-OF_FUNCTIONS = {  # for a function where there should be a name
+LONGEST = 100  # characters of a word to look up
+OF_FUNCTIONS = {  # for a function instead of a name
     "loss": "sv.loss(function) adds a loss of your own, and returns what is passed here",
     "schedule": "sv.schedule(function) makes a schedule of it, which is passed here",
 }
@@ -94,7 +94,7 @@ DTYPES = {
     ),
 }
 
-# Arguments, by their names; CALLS, for single functions, is searched first.
+# Arguments by name; CALLS, for single functions, is searched first.
 ARGUMENTS = {
     "learningrate": "lr",
     "betas": "write beta1=0.9, beta2=0.999",
@@ -135,7 +135,7 @@ ARGUMENTS = {
         "write data=sv.data.Arrays(inputs, targets, share=0.8), or held_out=(inputs, targets)",
     ),
 }
-OF_ESTIMATORS = {  # those of scikit-learn's networks
+OF_ESTIMATORS = {  # of scikit-learn's networks
     "hiddenlayersizes": "hidden",
     "solver": "optimizer",
     **dict.fromkeys(("learningrate", "learningrateinit"), "lr"),
@@ -338,9 +338,9 @@ def meaning(
     activations: Iterable[str] = (),
     data_sets: Iterable[str] = (),
 ) -> str:
-    """Return what was probably meant by a name: one of `names`, a hint, or "".
+    """Return the probable meaning of a name: one of `names`, a hint, or "".
 
-    A public name can also be meant as one of these activations or data sets.
+    A public name may also be one of these activations or data sets.
     """
     word = text_of(name)
     if len(word) > LONGEST:
@@ -359,7 +359,7 @@ def meaning(
 
 
 def in_other_tables(word: str, activations: Iterable[str], data_sets: Iterable[str]) -> str:
-    """Return a hint for a word that is no public name but is in another table, or ""."""
+    """Return a hint for a word that is not a public name but is in another table, or ""."""
     for each in data_sets:
         if word == each.lower():
             return f"it is in sv.data: write sv.data.{each}"
@@ -372,14 +372,14 @@ def in_other_tables(word: str, activations: Iterable[str], data_sets: Iterable[s
 
 
 def plain(word: str) -> str:
-    """Return a word in small letters without punctuation."""
+    """Return a word in lower case without punctuation."""
     return "".join(letter for letter in word.lower() if letter.isalnum())
 
 
 def text_of(name: object) -> str:
-    """Return the name of a function, class, dtype or object; a string as it is."""
+    """Return the name of a function, class, dtype or object; a string unchanged."""
     if isinstance(name, str):
         return name
-    if type(name).__name__.lower().endswith("dtype"):  # numpy's and PyTorch's
+    if type(name).__name__.lower().endswith("dtype"):  # of numpy and PyTorch
         return str(name).rpartition(".")[2]
     return str(getattr(name, "__name__", None) or type(name).__name__)

@@ -1,4 +1,4 @@
-"""Files that are no code: shaders, pages, styles and scripts; scenes, lessons and the guide."""
+"""Package files other than code: shaders, pages, styles, scripts, scenes, lessons and the guide."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def text_beside(module_file: str, name: str) -> str:
 
     Args:
         module_file: the `__file__` of the module
-        name: the name of the file; `package_data` in setup.cfg must have a pattern for it
+        name: name of the file; `package_data` in setup.cfg must have a pattern for it
 
     Raises:
         FileNotFoundError: if the file does not exist.
@@ -25,12 +25,12 @@ def text_beside(module_file: str, name: str) -> str:
 
 
 def fingerprint(code: str) -> str:
-    """Return how the content security policy of a page names a style or script that it has."""
+    """Return the hash by which a content security policy allows a style or script."""
     digest = hashlib.sha256(code.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 def top_folder(name: str) -> Path:
-    """Return a folder at the top of a checkout, which an installed package has in it."""
+    """Return a folder at the top of a checkout, which is inside an installed package."""
     inside = PACKAGE / name
     return inside if inside.is_dir() else PACKAGE.parent / name

@@ -1,6 +1,6 @@
-"""Processes and threads: child processes, what kind of process this is, and results of a thread.
+"""Processes and threads: child processes, the kind of this process, and results of threads.
 
-A child process, such as one that compiles or draws, ends with this process.
+Child processes, for example for compiling or drawing, end with this process.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import sys
 from collections.abc import Generator, Sequence
 from typing import Any, Protocol, TypeVar
 
-VIEWER = "SCALARVIZ_VIEWER"  # in the environment of the viewer of a followed training
+VIEWER = "SCALARVIZ_VIEWER"  # set in the environment of the viewer of a followed training
 PATIENCE = 2.0  # seconds that a child has to end after SIGTERM
 
 _children: set[Any] = set()
 
 
 def start(words: Sequence[str], **streams: Any) -> Any:
-    """Run Python with these arguments; streams that are not passed go to /dev/null.
+    """Run Python with these arguments; streams that are not passed are /dev/null.
 
-    The child is in a session of its own, so that Ctrl-C in the terminal does not reach it.
+    The child is in a separate session, so that Ctrl-C in the terminal does not reach it.
     """
     _children.difference_update([child for child in list(_children) if child.poll() is not None])
     quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
@@ -31,7 +31,7 @@ def start(words: Sequence[str], **streams: Any) -> Any:
 
 
 def end(child: Any) -> None:
-    """Terminate a child and wait until it has ended, and close its input."""
+    """Terminate a child, wait until it has ended, and close its input."""
     if child.poll() is None:
         child.terminate()
         try:
@@ -61,7 +61,7 @@ def end_all() -> None:
 atexit.register(end_all)
 
 
-# Where this process runs: in a notebook, or as a worker of another process.
+# Kind of this process: in a notebook, or a worker of another process.
 
 _is_forked = False
 
@@ -76,7 +76,7 @@ def shell() -> Any:
 def is_worker() -> bool:
     """Return whether another Python process started this one to share its work.
 
-    That is a process of multiprocessing, of a pool built on it, or a fork.
+    This includes processes of multiprocessing, of pools built on it, and forks.
     """
     process = sys.modules.get("multiprocessing.process")
     if _is_forked or process is None:
@@ -94,15 +94,15 @@ if hasattr(os, "register_at_fork"):  # Windows has no fork
     os.register_at_fork(after_in_child=_note_fork)
 
 
-# What another thread computes: results with `ready` and `read`, awaited in a loop of asyncio.
+# Results of another thread: `ready`, `read`, and awaiting in an asyncio loop.
 
-PAUSE = 0.001  # seconds between two looks
+PAUSE = 0.001  # seconds between two checks
 
 Value = TypeVar("Value", covariant=True)
 
 
 class Result(Protocol[Value]):
-    """Something that arrives later."""
+    """A result that arrives later."""
 
     @property
     def ready(self) -> bool: ...
@@ -111,9 +111,9 @@ class Result(Protocol[Value]):
 
 
 def awaited(result: Result[Value]) -> Generator[Any, None, Value]:
-    """Wait until a result is ready, and return what it reads; for its `__await__`.
+    """Wait until a result is ready, and return it; for its `__await__`.
 
-    Other tasks of the loop go on meanwhile.
+    Other tasks of the loop continue meanwhile.
     """
     from asyncio import sleep  # slow to import
 

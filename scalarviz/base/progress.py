@@ -1,4 +1,4 @@
-"""Progress of what takes long: a bar in a terminal or a notebook, a line while a window opens."""
+"""Progress of long work: a bar in a terminal or a notebook, a line while a window opens."""
 
 from __future__ import annotations
 
@@ -22,45 +22,45 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-DELAY = 1.0  # seconds without a bar
-FRAME = 0.1  # seconds between two pictures of a bar
+DELAY = 1.0  # seconds before a bar appears
+FRAME = 0.1  # seconds between updates of a bar
 MEGABYTE = 1_000_000
-FEW = 10  # a second; fewer are shown with decimals
+FEW = 10  # units a second; fewer are shown with decimals
 CLEAR = "\r\x1b[2K\x1b[?25h"  # an empty line and a visible cursor
-ACCENT = "#8f6cf0"  # readable on black and white, and no color of weights
+ACCENT = "#8f6cf0"  # readable on black and white, and not a colour of weights
 LOST = (OSError, ValueError)  # raised by a closed terminal, or a closed file
 
 Work = Literal["steps", "pictures", "kernels", "megabytes", "networks", "points"]
-ABOVE_OTHERS = ("kernels", "megabytes")  # these bars replace that of the work that waits for them
+ABOVE_OTHERS = ("kernels", "megabytes")  # they replace the bar of the work that waits for them
 
 _running: Progress | None = None
 
 
 @final
 class Progress:
-    """Context manager around long work: shows how far it is, on standard error or below a cell.
+    """Context manager around long work: shows its progress on standard error or below a cell.
 
     Args:
-        total: number of `unit` that the work takes; can be set later. With 0 it has no bar
-        wanted: False: nothing is shown for this work, nor for work inside it
-        unit: "steps", "pictures", "networks", "points", "kernels", which are compiled, or
-            "megabytes", which are saved
+        total: total number of units; can be set later. With 0 there is no bar
+        wanted: whether to show progress of this work and of work inside it
+        unit: "steps", "pictures", "networks", "points", "kernels" (being compiled) or "megabytes"
+            (being saved)
 
-    The bar has the loss, the pace and the time left. It appears after DELAY, and is removed at the
-    end. In a file or pipe a command prints one line instead, of what is done so far and of the time
-    left. None appears in a worker process, in another thread than the main one, and inside another
-    Progress, except those of kernels and megabytes. Kernels that are compiled
-    inside a Progress of kernels are counted by its bar.
+    The bar shows the loss, the pace and the remaining time. It appears after DELAY, and is removed
+    at the end. Into a file or pipe, a command prints one line instead, with the progress and the
+    remaining time. No bar appears in a worker process, outside of the main thread, or inside
+    another Progress, except for kernels and megabytes. Kernels compiled inside a Progress of
+    kernels are counted by its bar.
     """
 
     __slots__ = ("_bar", "_due", "_first", "_joined", "_outer", "_unit", "_wanted", "total")
 
     def __init__(self, total: int, wanted: bool = True, unit: Work = "steps") -> None:
         self.total, self._wanted, self._unit = total, wanted, unit
-        self._outer: Progress | None = None  # the one whose place it takes
+        self._outer: Progress | None = None  # the one it replaces
         self._joined: tuple[Progress, int] | None = None  # the one that counts its kernels, so far
-        self._due = math.inf  # when the bar is drawn next
-        self._first = (math.inf, 0)  # time and count of the first `tell`: kernels load before it
+        self._due = math.inf  # time of the next update
+        self._first = (math.inf, 0)  # time and count of the first `tell`, after kernels are loaded
         self._bar: Bar | None = None
 
     def __enter__(self) -> Self:
@@ -83,16 +83,16 @@ class Progress:
 
     @property
     def will_be_seen(self) -> bool:
-        """Whether there is a bar if the work takes long."""
+        """Return whether a bar appears if the work takes long."""
         shown = self._joined[0] if self._joined else self
         return _running is shown and shown._wanted and place_of_bars() is not None
 
     def tell(self, done: int, loss: float = math.nan) -> None:
-        """Draw the bar if that is due and its total is known.
+        """Update the bar if due and if its total is known.
 
         Args:
-            done: the count so far
-            loss: the newest, if any
+            done: number of units so far
+            loss: the latest loss, if present
         """
         if self._joined and self.total:
             outer, before = self._joined
@@ -110,7 +110,7 @@ class Progress:
                 self._due = math.inf
                 self._remove()
 
-    @uncut  # rich would not write again after half a picture
+    @uncut  # rich would not write again after an interrupted update
     def _draw(self, now: float, done: int, loss: float) -> None:
         start, before = self._first
         pace = (done - before) / (now - start) if now > start else 0.0
@@ -119,7 +119,7 @@ class Progress:
         if self._bar is None:
             place = place_of_bars()
             if place is None:
-                if _timer is None or pace > 0.0:  # else the time left is not known yet
+                if _timer is None or pace > 0.0:  # otherwise the remaining time is unknown
                     self._due = math.inf
                 if _timer is not None and pace > 0.0:
                     opening_over()
@@ -155,11 +155,11 @@ def saving(size: int) -> AbstractContextManager[Progress]:
 
 
 class Bar:
-    """A line with a count, a bar, percents, and words, drawn by rich.
+    """A line with a count, a bar, a percentage, and words, drawn by rich.
 
     Args:
-        console: of a terminal; None: for `NotebookBar`
-        is_kept: whether the line stays there at the end
+        console: console of a terminal; None: for `NotebookBar`
+        is_kept: whether to keep the line at the end
     """
 
     def __init__(self, console: Console | None, *, is_kept: bool = False) -> None:
@@ -173,7 +173,7 @@ class Bar:
             console=console,
             auto_refresh=False,  # no thread
             transient=not is_kept,
-            redirect_stdout=is_terminal(sys.stdout),  # what is printed goes above the bar
+            redirect_stdout=is_terminal(sys.stdout),  # printed text appears above the bar
         )
         self.task = self.lines.add_task("", words="")
         self.is_shown = False
@@ -202,7 +202,7 @@ class Bar:
         self.lines.stop()
         file = self.lines.console.file
         if self.lines.live.transient and not self.lines.console.legacy_windows:
-            file.write(CLEAR)  # by itself, since rich writes no more if a print was interrupted
+            file.write(CLEAR)  # explicitly, since rich does not write after an interrupted print
             file.flush()
 
 
@@ -231,7 +231,7 @@ class NotebookBar(Bar):
 
 
 def place_of_bars() -> Console | Literal["notebook"] | None:
-    """Return the console of this terminal, or "notebook"; None where nobody would see a bar."""
+    """Return the console of this terminal, or "notebook"; None if nobody would see a bar."""
     if is_worker():
         return None
     if shell() is not None:
@@ -253,10 +253,10 @@ def is_terminal(file: Any) -> bool:
 
 
 def words(unit: str, loss: float, pace: float, left: int) -> str:
-    """Return loss, pace and time left in words.
+    """Return loss, pace and remaining time in words.
 
     Args:
-        unit: that of a `Progress`
+        unit: unit of a `Progress`
         loss: NaN if it is unknown
         pace: units per second; 0.0: unknown
         left: number of units
@@ -281,11 +281,11 @@ def duration(seconds: float) -> str:
 
 LATE = 2.0  # seconds
 
-_timer: Timer | None = None  # that of the command that runs
+_timer: Timer | None = None  # line of the running command
 
 
 def has_display() -> bool:
-    """Return whether there is a screen to open a window on."""
+    """Return whether there is a screen for windows."""
     return sys.platform != "linux" or any(
         os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")
     )
@@ -293,7 +293,7 @@ def has_display() -> bool:
 
 @contextmanager
 def opening(*, window: bool = True) -> Iterator[None]:
-    """Say what a command does if that takes longer than LATE, and how far it is where no bars are.
+    """Print the work of a command that takes longer than LATE, and its progress without bars.
 
     Args:
         window: whether it opens a window, if there is a screen
@@ -311,6 +311,6 @@ def opening(*, window: bool = True) -> Iterator[None]:
 
 
 def opening_over() -> None:
-    """Note that there is something to see, or that there will be no window: nothing is said."""
+    """Note that there is output, or that no window will open: nothing is printed."""
     if _timer is not None:
         _timer.cancel()

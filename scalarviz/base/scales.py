@@ -1,4 +1,4 @@
-"""Scales of numbers: stops, which follow the numbers slowly, and plain ends of an axis."""
+"""Scales of numbers: stops, which follow the numbers slowly, and round ends of an axis."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, final
 
-GROWTH_SECONDS = 5.0  # least time from one growth of a scale to the next, and until it shrinks
-SAID_SECONDS = 2.0  # seconds for which the legend says it
-FEW_NUMBERS = 4096  # up to so many numbers, a scale covers the largest
-HIGH_PERCENTILE = 99.0  # percentile of more numbers that it covers
-SAMPLE = 65536  # at most so many numbers are looked at
+GROWTH_SECONDS = 5.0  # minimum time between two growths of a scale, and until it shrinks
+SAID_SECONDS = 2.0  # seconds for which the legend shows it
+FEW_NUMBERS = 4096  # up to this many numbers, a scale covers the largest
+HIGH_PERCENTILE = 99.0  # percentile covered for more numbers
+SAMPLE = 65536  # maximum number of numbers read
 STOPS = "1", "1.5", "2", "3", "5", "7"
 PLAIN = "1", "1.5", "2", "3", "4", "6", "8"
 LARGEST = 1.7976931348623157e308
-LARGEST_LOSS, LEAST_LOSS = 1e300, 1e-300  # losses on a linear scale, and what is between them
-NEARLY_EQUAL = 1e-9  # relative difference of losses that are nearly the same
-# On the scale of steps below a large loss curve: numbers of all weights, their orders, and the loss
-# over a plane in their place, with its directions.
+LARGEST_LOSS, LEAST_LOSS = 1e300, 1e-300  # losses on a linear scale, and their difference
+NEARLY_EQUAL = 1e-9  # relative difference of nearly equal losses
+# On the step scale below a large loss curve: numbers of all weights, their orders, and instead of
+# them the loss on a plane, with its directions.
 KINDS, ORDERS = ("value", "gradient", "change"), ("layer", "distance", "norms")
 LANDSCAPE, ALONG = "landscape", ("main", "two")
 
@@ -26,13 +26,13 @@ LANDSCAPE, ALONG = "landscape", ("main", "two")
 @final
 @dataclass
 class GrowingStops:
-    """Stops by what they are of: 1, 1.5, 2, 3, 5 or 7 times a power of ten.
+    """Stops by quantity: 1, 1.5, 2, 3, 5 or 7 times a power of ten.
 
     Attributes:
         known: the stops
-        held: whether a hand drags a cube, which must not shrink meanwhile: none changes
-        growth: of the one that has grown last, before and after it has grown at a time `grown_at`
-        unneeded: since when none of the numbers has needed a stop, and the largest that was enough
+        held: whether a cube is being dragged, which must not shrink: stops do not change
+        growth: the last growth: the stop before and after it, at the time `grown_at`
+        unneeded: since when each stop has not been needed, and the largest sufficient one
     """
 
     known: dict[Any, float] = field(default_factory=dict)
@@ -50,11 +50,11 @@ class GrowingStops:
     def follow(self, largest: Mapping[Any, float], now: float, *, tells: bool = True) -> None:
         """Let stops follow some numbers.
 
-        One grows if a number exceeds it, at most once in GROWTH_SECONDS, and shrinks after as long
-        without a number that needs it.
+        A stop grows if a number exceeds it, at most once in GROWTH_SECONDS, and shrinks if not
+        needed for this time.
 
         Args:
-            tells: whether the legend says that it has grown
+            tells: whether the legend shows the growth
         """
         for key, number in largest.items():
             stop, before = stop_above(number), self.of(key)
@@ -72,22 +72,22 @@ class GrowingStops:
                 self.known[key], self.unneeded[key] = most, (math.inf, 0.0)
 
     def hold(self, held: bool) -> None:
-        """Begin a drag; or end it, after which stops may grow at once."""
+        """Begin or end a drag; after the end, stops may grow immediately."""
         self.held = held
         if not held:
             self.grown_at = -math.inf
 
     def just_grown(self, now: float, after: float = 0.0) -> tuple[float, float] | None:
-        """Return a stop before and after it has grown, for some seconds, and some more."""
+        """Return a stop before and after its growth, for some seconds, plus `after`."""
         return self.growth if 0.0 <= now - self.grown_at < SAID_SECONDS + after else None
 
     def of(self, key: object) -> float:
-        """Return a stop, 1 if it is not known."""
+        """Return a stop, 1 if unknown."""
         return self.known.get(key, 0.0) or 1.0
 
 
 def stop_above(number: float) -> float:
-    """Return the smallest stop that is not below a number; 0 for 0.
+    """Return the smallest stop not below a number; 0 for 0.
 
     >>> [stop_above(number) for number in (0.8, 1.0, 1.01, 33.0, 0.04, 0.0)]
     [1.0, 1.0, 1.5, 50.0, 0.05, 0.0]
@@ -96,12 +96,12 @@ def stop_above(number: float) -> float:
 
 
 def round_up(value: float, digits: Sequence[str] = PLAIN) -> float:
-    """Return the smallest plain number, such as .08, .1, .15, 2 or 30, that is not below this."""
+    """Return the smallest plain number, such as .08, .1, .15, 2 or 30, not below this one."""
     return min([plain for plain in plain_numbers(value, digits) if plain >= value])
 
 
 def round_down(value: float, digits: Sequence[str] = PLAIN) -> float:
-    """Return the largest plain number that is not above this."""
+    """Return the largest plain number not above this one."""
     return max([plain for plain in plain_numbers(value, digits) if plain <= value])
 
 
@@ -113,7 +113,7 @@ def plain_numbers(value: float, digits: Sequence[str]) -> list[float]:
 
 
 def loss_ends(least: float, most: float, digits: Sequence[str] = PLAIN) -> tuple[float, float]:
-    """Return the ends of a scale of losses: below 0 if one is, else ten times apart at least."""
+    """Return the ends of a scale of losses: below 0 if one is, else at least a factor ten apart."""
     if least > 0.0:
         high = max(round_up(most, digits), 10.0 * LEAST_LOSS)
         return max(min(round_down(least, digits), high / 10.0), LEAST_LOSS), high
@@ -125,20 +125,20 @@ def loss_ends(least: float, most: float, digits: Sequence[str] = PLAIN) -> tuple
 
 
 def apart(between: float) -> float:
-    """Return 1, 2 or 5 times a power of ten: a fourth to a tenth of what is between two losses."""
+    """Return 1, 2 or 5 times a power of ten: a fourth to a tenth of a difference of losses."""
     power = 10.0 ** math.floor(math.log10(max(between, LEAST_LOSS)))
     return power / (5.0 if between < 2.0 * power else 2.0 if between < 5.0 * power else 1.0)
 
 
-# Heights of losses over a plane.
+# Heights of losses on a plane.
 
-COARSEST = 8  # points from one to the next in the first pass over a grid
+COARSEST = 8  # spacing of points in the first pass over a grid
 
 
 def heights_of(losses: Sequence[Sequence[float]]) -> list[list[float]]:
-    """Return heights from 0 to 1 of the finest grid that is wholly known, else of the coarsest.
+    """Return heights from 0 to 1 for the finest completely known grid, else for the coarsest.
 
-    They are logarithmic where all losses are above 0.
+    They are logarithmic if all losses are positive.
     """
     gap = COARSEST
     while gap > 1 and len(known_in(losses, gap // 2)) == len(losses[:: gap // 2]) ** 2:

@@ -1,4 +1,4 @@
-"""Commands as one can paste them into a terminal here: scalarviz itself, and pip for an extra."""
+"""Commands to paste into a terminal here: scalarviz itself, and pip for an extra."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROGRAM = "scalarviz"
 
 
 def program() -> str:
-    """Return how this scalarviz is called: by its name if PATH leads to it, else by its path."""
+    """Return the command of this scalarviz: its name if it is on PATH, else its path."""
     known = shutil.which(PROGRAM)
     beside = shutil.which(PROGRAM, path=os.path.dirname(python()))
     if known and beside and os.path.samefile(known, beside):
@@ -28,17 +28,17 @@ def program() -> str:
 
 
 def pasted(command: str) -> str:
-    """Return a command line that begins with "scalarviz" as it is typed here; others as it is."""
+    """Return a command that begins with "scalarviz" as typed here; other commands unchanged."""
     name, _, rest = command.partition(" ")
     return f"{program()} {rest}" if name == PROGRAM else command
 
 
 def needed(module: str, what: str, extra: str, otherwise: str = "") -> Any:
-    """Return a module that an extra installs; raise InputError if it is not installed.
+    """Return a module installed by an extra; raise InputError if it is not installed.
 
     Args:
-        what: the beginning of the error: what needs which package
-        otherwise: the end of the error: what else can be done
+        what: beginning of the error: the feature and the package
+        otherwise: end of the error: an alternative
     """
     try:
         return import_module(module)
@@ -49,10 +49,10 @@ def needed(module: str, what: str, extra: str, otherwise: str = "") -> Any:
 
 
 def pip_command(extra: str, system: str = sys.platform) -> str:
-    """Return the command that installs what an extra lacks here; all of it if nothing is lacking.
+    """Return the command that installs the missing parts of an extra here; all if none is missing.
 
     Args:
-        extra: the name of an extra; "" for what scalarviz itself needs
+        extra: name of an extra; "" for the requirements of scalarviz itself
     """
     return pip_install(*lacking(extra) or requirements(extra), system=system)
 
@@ -68,7 +68,7 @@ def lacking(extra: str) -> list[str]:
 
 
 def is_installed(requirement: str) -> bool:
-    """Return whether a package is installed in a version that a requirement accepts."""
+    """Return whether a package is installed in a version accepted by a requirement."""
     from packaging.requirements import Requirement
 
     needed = Requirement(requirement)
@@ -78,7 +78,7 @@ def is_installed(requirement: str) -> bool:
 
 
 def requirements(extra: str) -> list[str]:
-    """Return the requirements of an extra of scalarviz here; of scalarviz itself for ""."""
+    """Return the requirements of an extra of scalarviz here; "" for scalarviz itself."""
     with suppress(PackageNotFoundError):  # run from a folder without being installed
         from packaging.requirements import Requirement
 
@@ -90,7 +90,7 @@ def requirements(extra: str) -> list[str]:
         found = [str(x).partition(";")[0].strip() for x in wanted if not extra or x not in for_all]
         if found:
             return found
-    # Or an older version is installed, which has no such extra.
+    # Or an older version is installed, without such an extra.
     return [f"scalarviz[{extra}] @ {Path(__file__).parents[2].as_uri()}"]
 
 
@@ -99,8 +99,8 @@ def python() -> str:
 
 
 def called(path: str) -> str:
-    """Return how a program is called from the current folder: by a shorter path if it is below."""
-    with suppress(OSError):  # the folder may be gone
+    """Return the path of a program as called from the current folder, relative if below it."""
+    with suppress(OSError):  # the folder may be deleted
         short = path.removeprefix(os.path.join(os.getcwd(), ""))
         return short if os.sep in short else path
     return path

@@ -1,1 +1,1 @@
-"""The idea: formulas, values that track their gradient, the bank of numbers, layers."""
+"""The core: formulas, scalars that track their gradient, the parameter bank, layers."""

@@ -1,7 +1,7 @@
 """Bank: all parameters of a network in one flat array, their gradients in a second.
 
 Each row is one parameter. Weights, kernels and the picture read and write these arrays directly, so
-that no copies have to be kept in step.
+no copies have to be synchronized.
 """
 
 from __future__ import annotations
@@ -29,36 +29,36 @@ Marks = npt.NDArray[np.bool_]
 Blocks = dict[tuple[str, ...], FloatArray]
 
 DTYPES: dict[str, Dtype] = {"float32": "float32", "float64": "float64"}
-LARGE = 1e9  # a product of four numbers up to this fits into a float32
+LARGE = 1e9  # a product of four such numbers fits into a float32
 ROW_NAME = "row {}".format
 SCALING = 3  # length of `scaling`, the first numbers of `Bank.state`
 
 
 class Bank:
-    """All numbers of one network, flat: one row for each parameter.
+    """All parameters of one network in flat arrays, one row for each parameter.
 
     Attributes:
         value, grad: parameters and gradients, 1-D, of `dtype`
         frozen: bool, 1-D: True where steps do not move the parameter
         slots: optimizer state of each parameter, by name, such as Adam's "m" and "v"
-        state: non-parameter state, float64, 1-D: `scaling`, then what layers keep, such as running
-            means
+        state: non-parameter state, float64, 1-D: `scaling`, then the state of layers, such as
+            running means
         scaling: for mixed precision: loss scale, steps since it last changed, steps skipped
         step_count: number of steps taken
         has_gradients: whether a backward has run since the last zero_grad; set it to True after
-            writing gradients into `grad` by hand that may all be 0
+            writing gradients that may all be 0 into `grad`
 
-    The arrays stay the same objects for the life of the bank, since weights, kernels and pictures
-    refer to them: `bank.value = array` copies the numbers of `array` into `bank.value`, and raises
-    InputError, with nothing written, unless there is one finite number for each row.
+    The arrays remain the same objects for the life of the bank, since weights, kernels and pictures
+    refer to them: `bank.value = array` copies `array` into `bank.value`. It raises InputError, and
+    writes nothing, unless `array` has one finite number for each row.
 
-    While a session plays, the engine cuda has newer numbers than the arrays; to read `value`,
-    `grad` or `slots` copies them, unless steps are under way: then they are those of the last copy.
+    While a session plays, the engine cuda holds newer numbers than the arrays. Reading `value`,
+    `grad` or `slots` copies them from the device; during a step, the last copy is returned.
 
     Args:
         rows: number of parameters, at least 0
         dtype: "float32", the default, or "float64"
-        state: number of places in `state` after `scaling`; by default 0
+        state: length of `state` without `scaling`; by default 0
     """
 
     dtype: Dtype
@@ -83,12 +83,12 @@ class Bank:
             self._cleared[:] = False
 
     def step(self, optimizer: Optimizer, rows: Rows) -> None:
-        """Take one step of an `optimizer` on `rows`; frozen rows stay.
+        """Take one step of an `optimizer` on `rows`; frozen rows are unchanged.
 
-        The step count increases when a row steps again that has taken the last step; so stepping a
-        network weight by weight, or layer by layer, counts as one step. Raises OrderError without
-        gradients, GradientError if a gradient, UpdateError if a result is not finite; nothing is
-        changed then.
+        The step count increases when a row that has already taken the current step takes another
+        one, so stepping a network weight by weight, or layer by layer, counts as one step. Raises
+        OrderError without gradients, GradientError if a gradient and UpdateError if a result is not
+        finite; in each case nothing is changed.
         """
         gradients = self.grad[rows]
         if not gradients.size:
@@ -114,8 +114,8 @@ class Bank:
     ) -> list[FloatArray]:
         """Return the new values and slots of some rows, without writing them.
 
-        Computed in float64 and then rounded; with numbers so large that a float32 could overflow on
-        the way, computed in the dtype of the bank, as in the kernels.
+        They are computed in float64 and then rounded. If a float32 could overflow in between, they
+        are computed in the dtype of the bank, as in the kernels.
         """
         arguments = optimizer.arguments(step)
         numbers = [array[rows].tolist() for array in (self.grad, *arrays)]
@@ -139,17 +139,17 @@ class Bank:
             return list(table.T.astype(self.dtype))
 
     def begins_step(self, rows: Rows) -> bool:
-        """Return whether a step of `rows` is a new one: one of them has taken the last step."""
+        """Return whether a step of `rows` begins a new step: one of them took the current one."""
         return self.step_count == 0 or bool(self._moved[rows].any())
 
     def count_steps(self, steps: int) -> None:
-        """Count `steps` further steps of all rows."""
+        """Count `steps` more steps of all rows."""
         if steps:
             self._step_count += steps
             self._moved.fill(True)
 
     def count_step(self, rows: Rows) -> None:
-        """Count a step of `rows`: a new one if one of them has taken the last step."""
+        """Count a step of `rows`: a new step if one of them has taken the current one."""
         if self.begins_step(rows):
             self.step_count += 1
             self._moved[:] = False
@@ -161,7 +161,7 @@ class Bank:
         self._value, self._grad, self._state, self._blocks = value, grad, state, blocks
         self._frozen: Marks = marks[0]
         self._cleared: Marks = marks[1]  # since the last backward
-        self._moved: Marks = marks[2]  # by the step counted last
+        self._moved: Marks = marks[2]  # in the current step
         self.away = DeviceNumbers()
         self._state[0] = 1.0
         self.step_count = 0
@@ -205,7 +205,7 @@ class Bank:
 
     @property
     def state(self) -> FloatArray:
-        """Non-parameter state, float64: `scaling`, then what layers keep, such as running means."""
+        """Non-parameter state, float64: `scaling`, then the state of layers, e.g. running means."""
         return self._state
 
     @state.setter
@@ -223,7 +223,7 @@ class Bank:
 
     @property
     def slots(self) -> bank_arrays.Slots:
-        """Optimizer state of each parameter, by the name of the slot."""
+        """Optimizer state of each parameter, by slot name."""
         return bank_arrays.Slots(self)
 
     @slots.setter
@@ -235,7 +235,7 @@ class Bank:
 
     @property
     def session(self) -> object:
-        """The session that trains this network, or None if there is none or it was deleted."""
+        """The session that trains this network, or None if missing or deleted."""
         return None if self._session is None else self._session()
 
     @session.setter
@@ -244,27 +244,27 @@ class Bank:
 
     @property
     def scaling(self) -> FloatArray:
-        """Loss scale, steps since it last changed, steps skipped: the first numbers of `state`."""
+        """Loss scale, steps since its last change, skipped steps: the first numbers of `state`."""
         return self._state[:SCALING]
 
     def __len__(self) -> int:
         return len(self._value)
 
     def write(self, name: str, array: npt.NDArray[Any], numbers: object) -> None:
-        """Copy `numbers`, one finite number a row, into `array`; InputError names it `name`."""
-        if numbers is not array:  # as it is after `bank.value *= 2`
+        """Copy `numbers`, one finite number for each row, into `array`, called `name` in errors."""
+        if numbers is not array:  # the same object, as after `bank.value *= 2`
             found = bank_arrays.fitting(name, array, numbers)
             with self.guard:
                 self.fetch()
                 array[:] = found
 
     def fetch(self) -> None:
-        """Copy numbers that an engine has left on a device to the arrays; see `DeviceNumbers`."""
+        """Copy numbers from a device to the arrays; see `DeviceNumbers`."""
         if self.away.keeper is not None:
             self.away.fetch(self.guard)
 
     def slot_block(self, names: tuple[str, ...]) -> FloatArray:
-        """Return the optimizer slots `names` as an array of shape (slots, rows), at first zeros."""
+        """Return the optimizer slots `names` as an array of shape (slots, rows), initially 0."""
         if names not in self.blocks:
             self._blocks[names] = np.zeros((len(names), len(self)), self.dtype)
         return self._blocks[names]
@@ -277,12 +277,12 @@ class Bank:
 
     @property
     def host_blocks(self) -> Blocks:
-        """`blocks` in host memory, which may be older than those on a device."""
+        """`blocks` in host memory, which may be older than on a device."""
         return self._blocks
 
     @property
     def moved(self) -> Marks:
-        """Bool mask of the rows that have taken the step counted last."""
+        """Bool mask of the rows that have taken the current step."""
         return self._moved
 
     def restart_count(self, steps: int) -> None:
@@ -292,7 +292,7 @@ class Bank:
         self._cleared[:] = False
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave out lock and session, and row names if their layer or network is copied too."""
+        """Leave out lock and session, and row names if their layer or network is also copied."""
         self.fetch()
         named = hasattr(getattr(self.name_of, "__self__", None), "bank")
         about = {"guard": nullcontext(), "_session": None, "away": DeviceNumbers()}

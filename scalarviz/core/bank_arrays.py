@@ -1,6 +1,6 @@
-"""The arrays of a bank as a whole: what may be written, what is not finite, copies and stacks.
+"""The arrays of a bank as a whole: checks, non-finite numbers, copies and stacks.
 
-`Bank` has the steps; what is rare is here, as functions of a bank.
+`Bank` takes the steps; rarely used functions of a bank are here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from scalarviz.core.bank import Bank, Rows
     from scalarviz.core.weight import Part
 
-FLOAT32_ENDS = 2.0**128 - 2.0**103  # numbers from here on are rounded to infinity
+FLOAT32_ENDS = 2.0**128 - 2.0**103  # numbers from here on round to infinity
 
 
 @final
@@ -68,7 +68,7 @@ class Slots(Mapping[str, FloatArray]):
 
 @final
 class BankStack:
-    """One array for each kind of number with a row for each network, and a bank on each row.
+    """One array for each kind of number, with one row for each network, and a bank on each row.
 
     Attributes:
         banks: one `Bank` for each network, all numbers 0
@@ -97,18 +97,18 @@ class BankStack:
             self.banks.append(bank)
 
     def restart_counts(self, steps: npt.NDArray[np.int64]) -> None:
-        """Set the number of steps that each network has taken, all its rows together."""
+        """Set the number of steps taken by each network, the same for all its rows."""
         self._moved[:] = steps[:, np.newaxis] > 0
         self._cleared[:] = False
         for bank, count in zip(self.banks, steps.tolist(), strict=True):
             bank._step_count, bank.has_gradients = count, True
 
 
-# ---- what is read and written -------------------------------------------------------------------
+# ---- reading and writing ------------------------------------------------------------------------
 
 
 def window(array: FloatArray, row: int) -> memoryview[float]:
-    """Return a memoryview of the number of an `array` on a `row`: read and write `window[()]`.
+    """Return a memoryview of the number at `row` of an `array`: read and write `window[()]`.
 
     Python reads floats from a memoryview several times faster than from a numpy array.
     """
@@ -117,13 +117,13 @@ def window(array: FloatArray, row: int) -> memoryview[float]:
 
 
 def row_numbers(part: Part) -> Sequence[int]:
-    """Return the rows of the bank that belong to a part of a network, as numbers."""
+    """Return the bank rows of a part of a network, as an array of indices."""
     rows, every = part.rows, range(len(part.bank))
     return every[rows] if isinstance(rows, slice) else rows.tolist()
 
 
 def fitting(name: str, array: npt.NDArray[Any], numbers: object) -> npt.NDArray[Any]:
-    """Return `numbers` for an array of a bank, one finite number a row; InputError names it."""
+    """Return `numbers` as an array, one finite number for each row; InputError names it `name`."""
     refuse_mask(numbers, f"bank.{name}")
     try:
         found = np.asarray(numbers)
@@ -169,7 +169,7 @@ def number_on(bank: Bank, value: object, what: str) -> float:
 def first_not_finite(arrays: Sequence[FloatArray]) -> tuple[int, int] | None:
     """Return (array, index) of the first number that is not finite, or None.
 
-    At equal index a later array (slot) goes before the first (values), which follows from it.
+    At the same index, slots precede values, which are computed from them.
     """
     bad = [np.flatnonzero(~np.isfinite(array)) for array in arrays]
     places = [(int(found[0]), i == 0, i) for i, found in enumerate(bad) if len(found)]
@@ -180,9 +180,9 @@ def first_not_finite(arrays: Sequence[FloatArray]) -> tuple[int, int] | None:
 
 
 def written_error(bank: Bank) -> GradientError | None:
-    """Return the error that no step can be taken, if a weight is not finite before the step.
+    """Return the error for a step whose weights are not finite before the step.
 
-    No step makes it so: somebody has written into the array.
+    A step never causes this: the array was written to from outside.
     """
     found = first_not_finite([bank.value])
     if found is None:
@@ -204,7 +204,7 @@ def find_bad(bank: Bank, optimizer: Optimizer, rows: Rows = slice(None)) -> int:
 
 
 def bad_gradient(bank: Bank, row: int) -> GradientError:
-    """Return the error for a gradient on a `row` that is not finite, with a remedy."""
+    """Return the error for a non-finite gradient at `row`, with a remedy."""
     return written_error(bank) or GradientError(
         f"the gradient of {bank.name_of(row)} is {bank.grad[row]}, so nothing was changed: "
         "lower the learning rate, clip with clip_norm=, or count such gradients as 0 with "
@@ -213,9 +213,9 @@ def bad_gradient(bank: Bank, row: int) -> GradientError:
 
 
 def bad_update(bank: Bank, optimizer: Optimizer, step: int) -> UpdateError:
-    """Return the error for a `step`, counted from 0, that left weights or slots not finite.
+    """Return the error for `step`, counted from 0, whose weights or slots are not finite.
 
-    `optimizer` is the one that took the step.
+    `optimizer` took the step.
     """
     arrays = bank.value, *bank.slot_block(optimizer.row.slots)
     moved = [np.where(bank.frozen, 0, array) for array in arrays]
@@ -225,9 +225,9 @@ def bad_update(bank: Bank, optimizer: Optimizer, step: int) -> UpdateError:
 def not_taken(
     bank: Bank, moved: Sequence[FloatArray], rows: Rows, optimizer: Optimizer, step: int
 ) -> UpdateError:
-    """Return the error that names the first number which a step has made infinite.
+    """Return the error that names the first number made infinite by a step.
 
-    `moved` has the values and the slots after the step, of some `rows`.
+    `moved` holds the values and slots of `rows` after the step.
     """
     found = first_not_finite(moved)
     assert found is not None, "only a step that overflowed is asked about"
@@ -246,7 +246,7 @@ def not_taken(
 
 
 def copy_arrays(bank: Bank, other: Bank) -> None:
-    """Copy all numbers of the equally long bank `other`; InputError if a value is too large."""
+    """Copy all numbers of `other`, of the same length; raise InputError if a value is too large."""
     with np.errstate(over="ignore"):
         value, grad = other.value.astype(bank.dtype), other.grad.astype(bank.dtype)
     lost = np.isfinite(other.value) & ~np.isfinite(value)
@@ -263,7 +263,7 @@ def copy_arrays(bank: Bank, other: Bank) -> None:
 
 
 def is_like(bank: Bank, new: Bank) -> bool:
-    """Return whether a bank took no step, and all its numbers are those of the bank `new`."""
+    """Return whether a bank has taken no step and equals the bank `new`."""
     own = len(bank.scaling)
     pairs = (
         (bank.value, new.value),
@@ -275,7 +275,7 @@ def is_like(bank: Bank, new: Bank) -> bool:
 
 
 def restart(bank: Bank, precision: Precision) -> None:
-    """Reset everything but the values to the state before a first step in a `precision`."""
+    """Reset everything except the values to the state before the first step in a `precision`."""
     bank.grad[:] = 0.0
     restart_optimizer(bank)
     start_scaling(bank, precision)
@@ -283,7 +283,7 @@ def restart(bank: Bank, precision: Precision) -> None:
 
 
 def block_name(names: tuple[str, ...]) -> str:
-    """Return the name of an optimizer's slots where it is stored."""
+    """Return the name under which an optimizer's slots are stored."""
     return " ".join(("slots", *names))
 
 
@@ -300,11 +300,11 @@ def start_scaling(bank: Bank, precision: Precision) -> None:
 
 
 class Wall(NamedTuple):
-    """Where the numbers of a name stand in the bank: from row `first` on, in this shape."""
+    """Position of a named array in the bank: its first row and its shape."""
 
     first: int
     shape: tuple[int, ...]
 
     def of(self, numbers: FloatArray) -> FloatArray:
-        """Return the numbers of this wall, of all in the bank, as a view."""
+        """Return the part of `numbers`, an array as long as the bank, as a view of this shape."""
         return numbers[self.first : self.first + prod(self.shape)].reshape(self.shape)

@@ -1,4 +1,4 @@
-"""Values whose numbers are rows of a bank: weights in expressions, parameters of `compile`."""
+"""Values stored on rows of a bank: weights in expressions, and parameters of `compile`."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 
 def in_expression(operate: Callable[..., Value]) -> Callable[[Weight, Operand], Value]:
-    """Return the method of Weight for an operator: it makes a Value, whose leaf is the weight."""
+    """Return the method of Weight for an operator: it returns a Value whose leaf is the weight."""
     return lambda weight, other: operate(WeightValue(weight), other)
 
 
 def reflected(operate: Callable[..., Value]) -> Callable[[Weight, Operand], Value]:
-    """Return the method of Weight for a reflected operator, such as that of `2 - w`."""
+    """Return the method of Weight for a reflected operator, such as `2 - w`."""
     return lambda weight, other: operate(other, WeightValue(weight))
 
 
 @final
 class WeightValue(Value):
-    """A leaf Value whose data and grad are those of a weight."""
+    """A leaf Value that shares data and grad with a weight."""
 
     __slots__ = ("weight",)
 
@@ -64,7 +64,7 @@ class WeightValue(Value):
             self.weight.bank.has_gradients = True
 
 
-# Parameters of compiled functions: their numbers and gradients are in a bank, for kernels.
+# Parameters of compiled functions: numbers and gradients are stored in a bank, for kernels.
 
 BankRows: TypeAlias = npt.NDArray[np.intp]
 
@@ -73,10 +73,9 @@ BankRows: TypeAlias = npt.NDArray[np.intp]
 class BankValue(Value):
     """A leaf Value whose number and gradient are stored on a row of a bank.
 
-    `compile` changes the class of the leaves that a function uses, since `f.parameters` are the
-    very objects that the function was written with, with all attributes that users have set. A
-    property in every Value that looks up where its number is would make an operation a quarter
-    slower.
+    `compile` changes the class of the leaves of a function, so that `f.parameters` are the same
+    objects as in the function, with all their attributes. A property in every Value that looks up
+    its number would make operations 25 % slower.
     """
 
     __slots__ = ()
@@ -108,9 +107,9 @@ class BankValue(Value):
 def move_to_bank(leaves: Sequence[Value], dtype: Dtype) -> tuple[Bank, BankRows]:
     """Store the numbers of leaves in a bank; return the bank and the rows of the leaves.
 
-    Leaves that were never compiled get a new bank. Those of an earlier expression, or of a network,
-    stay where they are, so that two expressions can share them (a model and its loss). A bank does
-    not grow, so the two kinds do not mix: raises OwnershipError.
+    Leaves that were never compiled get a new bank. Leaves of an earlier expression, or of a
+    network, remain in their bank, so that two expressions can share them (a model and its loss). A
+    bank cannot grow, so mixing the two kinds raises OwnershipError.
     """
     known = {id(leaf): place_of(leaf) for leaf in leaves}
     places = [known[id(leaf)] for leaf in leaves]
@@ -135,7 +134,7 @@ def move_to_bank(leaves: Sequence[Value], dtype: Dtype) -> tuple[Bank, BankRows]
 
 
 def place_of(leaf: Value) -> tuple[Bank, int] | None:
-    """Return the bank and the row of a leaf, or None if it is in no bank."""
+    """Return the bank and the row of a leaf, or None if it is not in a bank."""
     if isinstance(leaf, BankValue):
         return leaf._bank, leaf._row
     if isinstance(leaf, WeightValue):
@@ -149,7 +148,7 @@ def place_of(leaf: Value) -> tuple[Bank, int] | None:
 
 
 def new_bank(leaves: Sequence[Value], dtype: Dtype) -> Bank:
-    """Return a new bank with the numbers and gradients of some leaves, which move there."""
+    """Return a new bank with the numbers and gradients of these leaves, which move there."""
     for leaf in leaves:
         if isinstance(leaf.grad, Value):
             raise InputError(

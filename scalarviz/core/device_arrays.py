@@ -1,8 +1,8 @@
-"""DeviceNumbers: numbers of a bank that an engine has left on a device, until somebody reads them.
+"""DeviceNumbers: numbers of a bank that are left on a device until they are read.
 
-Only a session lets an engine do so, while it takes portions of steps: to copy a large bank to the
-host after each portion takes longer than the portion. Whoever reads the bank then has them fetched
-first, unless another thread is at work on it: the arrays have what was fetched last.
+Only a session lets an engine leave them there, while it takes steps in portions: copying a large
+bank to the host takes longer than a portion. Reading the bank fetches the numbers first, unless
+another thread is running steps: then the last copy is returned.
 """
 
 from __future__ import annotations
@@ -15,41 +15,41 @@ from typing import Any, Protocol, final
 from scalarviz.base.interrupt import uncut
 from scalarviz.errors import EngineError
 
-EVERY = 1 / 60  # seconds after which numbers are fetched that nobody has read
-# Of the time, at most, that is spent on copies that nobody has asked for; the keyframe and the
-# comparison that follow one take twice as long.
+EVERY = 1 / 60  # seconds after which unread numbers are fetched
+# Largest share of the time spent on copies that were not requested; the keyframe and the comparison
+# that follow one take twice as long.
 SHARE = 1 / 30
 
 
 class Keeper(Protocol):
-    """What has numbers of a bank on a device: the run of an engine."""
+    """Holder of a bank's numbers on a device: the run of an engine."""
 
     def fetch(self) -> None:
         """Copy values, gradients and slots to the arrays of the bank."""
 
 
 class Watcher(Protocol):
-    """What compares the arrays of a bank with what it knows of them."""
+    """Observer that compares the arrays of a bank with an earlier state."""
 
     def left(self) -> None:
-        """Called when the numbers of the arrays begin to be older than those on the device."""
+        """Called when the numbers of the arrays become older than those on the device."""
 
     def arriving(self, copy: Callable[[], None]) -> None:
         """Have the numbers copied to the arrays by `copy`."""
 
 
 def nobody() -> None:
-    """Stands for a weak reference to no watcher."""
+    """Placeholder for a weak reference without a watcher."""
 
 
 @final
 class DeviceNumbers:
-    """Where the newest values, gradients and slots of a bank are.
+    """Location of the current values, gradients and slots of a bank.
 
     Attributes:
-        keeper: has them on a device; None: they are in the arrays
-        allowed: whether an engine may leave them there: somebody fetches them in the end
-        is_lost: whether the device failed to give them back: the arrays have older ones
+        keeper: holds them on a device; None: they are in the arrays
+        allowed: whether an engine may leave them there, because they are fetched later
+        is_lost: whether the device failed to return them, so that the arrays are older
         watcher: weak reference to a Watcher
     """
 
@@ -60,15 +60,15 @@ class DeviceNumbers:
         self.watcher: Callable[[], Watcher | None] = nobody
         self._is_fetching = False
         self._process = 0
-        self._next = 0.0  # when to fetch what nobody has read
+        self._next = 0.0  # when to fetch unread numbers
 
     @property
     def is_due(self) -> bool:
-        """Whether numbers are away that were fetched long ago."""
+        """Return whether the last fetch was long ago."""
         return self.keeper is not None and time.perf_counter() >= self._next
 
     def leave(self, keeper: Keeper) -> None:
-        """Note that from now on a keeper has the numbers."""
+        """Note that from now on `keeper` holds the numbers."""
         if self.keeper is not keeper:
             watcher = self.watcher()
             if watcher is not None:
@@ -76,19 +76,19 @@ class DeviceNumbers:
             self.keeper, self._process = keeper, os.getpid()
 
     def end(self) -> None:
-        """Note that the arrays count, with the numbers that they have or are about to get."""
+        """Note that the arrays are current, or are about to be."""
         self.keeper, self.is_lost = None, False
 
     @uncut
     def fetch(self, guard: Any) -> None:
-        """Copy the numbers to the arrays, under a lock if `guard` is one, which must be free.
+        """Copy the numbers to the arrays, under the lock `guard`, if given, which must be free.
 
         Raises:
             EngineError: if the device fails.
         """
         if self._is_fetching:  # a keeper refers to the arrays that it copies to
             return
-        if self._process != os.getpid():  # a device has nothing for a forked child
+        if self._process != os.getpid():  # a forked child cannot use the device
             self.keeper = None
             return
         acquire = getattr(guard, "acquire", None)

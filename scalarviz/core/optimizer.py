@@ -29,17 +29,17 @@ from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, OptimizerRow, Schedule, clip, regularize
 from scalarviz.errors import InputError
 
-# Learning rates, or decays, of single rows of a bank, instead of that of the optimizer.
+# Learning rates, or decays, of single rows of a bank, instead of the optimizer's.
 
 
 @final
 class OwnRates:
-    """Learning rates of some rows of a bank; all other rows have that of the optimizer.
+    """Learning rates of some rows of a bank; all other rows use the rate of the optimizer.
 
     Args:
-        firsts: where runs of rows with one rate begin, ascending; by default there is none
-        rates: of these runs, float64; NaN for the optimizer's, which the last one has. Neighbours
-            differ.
+        firsts: first rows of runs with equal rates, ascending; by default empty
+        rates: rates of these runs, float64; NaN means the rate of the optimizer, as in the last
+            run. Neighbouring runs differ.
     """
 
     __slots__ = ("_rates", "firsts")
@@ -52,7 +52,7 @@ class OwnRates:
         return len(self.firsts) > 0
 
     def __len__(self) -> int:
-        """Number of rows with a rate of their own."""
+        """Number of rows with a separate rate."""
         return int(np.diff(self.firsts)[~np.isnan(self._rates[:-1])].sum())
 
     def __eq__(self, other: object) -> bool:
@@ -69,27 +69,27 @@ class OwnRates:
 
     @property
     def spans(self) -> tuple[tuple[int, int, float], ...]:
-        """First row, row after the last one, and rate, of rows with one of their own, in order."""
+        """First row, row after the last, and rate of each run with a separate rate, in order."""
         firsts, rates = self.firsts.tolist(), self._rates.tolist()
         known = zip(firsts, firsts[1:], rates, strict=False)  # the last one has the optimizer's
         return tuple(each for each in known if not math.isnan(each[2]))
 
     def of(self, row: int) -> float | None:
-        """Return the rate of a row, or None if it has none of its own."""
+        """Return the rate of a row, or None if it uses the optimizer's."""
         rate = float(self.at(np.array([row]))[0])
         return None if math.isnan(rate) else rate
 
     def of_all(self, rows: Any) -> float | None:
-        """Return the rate of some rows; None: the optimizer's; NaN: they have several."""
+        """Return the common rate of some rows; None: the optimizer's; NaN: several rates."""
         rates = self.at(np.asarray(rows))
         if not np.array_equal(rates, np.full(len(rates), rates[0]), equal_nan=True):
             return math.nan
         return self.of(int(rows[0]))
 
     def changed(self, rows: Any, rate: float | None) -> OwnRates:
-        """Return the rates with another one for some rows; None: that of the optimizer.
+        """Return rates with a new rate for some rows; None: the rate of the optimizer.
 
-        It takes time for the runs of rows there are and the rows that change, not for all others.
+        The time depends on the number of runs and of changed rows, not on the number of rows.
         """
         rows = np.unique(np.asarray(rows, np.int64))
         gaps = np.flatnonzero(np.diff(rows) > 1)
@@ -103,7 +103,7 @@ class OwnRates:
         return OwnRates(bounds[differs], rates[differs])
 
     def at(self, rows: Any, otherwise: float = math.nan) -> FloatArray:
-        """Return the rates of rows; `otherwise` where they have the optimizer's."""
+        """Return the rates of rows; `otherwise` for rows with the optimizer's rate."""
         known = np.concatenate([[np.nan], self._rates])
         known[np.isnan(known)] = otherwise
         rates: FloatArray = known[np.searchsorted(self.firsts, rows, "right")]
@@ -111,7 +111,7 @@ class OwnRates:
 
 
 NO_OWN_RATES = OwnRates()
-OWN = {"lr": "own_rates", "decay": "own_decays"}  # what a group can set, and where it is kept
+OWN = {"lr": "own_rates", "decay": "own_decays"}  # settings of groups, and where they are stored
 
 Groups = Mapping[str, Mapping[str, float]]
 
@@ -120,7 +120,7 @@ InitT = TypeVar("InitT", bound=Callable[..., None])
 
 
 class Common(TypedDict, total=False):
-    """Options by name that all optimizers have; `Optimizer` has their defaults."""
+    """Keyword options of all optimizers; `Optimizer` has their defaults."""
 
     schedule: Schedule | None
     l1: float
@@ -134,36 +134,37 @@ class Common(TypedDict, total=False):
 class Optimizer:
     """A row of `OPTIMIZERS` with a learning rate, a schedule, clipping and penalties.
 
-    An optimizer holds no state: the numbers that it keeps for each weight (`row.slots`) live in
-    the bank of the network, so one optimizer can serve many networks.
+    An optimizer is stateless: the slots of each weight (`row.slots`) are stored in the bank of the
+    network, so one optimizer can train many networks.
 
-    Gradients are treated in this order: one that is not finite is refused by an error, or counts as
-    0 with `not_finite="zero"`; `clip_norm` scales all gradients of the step so that their norm is
-    at most this; `clip_value` limits each to +-this; then the gradient of l1 * |w| + l2 / 2 * w * w
+    Gradients are processed in this order: a non-finite gradient raises an error, or is replaced by
+    0 with `not_finite="zero"`; all gradients of the step are scaled so that their norm is at most
+    `clip_norm`; each is limited to +-`clip_value`; then the gradient of l1 * |w| + l2 / 2 * w * w
     is added.
 
-    Setting `lr` by hand ends the schedule.
+    Setting `lr` ends the schedule.
 
     Args:
         name: row of `OPTIMIZERS`: "sgd", "momentum", "nesterov", "rmsprop", "adam" or "adamw"
         lr: learning rate, at least 0
-        settings: settings of that row by name, such as {"momentum": 0.9}; None, the default: its
-            defaults
+        settings: settings of the row by name, such as {"momentum": 0.9}; None, the default: the
+            defaults of the row
         schedule: a Schedule that multiplies the rate at each step; None, the default: constant
         l1, l2: factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
         clip_value: bound of the magnitude of each gradient; by default infinity, no bound
         clip_norm: bound of the norm of all gradients of a step; by default infinity, no bound
-        not_finite: "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
-        groups: names of parameters, as for `net.freeze`, and what they have instead: "lr", "decay"
-            of AdamW, as in {"vectors": {"decay": 0.0}}; None, the default: none
+        not_finite: "error", the default: raise an error for a NaN or infinite gradient; "zero": use
+            0
+        groups: other settings, "lr" or AdamW's "decay", for parameters named as in `net.freeze`:
+            {"vectors": {"decay": 0.0}}; None, the default: no groups
 
     Raises:
-        InputError: for a number out of its range.
+        InputError: for a number out of range.
     """
 
-    _sealed = ""  # if not empty, why attributes cannot be set
+    _sealed = ""  # why attributes cannot be set, or ""
     _settable = ("l1", "l2", "clip_value", "clip_norm", "not_finite")
-    _own: OptimizerRow | None = None  # the row of a class that `sv.optimizer` has made
+    _own: OptimizerRow | None = None  # the row of a class made by `sv.optimizer`
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
         __getattr__, __setattr__ = unknown, set_known
@@ -227,7 +228,7 @@ class Optimizer:
 
     @property
     def schedule(self) -> Schedule:
-        """Schedule whose factor multiplies the rate at each step."""
+        """Schedule whose factor multiplies the learning rate at each step."""
         return self._schedule
 
     @schedule.setter
@@ -237,16 +238,16 @@ class Optimizer:
         self._schedule = schedule or Schedule()
 
     def with_own_rates(self, rates: OwnRates) -> Optimizer:
-        """Return a copy with learning `rates` of some weights, instead of its own ones."""
+        """Return a copy with these learning `rates` of single weights."""
         changed = copy.copy(self)
         changed.own_rates = rates
         return changed
 
     def on(self, rows_named: Callable[[str], Any]) -> Optimizer:
-        """Return it for one network: with the rates and decays of its groups.
+        """Return the optimizer for one network, with the rates and decays of its groups.
 
         Args:
-            rows_named: function from a name of parameters to their rows
+            rows_named: function that returns the rows of parameters by name
         """
         if not self.groups:
             return self
@@ -258,9 +259,9 @@ class Optimizer:
         return made
 
     def goes_on_from(self, other: Optimizer) -> bool:
-        """Return whether the slots and the step count of an `other` optimizer suit this one.
+        """Return whether the slots and the step count of an `other` optimizer fit this one.
 
-        Both have slots of the same names and the same schedule, as Adam and AdamW have.
+        Both have the same slot names and the same schedule, as Adam and AdamW.
         """
         own, before = self.schedule, other.schedule
         if (own.name, own.settings) != (before.name, before.settings):
@@ -270,7 +271,7 @@ class Optimizer:
     def sealed(self, reason: str) -> Optimizer:
         """Return a copy that raises ReadOnlyError with a `reason` when it is changed.
 
-        It has no rates of single weights, which belong to one network.
+        The copy has no rates of single weights, which belong to one network.
         """
         shown = self.with_own_rates(NO_OWN_RATES)
         shown.settings = MappingProxyType(shown.settings)
@@ -278,13 +279,13 @@ class Optimizer:
         return shown
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copies have settings of their own and are not sealed."""
+        """Copies have separate settings and are not sealed."""
         state = {key: value for key, value in vars(self).items() if key != "_sealed"}
         return state | {"settings": dict(self.settings)}
 
     @staticmethod
     def of(optimizer: Optimizer | str | None) -> Optimizer:
-        """Return `optimizer`, that of a name, or SGD(0.01) for None.
+        """Return `optimizer`, or the optimizer of that name, or SGD(0.01) for None.
 
         Raises:
             InputError: for anything else.
@@ -298,16 +299,16 @@ class Optimizer:
         return optimizer
 
     def rate(self, step: int) -> float:
-        """Return the learning rate of a `step`, counted from 0, schedule included."""
+        """Return the learning rate at `step`, counted from 0, including the schedule."""
         return self._lr * self.schedule.factor(step)
 
     def rate_of(self, row: int, step: int) -> float:
-        """Return the learning rate of a weight, by its `row`, at a `step`, schedule included."""
+        """Return the learning rate of the weight at `row` at `step`, including the schedule."""
         own = self.own_rates.of(row)
         return (self._lr if own is None else own) * self.schedule.factor(step)
 
     def arguments(self, step: int) -> tuple[float, ...]:
-        """Return the arguments of `row.update` after w, g and the slots, at a `step` from 0 on."""
+        """Return the arguments of `row.update` after w, g and the slots, at `step`, from 0."""
         settings = self.settings.values()
         return (self.rate(step), *settings, *self.row.constants(float(step + 1), *settings))
 
@@ -316,14 +317,15 @@ class Optimizer:
         if self.clip_norm == math.inf:
             return 1.0
         finite = np.where(np.isfinite(gradients), gradients, 0.0).astype(np.float64)
-        with np.errstate(over="ignore"):  # an overflow gives infinity, and the factor 0
+        with np.errstate(over="ignore"):  # an overflow gives infinity and the factor 0
             norm = float(np.linalg.norm(finite))
         return min(1.0, self.clip_norm / (norm + 1e-6))
 
     def gradients(self, g: list[float], w: list[float], scale: float) -> list[float]:
-        """Return gradients as the update uses them: finite, clipped, penalties added.
+        """Return gradients as used by the update: finite, clipped, with penalties.
 
-        `g` and `w` are gradients and values of the same weights, `scale` comes from `norm_scale`.
+        `g` and `w` are gradients and values of the same weights, `scale` is the result of
+        `norm_scale`.
         """
         g = [x if math.isfinite(x) else 0.0 for x in g]
         if scale != 1.0 or self.clip_value != math.inf:
@@ -344,7 +346,7 @@ class Optimizer:
 
 
 def checked_groups(groups: object, known: set[str]) -> Groups:
-    """Return the groups of an optimizer that has these settings; raise InputError."""
+    """Return the groups of an optimizer with these settings; raise InputError if invalid."""
     if isinstance(groups, Mapping) and all(isinstance(own, Mapping) for own in groups.values()):
         can = {key: key for key in OWN if key in known}
         return {
@@ -364,14 +366,14 @@ BELOW_1 = ("momentum", "alpha", "beta1", "beta2")
 
 
 def no_schedule(given: object) -> InputError:
-    """Return the error for a `schedule` that is not a Schedule, with the counterpart of ours."""
+    """Return the error for a `schedule` that is not a Schedule; it names the equivalent here."""
     meant = meaning("schedule", given, ())
     how = meant if " " in meant else 'write Schedule("cosine", steps=1000)'
     return InputError(f"schedule takes a Schedule, not {shorten(given)}: {how}")
 
 
 def no_optimizer(given: object) -> InputError:
-    """Return the error for an optimizer that is not an Optimizer, such as a name or a class."""
+    """Return the error for an invalid optimizer, such as a class."""
     if isinstance(given, FunctionType):
         return InputError(
             f"an optimizer is one such as SGD(0.1), not {shorten(given)}: sv.optimizer(function, "
@@ -390,20 +392,20 @@ def no_optimizer(given: object) -> InputError:
 
 
 def limit(value: float, what: str) -> float:
-    """Return a bound above 0; infinity means no bound."""
+    """Return a positive bound; infinity means no bound."""
     unbounded = isinstance(value, float) and value == math.inf
     return math.inf if unbounded else number(value, what, 0.0, open_low=True)
 
 
 def naming_common(init: InitT) -> InitT:
-    """Decorator of a constructor: `help` shows its **common by their names."""
+    """Decorate a constructor so that `help` lists the names in its **common."""
     *own, _ = inspect.signature(init).parameters.values()
     init.__signature__ = inspect.Signature([*own, *common_arguments()], return_annotation="None")  # type: ignore[attr-defined]  # inspect reads it
     return init
 
 
 def common_arguments() -> list[Parameter]:
-    """Return the arguments of `Common`, as `Optimizer` has them."""
+    """Return the names of `Common` as parameters, with the defaults of `Optimizer`."""
     base = inspect.signature(Optimizer.__init__).parameters
     return [base[name].replace(kind=Parameter.KEYWORD_ONLY) for name in Common.__annotations__]
 
@@ -417,12 +419,13 @@ class SGD(Optimizer):
         l1, l2: factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
         clip_value: bound of the magnitude of each gradient; by default infinity, no bound
         clip_norm: bound of the norm of all gradients of a step; by default infinity, no bound
-        not_finite: "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
-        groups: names of parameters, as for `net.freeze`, and what they have instead: "lr", "decay"
-            of AdamW, as in {"vectors": {"decay": 0.0}}; None, the default: none
+        not_finite: "error", the default: raise an error for a NaN or infinite gradient; "zero": use
+            0
+        groups: other settings, "lr" or AdamW's "decay", for parameters named as in `net.freeze`:
+            {"vectors": {"decay": 0.0}}; None, the default: no groups
 
     Raises:
-        InputError: for a number out of its range.
+        InputError: for a number out of range.
 
     >>> SGD(0.1)
     SGD(lr=0.1)
@@ -445,12 +448,13 @@ class Momentum(Optimizer):
         l1, l2: factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
         clip_value: bound of the magnitude of each gradient; by default infinity, no bound
         clip_norm: bound of the norm of all gradients of a step; by default infinity, no bound
-        not_finite: "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
-        groups: names of parameters, as for `net.freeze`, and what they have instead: "lr", "decay"
-            of AdamW, as in {"vectors": {"decay": 0.0}}; None, the default: none
+        not_finite: "error", the default: raise an error for a NaN or infinite gradient; "zero": use
+            0
+        groups: other settings, "lr" or AdamW's "decay", for parameters named as in `net.freeze`:
+            {"vectors": {"decay": 0.0}}; None, the default: no groups
 
     Raises:
-        InputError: for a number out of its range.
+        InputError: for a number out of range.
     """
 
     @naming_common
@@ -470,12 +474,13 @@ class Nesterov(Optimizer):
         l1, l2: factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
         clip_value: bound of the magnitude of each gradient; by default infinity, no bound
         clip_norm: bound of the norm of all gradients of a step; by default infinity, no bound
-        not_finite: "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
-        groups: names of parameters, as for `net.freeze`, and what they have instead: "lr", "decay"
-            of AdamW, as in {"vectors": {"decay": 0.0}}; None, the default: none
+        not_finite: "error", the default: raise an error for a NaN or infinite gradient; "zero": use
+            0
+        groups: other settings, "lr" or AdamW's "decay", for parameters named as in `net.freeze`:
+            {"vectors": {"decay": 0.0}}; None, the default: no groups
 
     Raises:
-        InputError: for a number out of its range.
+        InputError: for a number out of range.
     """
 
     @naming_common
@@ -489,17 +494,18 @@ class RMSProp(Optimizer):
     Attributes:
         lr: learning rate, at least 0; by default 0.01
         alpha: share of the mean square kept at each step, 0 to below 1; by default 0.99
-        eps: added to the root to avoid division by 0, above 0; by default 1e-8
+        eps: added to the root to avoid division by 0, positive; by default 1e-8
         schedule: a Schedule that multiplies the rate at each step; None, the default: constant
         l1, l2: factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
         clip_value: bound of the magnitude of each gradient; by default infinity, no bound
         clip_norm: bound of the norm of all gradients of a step; by default infinity, no bound
-        not_finite: "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
-        groups: names of parameters, as for `net.freeze`, and what they have instead: "lr", "decay"
-            of AdamW, as in {"vectors": {"decay": 0.0}}; None, the default: none
+        not_finite: "error", the default: raise an error for a NaN or infinite gradient; "zero": use
+            0
+        groups: other settings, "lr" or AdamW's "decay", for parameters named as in `net.freeze`:
+            {"vectors": {"decay": 0.0}}; None, the default: no groups
 
     Raises:
-        InputError: for a number out of its range.
+        InputError: for a number out of range.
     """
 
     @naming_common
@@ -510,7 +516,7 @@ class RMSProp(Optimizer):
 
 
 class Adam(Optimizer):
-    """Adam: running mean m and mean square v of the gradients, corrected for their start at 0.
+    """Adam: running mean m and mean square v of the gradients, corrected for their bias.
 
     w - lr * m' / (sqrt(v') + eps), with m' = m / (1 - beta1**t) and v' = v / (1 - beta2**t).
 
@@ -518,17 +524,18 @@ class Adam(Optimizer):
         lr: learning rate, at least 0; by default 0.001
         beta1: share of the mean kept at each step, 0 to below 1; by default 0.9
         beta2: share of the mean square kept at each step, 0 to below 1; by default 0.999
-        eps: added to the root to avoid division by 0, above 0; by default 1e-8
+        eps: added to the root to avoid division by 0, positive; by default 1e-8
         schedule: a Schedule that multiplies the rate at each step; None, the default: constant
         l1, l2: factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
         clip_value: bound of the magnitude of each gradient; by default infinity, no bound
         clip_norm: bound of the norm of all gradients of a step; by default infinity, no bound
-        not_finite: "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
-        groups: names of parameters, as for `net.freeze`, and what they have instead: "lr", "decay"
-            of AdamW, as in {"vectors": {"decay": 0.0}}; None, the default: none
+        not_finite: "error", the default: raise an error for a NaN or infinite gradient; "zero": use
+            0
+        groups: other settings, "lr" or AdamW's "decay", for parameters named as in `net.freeze`:
+            {"vectors": {"decay": 0.0}}; None, the default: no groups
 
     Raises:
-        InputError: for a number out of its range.
+        InputError: for a number out of range.
     """
 
     @naming_common
@@ -544,24 +551,25 @@ class Adam(Optimizer):
 
 
 class AdamW(Optimizer):
-    """Adam with decoupled weight decay: at each step weights also shrink by lr * decay.
+    """Adam with decoupled weight decay: each step also shrinks weights by lr * decay.
 
     Attributes:
         lr: learning rate, at least 0; by default 0.001
         beta1: share of the mean kept at each step, 0 to below 1; by default 0.9
         beta2: share of the mean square kept at each step, 0 to below 1; by default 0.999
-        eps: added to the root to avoid division by 0, above 0; by default 1e-8
+        eps: added to the root to avoid division by 0, positive; by default 1e-8
         decay: share of lr by which each weight shrinks at each step; by default 0.01
         schedule: a Schedule that multiplies the rate at each step; None, the default: constant
         l1, l2: factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
         clip_value: bound of the magnitude of each gradient; by default infinity, no bound
         clip_norm: bound of the norm of all gradients of a step; by default infinity, no bound
-        not_finite: "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
-        groups: names of parameters, as for `net.freeze`, and what they have instead: "lr", "decay"
-            of AdamW, as in {"vectors": {"decay": 0.0}}; None, the default: none
+        not_finite: "error", the default: raise an error for a NaN or infinite gradient; "zero": use
+            0
+        groups: other settings, "lr" or AdamW's "decay", for parameters named as in `net.freeze`:
+            {"vectors": {"decay": 0.0}}; None, the default: no groups
 
     Raises:
-        InputError: for a number out of its range.
+        InputError: for a number out of range.
     """
 
     @naming_common
@@ -580,4 +588,4 @@ class AdamW(Optimizer):
 
 
 NAMED = {kind().name: kind for kind in (SGD, Momentum, Nesterov, RMSProp, Adam, AdamW)}
-DEFAULT = SGD(0.01)  # never handed to a user, who could change it
+DEFAULT = SGD(0.01)  # private, as users could change it

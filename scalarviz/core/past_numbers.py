@@ -1,6 +1,6 @@
-"""Numbers of the past of a training: of all weights at some steps, and the loss over a plane.
+"""Numbers from the past of a training run: all weights over time, and the loss on a plane.
 
-A session reads them, and pictures draw them.
+Sessions read them, pictures draw them.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ class OverTime:
 
     Attributes:
         kind: "value", "gradient", or "change", since the start of the training
-        steps: on arrival at which the numbers were so, increasing
-        rows: bank indices in the order shown
-        starts: the place in `rows` of the first weight of each tile
+        steps: the steps, increasing; numbers are from the arrival at a step
+        rows: bank indices in the order of display
+        starts: index in `rows` of the first weight of each tile
         tiles: the mean of each tile at each step, shape (tiles, steps)
-        groups: name, first tile and number of tiles of each layer; one without a name if the order
-            is that of the distances
-        norms: of each layer at each step, shape (layers, steps), if the order is "norms": Euclidean
-            norms of values, of gradients, or of the change a step since the moment before
+        groups: name, first tile and number of tiles of each layer; a single unnamed group if
+            ordered by distance
+        norms: Euclidean norm of each layer at each step, shape (layers, steps), if the order is
+            "norms": of values, of gradients, or of the change per step since the previous moment
     """
 
     kind: str
@@ -46,18 +46,18 @@ class OverTime:
         return self.rows[self.starts[tile] : ends[tile]]
 
     def tiles_with(self, row: int) -> list[int]:
-        """Return the tile that has a row of the bank, in a list; none if norms are shown."""
+        """Return the tile with a bank row, in a list; empty if norms are shown."""
         if not len(self.tiles):
             return []
         place = int(np.flatnonzero(self.rows == row)[0])
         return [int(np.searchsorted(self.starts, place, side="right")) - 1]
 
     def moment_at(self, step: float) -> int:
-        """Return the place of the last moment at or before a step; the first one before all."""
+        """Return the index of the last moment at or before a step; the first one if earlier."""
         return max(0, int(np.searchsorted(self.steps, step, side="right")) - 1)
 
     def moved_most(self, first: float, last: float, most: int = 3) -> list[tuple[int, float]]:
-        """Return the tiles that differ most between two steps, with by how much."""
+        """Return the tiles with the largest differences between two steps, and the differences."""
         change = self.tiles[:, self.moment_at(last)] - self.tiles[:, self.moment_at(first)]
         order = np.argsort(-np.abs(change), kind="stable")[:most]
         return [(int(tile), float(change[tile])) for tile in order]
@@ -65,20 +65,20 @@ class OverTime:
 
 @dataclass(frozen=True, eq=False)
 class LossPlane:
-    """The loss over a plane through the weights of a network, and the way of a training there.
+    """The loss on a plane through the weights of a network, and the path of a training run there.
 
     Attributes:
         center: the present values of the bank, float64; the point (0, 0)
-        across: direction of x: a unit vector of one number for each row of the bank; frozen weights
-            have 0
+        across: direction of x: a unit vector with one number for each bank row; 0 for frozen
+            weights
         up: direction of y, perpendicular to `across`
-        names: names of the two weights; "" for main directions
+        names: names of the two weights; "" for principal directions
         steps: steps of the moments on the path, int64, up to the end of the branch
-        path: where these moments lie, seen from above the plane, shape (moments, 2)
-        span: left, right, bottom and top end of the grid
+        path: projections of these moments onto the plane, shape (moments, 2)
+        span: left, right, bottom and top of the grid
         shares: share of the variance of the path that each direction explains; NaN for two weights
         xs, ys: coordinates of the grid, float64
-        losses: loss at each point, shape (len(ys), len(xs)); NaN where it is not computed yet
+        losses: loss at each point, shape (len(ys), len(xs)); NaN where not yet computed
     """
 
     center: FloatArray
@@ -98,7 +98,7 @@ class LossPlane:
         return self.center + x * self.across + y * self.up
 
     def place_of(self, values: FloatArray) -> tuple[float, float]:
-        """Return x and y of the point of the plane that is nearest to `values` of the bank."""
+        """Return x and y of the projection of bank `values` onto the plane."""
         moved = np.asarray(values, np.float64) - self.center
         return float(moved @ self.across), float(moved @ self.up)
 

@@ -19,21 +19,21 @@ from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.core.weight import Part, Weight
 from scalarviz.errors import OrderError
 
-BYTES = 870  # memory of a Weight, about
+BYTES = 870  # approximate memory of a Weight
 
 
 @final
 class Perceptron(Part):
-    """y = f(w0 x0 + w1 x1 + ... + b): one weight for each input, a bias b, an activation f.
+    """A perceptron y = f(w0 x0 + w1 x1 + ... + b): one weight per input, a bias, an activation f.
 
     The bias is a weight whose input is always 1.
 
     Args:
         inputs: number of weights, at least 1
         activation: name of a row of core/formulas/activations.py; by default "linear"
-        bias: whether there is one; by default True
+        bias: whether it has a bias; by default True
         init: initializer, a name or an Init; by default "pytorch"
-        seed: seed of the initial numbers, an integer from 0; by default 0
+        seed: seed of the initial numbers, a non-negative integer; by default 0
         dtype: "float64", the default, or "float32"
 
     >>> p = Perceptron(2, "linear", seed=1)
@@ -84,11 +84,11 @@ class Perceptron(Part):
         self._results: list[tuple[float, float]] = []  # (sum, output) of each unmatched forward
 
     def forward(self, inputs: Sequence[float]) -> float:
-        """Return the output for `inputs`, one float a weight, and keep what `backward` needs."""
+        """Return the output for `inputs`, one float per weight, and store them for `backward`."""
         return self.forward_sample([*as_sample(inputs, self.inputs, str(self)), 1.0])
 
     def backward(self, upstream: float = 1.0) -> list[float]:
-        """Add to the gradients for the newest unmatched forward; return those of its inputs.
+        """Accumulate gradients for the most recent unmatched forward; return the input gradients.
 
         `upstream` is the gradient with respect to the output, by default 1.0. It may be infinite or
         NaN: the next step raises GradientError. Raises OrderError without an unmatched forward.
@@ -101,32 +101,32 @@ class Perceptron(Part):
             self.bias.backward(delta)
         return [weight.backward(delta) for weight in self.weights]
 
-    # Layers call these with checked inputs, followed by the 1 of the bias.
+    # Layers call these with checked inputs, followed by 1 for the bias.
 
     def forward_sample(self, inputs: Sequence[float]) -> float:
-        """Return the output for checked `inputs`; keep sum, output and inputs."""
+        """Return the output for checked `inputs`; store sum, output and inputs."""
         total = sum(map(Weight.forward, self.parts, inputs))
         output = self.activation.value(total)
         self._results.append((total, output))
         return output
 
     def delta(self, upstream: float) -> float:
-        """Return the gradient of the sum for an `upstream` one; consumes the newest forward."""
+        """Return the gradient of the sum, given `upstream`; consumes the most recent forward."""
         total, output = self._results.pop()
         return upstream * self._derivative(total, output)
 
     def evaluate_sample(self, inputs: Sequence[float]) -> float:
-        """Return the output for checked `inputs`, without keeping anything."""
+        """Return the output for checked `inputs`, without storing anything."""
         return self.activation.value(sum(map(Weight.evaluate, self.parts, inputs)))
 
     def forget(self) -> None:
-        """Drop all forwards that wait for their backward."""
+        """Drop all unmatched forwards."""
         self._results.clear()
         for weight in self.parts:
             weight.forget()
 
     def __call__(self, inputs: Sequence[float]) -> float:
-        """Return the output for `inputs`, without keeping anything for `backward`."""
+        """Return the output for `inputs`, without storing anything for `backward`."""
         return self.evaluate_sample([*as_sample(inputs, self.inputs, str(self)), 1.0])
 
     @classmethod
@@ -136,7 +136,7 @@ class Perceptron(Part):
         """Return the perceptron on rows of an existing bank.
 
         Args:
-            bank: the Bank
+            bank: Bank with the rows
             first: row of the first weight
             inputs: number of weights
             bias_row: row of the bias; None: no bias
@@ -173,5 +173,5 @@ class Perceptron(Part):
 
 
 def row_name(inputs: int, row: int) -> str:
-    """Return the name of a row of a perceptron that is in no layer."""
+    """Return the name of a row of a perceptron outside of layers."""
     return f"weight from input {row}" if row < inputs else "bias"

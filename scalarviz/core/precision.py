@@ -16,23 +16,22 @@ PRECISIONS: dict[str, str] = {"full": "full", "mixed": "mixed"}
 @answers
 @dataclass(frozen=True)
 class Precision:
-    """How an engine computes: "full", in the type of the bank, or `Precision("mixed", ...)`.
+    """Precision of an engine: "full", in the type of the bank, or `Precision("mixed", ...)`.
 
-    Mixed, on the engine cpu: weights, activations and gradients are rounded to half precision
-    (fp16: three digits, at most 65,504, nothing below 6e-8) wherever they are kept; products and
-    sums are float32, and so are the weights that the optimizer moves and what it keeps for them.
-    Gradients are computed `loss_scale` times too large, so that small ones do not round to zero,
-    and divided by it before the optimizer sees them.
+    In mixed precision, on the engine cpu, weights, activations and gradients are stored in half
+    precision (fp16: three digits, at most 65,504, at least 6e-8); products and sums are float32, as
+    are the master weights and slots of the optimizer. The loss is multiplied by `loss_scale`, so
+    that small gradients do not underflow, and gradients are divided by it before the update.
 
-    A gradient that overflows counts as 0 in that step. If the scale is `dynamic`, one such gradient
-    skips the whole step and halves the scale, and after `patience` steps without one it doubles.
-    It is not halved below 2**-14, nor doubled above 2**40.
+    A gradient that overflows counts as 0 in that step. With `dynamic` scaling, such a gradient
+    skips the whole step and halves the scale, and `patience` steps without overflow double it. The
+    scale stays between 2**-14 and 2**40.
 
     Attributes:
         name: "full", the default, or "mixed"
-        loss_scale: above 0; by default 1024.0
-        dynamic: whether the scale follows the gradients; by default False
-        patience: steps, at least 1; by default 2000
+        loss_scale: factor of the loss, positive; by default 1024.0
+        dynamic: whether the scale adapts to overflows; by default False
+        patience: steps without overflow before the scale doubles, at least 1; by default 2000
     """
 
     name: Literal["full", "mixed"] = "full"
@@ -56,10 +55,10 @@ class Precision:
 
     @staticmethod
     def of(precision: str | Precision) -> Precision:
-        """Return `precision` if it is a Precision, else the Precision of that name."""
+        """Return `precision` if it is a Precision, else the Precision with that name."""
         if isinstance(precision, Precision):
             return precision
-        # `pick` returns one of the names, which a type checker cannot know.
+        # `pick` returns one of the names, which type checkers do not know.
         return Precision(pick(PRECISIONS, precision, "precision"))  # type: ignore[arg-type]  # a name
 
     @property
@@ -67,18 +66,18 @@ class Precision:
         return self.name == "mixed"
 
 
-# How a dynamic loss scale changes. It stays between two powers of 2: a scale of 0 or infinity
-# would make every gradient NaN.
+# Updates of a dynamic loss scale. It stays between two powers of 2: a scale of 0 or infinity would
+# turn every gradient into NaN.
 
-SMALLEST_SCALE = 2.0**-14  # the smallest normal half: a gradient of 1 still has all its digits
+SMALLEST_SCALE = 2.0**-14  # the smallest normal half: a gradient of 1 keeps all digits
 LARGEST_SCALE = 2.0**40  # a gradient above 6e-8, the smallest half number, overflows
 
 
 def lowered_scale(scale: float) -> float:
-    """Return the scale after a skipped step: half, but not below the smallest."""
+    """Return the scale after a skipped step: half, but at least the smallest."""
     return 0.5 * scale if 0.5 * scale >= SMALLEST_SCALE else scale
 
 
 def raised_scale(scale: float) -> float:
-    """Return the scale after enough good steps: twice, but not above the largest."""
+    """Return the scale after enough good steps: twice, but at most the largest."""
     return 2.0 * scale if 2.0 * scale <= LARGEST_SCALE else scale

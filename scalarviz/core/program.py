@@ -1,19 +1,18 @@
-"""Program: a network as a table of operations and buffers, which engines run and the view draws.
+"""Program: a network as a table of operations and buffers, which engines run and pictures draw.
 
-Each layer adds its operations in `lower`. Engines, pictures and files work on the program alone and
-need no case for a kind of layer.
+Each layer adds its operations in `lower`. Engines, pictures and files use only the program and do
+not distinguish kinds of layers.
 
-Every operation reads named buffers and writes another; a buffer holds some numbers for each
+Every operation reads named buffers and writes another one; a buffer holds some numbers for each
 sample, at an offset in the workspace. The parameters are rows of the bank.
 
-A buffer is read by any number of operations of the kind "branch", then by one other operation. In
-backward that one writes the gradient of the buffer, and each branch adds to it.
+A buffer is read by any number of "branch" operations, then by one other operation. In backward this
+operation writes the gradient of the buffer, and each branch adds to it.
 
-KINDS describes each kind of operation apart from the kernels: engines read the shape of its
-parameters and what it keeps for backward; pictures and explanations, where a weight is used.
-A new kind, to which a layer lowers, is one row of KINDS, its forward and backward, a row of
-REFERENCES in engines/reference.py, and its kernels on each compiling engine; the Python of
-that row, or of the layer, stands in for kernels that an engine lacks.
+KINDS describes each kind of operation apart from the kernels: engines read its parameter shape and
+the numbers stored for backward; pictures and explanations read where a weight is used. A new kind
+consists of a row of KINDS, a row of REFERENCES in engines/reference.py (its forward and backward in
+Python), and kernels on each compiling engine; engines without kernels run the Python.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.formula import pick, table
 from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ROW_FORMULAS
 
-NONE = -1  # first row of parameters that an operation lacks
-OVERFLOW = -2  # in place of the row of a bad gradient: an update is not finite
+NONE = -1  # first parameter row of an operation without parameters
+OVERFLOW = -2  # instead of the row of a bad gradient: an update is not finite
 
 Places = npt.NDArray[np.intp]
 Shape = tuple[int, ...]
@@ -44,7 +43,7 @@ Shape = tuple[int, ...]
 class Buffer:
     """`size` numbers for each sample, at an offset in the workspace.
 
-    `shape` is (channels, height, width) if they are a picture, else ().
+    `shape` is (channels, height, width) for a picture, else ().
     """
 
     name: str
@@ -55,17 +54,16 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation on every sample of a batch: reads buffers, and writes buffer `target`.
+    """One operation on every sample of a batch, from buffers `sources` to buffer `target`.
 
     Attributes:
-        sources: the buffers that it reads; backward gives a gradient to each
-        weights, biases: first rows of its parameters in the bank, or NONE
-        state: first of its numbers in `bank.state`, or NONE
-        held_by: rows of its layer if running statistics stop while all of them are frozen, else
-            empty
-        layer: index of its layer in the network; `label` is that index as text, with the place in a
-            residual such as "2.1"
-        own: the layer whose Python computes an operation of the kind "own", else None
+        sources: buffers read; backward computes a gradient for each
+        weights, biases: first bank rows of its parameters, or NONE
+        state: index of its first number in `bank.state`, or NONE
+        held_by: rows of its layer if running statistics stop while all these are frozen, else empty
+        layer: index of its layer in the network; `label` is this index as text, including the
+            position in a residual, such as "2.1"
+        own: the layer whose Python runs an operation of the kind "own", else None
     """
 
     kind: str
@@ -83,21 +81,21 @@ class Operation:
 
     @property
     def source(self) -> Buffer:
-        """The first buffer that it reads, which is the only one of most kinds."""
+        """The first buffer read; for most kinds the only one."""
         return self.sources[0]
 
     @property
     def about(self) -> Kind:
-        """The row of KINDS for its kind."""
+        """The row of KINDS of its kind."""
         return SCALAR if self.kind == SCALAR.name else KINDS[self.kind]
 
     def is_held(self, frozen: npt.NDArray[np.bool_]) -> bool:
-        """Return whether its layer is frozen as a whole, so that running statistics stop."""
+        """Return whether all its layer is frozen, which stops running statistics."""
         return bool(self.held_by) and bool(frozen[self.held_by].all())
 
     @property
     def formula_place(self) -> int:
-        """Index of its formula in the table of its kind; 0 if the kind has none."""
+        """Index of its formula in the table of its kind; 0 for kinds without formulas."""
         formulas = self.about.formulas
         return 0 if formulas is None else list(formulas).index(self.formula)
 
@@ -131,7 +129,7 @@ class Operation:
 
     @property
     def products(self) -> int:
-        """Number of multiplications of a parameter in the forward pass of one sample."""
+        """Number of multiplications by a parameter in the forward pass of one sample."""
         return len(self.parameters) * self.outputs_per_bias
 
     @property
@@ -139,8 +137,8 @@ class Operation:
     def all_uses(self) -> tuple[Places, Places, Places]:
         """Every use of every parameter, as three arrays: parameter, output, input.
 
-        Parameters count from the first of the operation. The input of a bias is `source.size`, one
-        past the inputs.
+        Parameters are numbered from the first of the operation. The input of a bias is
+        `source.size`, one past the inputs.
         """
         places, written, read = [], [], []
         for place, row in enumerate(self.parameters):
@@ -156,9 +154,9 @@ class Operation:
         )
 
     def uses(self, row: int) -> tuple[Places, Places | None]:
-        """Return the outputs that the parameter at `row` adds to, and the inputs it multiplies.
+        """Return the outputs to which the parameter at `row` contributes, and its inputs.
 
-        Both are indices into the buffers, pair by pair; the second is None for a bias.
+        Both are arrays of buffer indices, pair by pair; the second is None for a bias.
         """
         if self.about.multiplies and self.biases != NONE and row >= self.biases:
             count = self.outputs_per_bias
@@ -168,9 +166,9 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """The windows of a picture that a convolution visits, one for each output pixel.
+    """The windows of a picture in a convolution, one for each output pixel.
 
-    Each kernel sees the channels of its group only.
+    Each kernel reads only the channels of its group.
     """
 
     channels: int
@@ -193,11 +191,11 @@ class Windows:
 
     @property
     def seen_channels(self) -> int:
-        """Number of channels of a window."""
+        """Number of channels in a window."""
         return self.channels // self.groups
 
     def first_channel(self, kernel: int, kernels: int) -> int:
-        """Return the first channel that a kernel sees, one of so many."""
+        """Return the first channel read by a kernel, one of `kernels`."""
         return kernel * self.groups // kernels * self.seen_channels
 
     @property
@@ -220,7 +218,7 @@ class Windows:
 
     @property
     def left_over(self) -> tuple[int, int]:
-        """Rows and columns of the picture, with its padding, after those of the last windows."""
+        """Rows and columns of the padded picture after those of the last windows."""
         return (
             (self.height + 2 * self.padding_height - self.extent[0]) % self.stride_height,
             (self.width + 2 * self.padding_width - self.extent[1]) % self.stride_width,
@@ -232,9 +230,9 @@ class Windows:
         return self.out_height * self.out_width
 
     def inputs_of(self, channel: int, line: int, column: int) -> tuple[Places, Places]:
-        """Return the windows with (channel, line, column) on the picture, and the inputs there.
+        """Return the windows in which a kernel's number meets the picture, and the inputs there.
 
-        `channel` is one of the picture, `line` and `column` are those of a number of a window.
+        `channel` is a channel of the picture, `line` and `column` are a position in the window.
         """
         down, across = line * self.dilation_height, column * self.dilation_width
         y = np.arange(self.out_height) * self.stride_height - self.padding_height + down
@@ -247,7 +245,7 @@ class Windows:
 
 
 def no_uses(operation: Operation, place: int) -> tuple[Places, Places]:
-    """Uses of a kind without weights, or whose weights multiply nothing."""
+    """Return no uses, for kinds without weights, or whose weights are not factors."""
     return np.arange(0), np.arange(0)
 
 
@@ -264,7 +262,7 @@ def scale_uses(operation: Operation, place: int) -> tuple[Places, Places]:
 
 
 def parametric_counts(operation: Operation) -> list[int]:
-    """Return the numbers of each parameter: so many consecutive outputs as settings share one."""
+    """Return the size of each parameter; `settings` has the number of outputs that share one."""
     return [operation.target.size // int(each) for each in operation.settings]
 
 
@@ -284,17 +282,16 @@ def convolution_uses(operation: Operation, place: int) -> tuple[Places, Places]:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of operation. Functions take the Operation.
+    """One kind of operation; the functions take an Operation.
 
     Attributes:
         formulas: table of its formulas, if it has several
         shape: shape of its weights
         outputs_per_bias: number of consecutive outputs that share a bias
-        uses: outputs and inputs of a weight, counted from the first; see `Operation.uses`
-        memo: numbers a sample that it keeps for backward
-        statistics: number of features averaged over the batch, so that all samples must have
-            arrived; 0 if there are none
-        learning: whether it computes something else in training than in evaluation
+        uses: outputs and inputs of a weight, numbered from the first; see `Operation.uses`
+        memo: numbers per sample stored for backward
+        statistics: number of features averaged over the batch, which requires all samples; 0: none
+        learning: whether it behaves differently in training and in evaluation
     """
 
     name: str
@@ -346,7 +343,7 @@ KINDS = table(
             "y = f(x, w, ...), elementwise; consecutive numbers may share a w",
             formulas=PARAMETRIC_FORMULAS,
             shape=lambda operation: (sum(parametric_counts(operation)),),
-            # Kernels keep the parameters of each output.
+            # Kernels store the parameters of each output.
             memo=lambda operation: len(operation.settings) * operation.target.size,
         ),
         Kind(
@@ -381,16 +378,16 @@ KINDS = table(
     ]
 )
 
-# What a compiled function is made of; it has engines of its own.
+# The operations of compiled functions, which have separate engines.
 SCALAR = Kind("scalar", "y = f(x, ...), on numbers of a sample")
 
 
-MOST_LINES = 200  # of a table that is printed
+MOST_LINES = 200  # rows of a printed table
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """One entry of a training step; the clock of a session stands between two moments.
+    """One entry of a training step; the clock of a session is between two moments.
 
     Attributes:
         kind: zero_grad, forward, loss, delta, weight gradient, input gradient, or step
@@ -399,7 +396,7 @@ class Moment:
         operation: index of its operation in the program, or NONE
         layer: index of the layer of that operation, or NONE
         values: buffers whose values it writes
-        gradients: buffers whose gradients it writes: of the loss, with respect to their values
+        gradients: buffers whose gradients it writes: of the loss with respect to their values
     """
 
     kind: str
@@ -411,29 +408,29 @@ class Moment:
     gradients: tuple[Buffer, ...] = ()
 
     def flows_into(self, operation: Operation) -> bool:
-        """Return whether it writes the gradient of a buffer that the operation reads."""
+        """Return whether it writes the gradient of a buffer read by the operation."""
         return not set(operation.sources).isdisjoint(self.gradients)
 
 
 class Program:
-    """Operations in the order in which they run, and the buffers between them.
+    """Operations in execution order, and the buffers between them.
 
-    `buffers[0]` holds the inputs, `outputs` what the last operation writes.
+    `buffers[0]` holds the inputs; `outputs` is written by the last operation.
 
     Args:
         inputs: number of inputs of a sample
     """
 
     is_graph = (
-        False  # whether each operation computes one number of numbers, of a compiled function
+        False  # whether each operation computes one number from others, as in a compiled function
     )
 
     def __init__(self, inputs: int) -> None:
         self.buffers: list[Buffer] = []
         self.operations: list[Operation] = []
-        self.workspace = 0  # size, in numbers a sample
+        self.workspace = 0  # size, in numbers per sample
         self.layer = 0
-        self.part = ""  # place within a layer that is made of layers, such as ".1"
+        self.part = ""  # position within a composite layer, such as ".1"
         self.outputs = self.buffer("inputs", inputs)
 
     @property
@@ -442,7 +439,7 @@ class Program:
         return self.buffers[0]
 
     def buffer(self, name: str, size: int, shape: Shape = ()) -> Buffer:
-        """Add a buffer of `size` numbers a sample and return it."""
+        """Add a buffer of `size` numbers per sample and return it."""
         made = Buffer(name, size, self.workspace, shape)
         self.workspace += size
         self.buffers.append(made)
@@ -463,10 +460,10 @@ class Program:
         held_by: range = range(0),
         own: object = None,
     ) -> Buffer:
-        """Append an operation; return the buffer it writes. By default it reads the outputs.
+        """Append an operation that by default reads the outputs; return the buffer that it writes.
 
         Raises:
-            InputError: if the program has an operation of this name already.
+            InputError: if the program already has an operation of this name.
         """
         formulas = pick(KINDS, kind, "kind of operation").formulas
         if formulas is not None:
@@ -484,7 +481,7 @@ class Program:
         return target
 
     def set_shape(self, shape: Shape) -> None:
-        """Set the shape of the present outputs, (channels, height, width); (): leave it."""
+        """Set the shape of the current outputs, (channels, height, width); () changes nothing."""
         if not shape:
             return
         seen, known = replace(self.outputs, shape=shape), self.outputs
@@ -496,9 +493,9 @@ class Program:
         self.outputs = seen
 
     def branch(self, shape: Shape = ()) -> Buffer:
-        """Start a branch, which reads a copy of the outputs; return these, to be read once more.
+        """Start a branch that reads a copy of the outputs; return the outputs for the other reader.
 
-        `shape` is that of the outputs, if it is known.
+        `shape` is the shape of the outputs, if known.
         """
         self.set_shape(shape)
         source = self.outputs
@@ -507,7 +504,7 @@ class Program:
 
     @property
     def given(self) -> list[Buffer]:
-        """The buffers that no operation writes."""
+        """The buffers that are not written by an operation."""
         return [self.inputs]
 
     def rows_read(self, operation: int) -> Sequence[int]:
@@ -515,35 +512,35 @@ class Program:
         return self.operations[operation].parameters
 
     def readers(self, buffer: Buffer) -> list[Operation]:
-        """Return the operations that read a buffer: its branches, then the one that goes on."""
+        """Return the operations that read a buffer: its branches, then its final reader."""
         return [each for each in self.operations if buffer in each.sources]
 
     @cached_property
     def affines(self) -> list[Operation]:
-        """The operations of Affine layers: a scale that is all that its layer does."""
+        """The operations of Affine layers, each the only one of its layer."""
         counts = Counter(each.label for each in self.operations)
         return [each for each in self.operations if each.kind == "scale" and counts[each.label] < 2]
 
     @cached_property
     def raw(self) -> dict[str, str]:
-        """The name of the inputs, or outputs, that an Affine scales, and of its other buffer."""
+        """Map the inputs, or outputs, scaled by an Affine to its other buffer, by name."""
         sides = [(each.source, each.target) for each in self.affines]
         ends = self.inputs, self.outputs
         return {x.name: y.name for a, b in sides for x, y in ((a, b), (b, a)) if x in ends}
 
     @cached_property
     def products(self) -> int:
-        """Number of multiplications of a parameter in the forward pass of one sample."""
+        """Number of multiplications by a parameter in the forward pass of one sample."""
         return sum(each.products for each in self.operations)
 
     @cached_property
     def most_products(self) -> int:
-        """The most of these multiplications of one operation."""
+        """Largest number of these multiplications in one operation."""
         return max((each.products for each in self.operations), default=0)
 
     @cached_property
     def first_parameters(self) -> int:
-        """Index of the first operation with parameters; backward stops there."""
+        """Index of the first operation with parameters, where backward stops."""
         return next(
             (i for i, operation in enumerate(self.operations) if operation.parameters),
             len(self.operations),
@@ -551,11 +548,10 @@ class Program:
 
     @cached_property
     def moments(self) -> tuple[Moment, ...]:
-        """All moments of a training step, in the order that all engines keep.
+        """All moments of a training step, in the order followed by all engines.
 
-        zero_grad; each operation forward; loss; each operation backward, from the last to the
-        first: delta (gradient with respect to the sums), weight gradient, input gradient, as far as
-        they are needed; step.
+        zero_grad; each operation forward; loss; each operation backward, from last to first: delta
+        (gradient with respect to the sums), weight gradient, input gradient, where needed; step.
         """
         last = len(self.operations) - 1
         learned: set[Buffer] = set()  # buffers that depend on a parameter

@@ -1,7 +1,7 @@
-"""Trace: a function of Values recorded as a flat table of operations, for `compile`.
+"""Trace: a function of Values recorded as a table of operations, for `compile`.
 
-The function is called once with symbolic inputs, which have no number, and neither have results of
-operations on them; so a function that branches on a number raises an error at once.
+The function is called once with symbolic inputs. Neither they nor the results of operations on them
+have a number, so a function that branches on a number raises an error at once.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from scalarviz.core.program import columns
 from scalarviz.core.value import Value
 from scalarviz.errors import InputError
 
-# All operations of a trace, in the order of their numbers.
+# All operations of a trace, in numerical order.
 EVERY_OPERATION = {**OPERATIONS, **COMPARISONS}
 OPERATORS = {
     "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power"
 }  # fmt: skip
 NUMBERS = {name: i for i, name in enumerate(EVERY_OPERATION)}
 
-BYTES = 420  # memory of an input, about
+BYTES = 420  # approximate memory of an input
 NONE = -1
 MOST_OPERANDS = 3
 MOST_LINES = 40
@@ -54,13 +54,13 @@ def method(name: str) -> Callable[..., Any]:
 
 
 def reflected(name: str) -> Callable[[Any, Any], Any]:
-    """Return the reflected method, whose operands are swapped, of a row of the table."""
+    """Return the reflected method, with swapped operands, of a row of the table."""
     call = method(name)
     return lambda self, other: call(other, self)
 
 
 def no_number(value: Recorded) -> NoReturn:
-    """Raise InputError for the use of the number of a recorded Value."""
+    """Raise InputError because a recorded Value has no number."""
     larger = (
         "write sv.maximum(a, b) for max(a, b), or " if value._formula.name in COMPARISONS else ""
     )
@@ -78,7 +78,7 @@ class Recorded(Value):
     __slots__ = ("number",)
 
     _is_recorded = True
-    number: int  # counts all Recorded in the order of creation
+    number: int  # number of Recorded, in the order of creation
 
     def __init__(self, formula: Formula, inputs: Sequence[Value], label: str = "") -> None:
         self._set_inputs(formula, *inputs)
@@ -116,19 +116,19 @@ def record(name: str, *operands: Any) -> Recorded:
 
 @dataclass(frozen=True)
 class Trace:
-    """A function as a flat table: one row for each operation, after those whose results it takes.
+    """A function as a flat table with one row for each operation, after the rows of its operands.
 
     All values are numbered: inputs, constants, parameters, then the results of the operations.
 
     Attributes:
         inputs: number of inputs
         constants: float64, 1-D
-        parameters: the leaf Values from outside
-        operations: index in EVERY_OPERATION of each operation
-        operands: shape (operations, 3): numbers of the operands; NONE where there are fewer
+        parameters: the leaf Values used from outside
+        operations: index of each operation in EVERY_OPERATION
+        operands: numbers of the operands, shape (operations, 3); unused places are NONE
         outputs: numbers of the results
-        labels: of the results of operations, "" for those without; empty for none
-        names: of the blocks of `sv.name` that they were made in, as labels
+        labels: labels of the results of operations, "" if missing; empty if all are
+        names: names of the enclosing `sv.name` blocks, in the same form
     """
 
     inputs: int
@@ -158,11 +158,11 @@ class Trace:
 
     @cached_property
     def taken(self) -> list[list[int]]:
-        """The operands of each operation, by their numbers."""
+        """The operands of each operation, as numbers."""
         return [[place for place in row if place != NONE] for row in self.operands.tolist()]
 
     def name(self, place: int) -> str:
-        """Return the name of a value: x0, 2.5, p3 or a parameter's label, [4] for a result."""
+        """Return the name of a value: x0, 2.5, p3 or a parameter's label; [4] for a result."""
         if place < self.inputs:
             return f"x{place}"
         if place < self.first_parameter:
@@ -196,7 +196,7 @@ def shorten_list(text: str) -> str:
 
 
 def recorded_inputs(count: int) -> list[Recorded]:
-    """Return `count` symbolic inputs; raise InputError if memory does not suffice."""
+    """Return `count` symbolic inputs; raise InputError if memory is insufficient."""
     what, remedy = f"{count:,} inputs as objects", "choose fewer, or a Network, which makes none"
     with enough_memory(count * BYTES, what, remedy):
         return [Recorded(value_graph.LEAF, (), f"x{i}") for i in range(count)]
@@ -208,7 +208,7 @@ def record_function(
     """Call a function once with symbolic inputs and return its Trace; raise InputError.
 
     Args:
-        parameters: leaves that are its first parameters, whether it uses them or not
+        parameters: leaves that become its first parameters, used or not
     """
     token = value_graph.recorder.set(record)
     try:
@@ -227,7 +227,7 @@ def record_function(
 
 
 def write_down(given: list[Recorded], results: list[Value], known: Sequence[Value] = ()) -> Trace:
-    """Return the Trace of everything that the results depend on; `known` parameters come first."""
+    """Return the Trace of all ancestors of the results; `known` parameters come first."""
     made = in_order_of_making(results)
     uses = [
         (x, partial is no_gradient)
@@ -236,7 +236,7 @@ def write_down(given: list[Recorded], results: list[Value], known: Sequence[Valu
     ]
     uses += [(x, False) for x in results]
     leaves = [(x, constant) for x, constant in uses if x._x is None and type(x) is not Recorded]
-    # Equal constants share a row, and so do all Values of one weight.
+    # Equal constants share a row, as do all Values of one weight.
     constants: dict[object, Value] = {}
     parameters = {same(x, False): x for x in known}
     stands_for: dict[Value, Value] = {}
@@ -262,7 +262,7 @@ def write_down(given: list[Recorded], results: list[Value], known: Sequence[Valu
 
 
 def same(leaf: Value, constant: bool) -> object:
-    """Return the key of a leaf: leaves with equal keys share a row; 0.0 and -0.0 do not."""
+    """Return the key of a leaf: leaves with equal keys share a row; 0.0 and -0.0 differ."""
     if constant:
         return float(leaf.data).hex()
     return leaf.weight if isinstance(leaf, WeightValue) else leaf
@@ -279,7 +279,7 @@ def place_of(value: Value, places: dict[int, int]) -> int:
 
 
 def known_formula(value: Value) -> Formula:
-    """Return the formula of a Value; raise InputError for an operation of the user's own."""
+    """Return the formula of a Value; raise InputError for a custom operation."""
     if value._formula.name not in EVERY_OPERATION or not value._formula.partials:
         raise InputError(
             f"your own operation {value._op!r} cannot be compiled, since its formula is not known: "
@@ -289,10 +289,10 @@ def known_formula(value: Value) -> Formula:
 
 
 def in_order_of_making(results: list[Value]) -> list[Value]:
-    """Return the results of operations that `results` depend on, in the order of the calls."""
+    """Return the operation results on which `results` depend, in the order of the calls."""
     made = value_graph.made_values(Recorded(value_graph.LEAF, results))[:-1]
-    # A Value made before, or of parameters only, is not counted: it goes just before the first
-    # one that takes it.
+    # A Value made earlier, or from parameters only, is not counted: it is placed just before the
+    # first operation that uses it.
     when: dict[int, float] = {}
     for value in reversed(made):
         own = value.number if isinstance(value, Recorded) else when.get(id(value), math.inf)

@@ -1,11 +1,10 @@
-"""The program of a compiled function: the nodes of its graph, their numbers, formulas and moments.
+"""The program of a compiled function: nodes of its graph, their numbers, formulas and moments.
 
-A graph of few operations has a node for each; of very few, if parts have names. Of more, an
-operation whose result only one other takes is part of that one, so that a neuron is one node: its
-products, its sum, and its activation.
-Nodes that compute the same from the same parameters, as for each sample of a batch, are one node;
-if these are still too many, so are those of equal operations, as the neurons of a layer; and of a
-graph that is too deep even so, some nodes that follow each other.
+A small graph has one node for each operation. In a larger one (or a medium one with named parts),
+an operation used by one other operation is merged into it, so that a neuron (products, sum and
+activation) is one node. Nodes with the same formula and parameters, as for each sample of a batch,
+are merged. If there are still too many, nodes with the same formula are merged, as the neurons of a
+layer, and finally consecutive nodes of deep graphs.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ MOST_NODES = 300
 
 @final
 class TraceProgram(Program):
-    """The program of a compiled function: nodes, each of which is an operation or several.
+    """The program of a compiled function: nodes of one or several operations.
 
-    A step goes from node to node, forward and back. The workspace has one number for each value of
+    A step visits the nodes forward, then backward. The workspace has one number for each value of
     the trace, in order.
 
     Args:
@@ -55,11 +54,11 @@ class TraceProgram(Program):
 
     @cached_property
     def nodes(self) -> list[Node]:
-        """The nodes that its graph is shown as."""
+        """The nodes shown in the graph."""
         return folded(self.trace, MOST_NODES)
 
     @cached_property
-    def operations(self) -> list[Operation]:  # type: ignore[override]  # it can be set as well
+    def operations(self) -> list[Operation]:  # type: ignore[override]  # it can also be set
         """The nodes as operations."""
         formulas, found = self.trace.formulas, []
         for i, node in enumerate(self.nodes):
@@ -70,35 +69,35 @@ class TraceProgram(Program):
         return found
 
     def node(self, place: int) -> Buffer:
-        """Return the buffer of a value of the trace; of a node of several results, that of all."""
+        """Return the buffer of a value of the trace; for nodes with several results, of all."""
         if place < self.trace.first_made:
-            name = self.trace.name(place)  # a parameter may be labelled as the outputs are called
+            name = self.trace.name(place)  # a parameter may have the label of the outputs
             return Buffer(f"{name} " if name == self.outputs.name else name, 1, place)
         roots = self._results.get(place, [place])
         return Buffer(f"[{roots[-1] - self.trace.first_made}]", len(roots), roots[-1])
 
     def places_of(self, buffer: Buffer) -> Sequence[int]:
-        """Return the places in the trace of the numbers of a buffer."""
+        """Return the indices in the trace of the numbers of a buffer."""
         if buffer == self.outputs:
             return self.trace.outputs
         return self._results.get(buffer.offset, range(buffer.offset, buffer.offset + buffer.size))
 
     @cached_property
     def _results(self) -> dict[int, list[int]]:
-        """The places of all results of a node that has several, by the place of each."""
+        """For each result of nodes with several results, the indices of all of them."""
         first = self.trace.first_made
         several = [[first + i for i in node.roots] for node in self.nodes if node.count > 1]
         return {place: roots for roots in several for place in roots}
 
     @cached_property
     def node_at(self) -> dict[int, int]:
-        """The number of the node with a result, by the place of that."""
+        """Index of the node of each result, by the index of the result."""
         first = self.trace.first_made
         return {first + root: i for i, node in enumerate(self.nodes) for root in node.roots}
 
     @cached_property
     def place_of(self) -> dict[str, int]:
-        """The places of inputs and results of nodes, by the names of their buffers."""
+        """The indices of the inputs and node results, by buffer name."""
         results = {each.target.name: each.target.offset for each in self.operations}
         return {**{self.trace.name(i): i for i in range(self.trace.inputs)}, **results}
 
@@ -118,7 +117,7 @@ class TraceProgram(Program):
 
     @cached_property
     def moments(self) -> tuple[Moment, ...]:
-        """Each node forward, the loss, and back to what each node takes."""
+        """Each node forward, the loss, and backward to the operands of each node."""
         made = self.operations
         forward, backward = list[Moment](), list[Moment]()
         ends = [self.node(place) for place in dict.fromkeys(self.trace.outputs)]
@@ -141,8 +140,8 @@ class Chain:
     """The layers of a compiled function that is a network of neurons made of single Values.
 
     Attributes:
-        operations: a sum of each layer and, where it has one, an activation
-        places: the numbers of the neurons of a layer in the trace, for each buffer
+        operations: the sum and, if present, the activation of each layer
+        places: indices in the trace of the neurons of a layer, for each buffer
     """
 
     inputs: Buffer
@@ -152,7 +151,7 @@ class Chain:
     def numbers(
         self, values: Sequence[float] | npt.NDArray[np.float64]
     ) -> dict[str, npt.NDArray[np.float64]]:
-        """Return the numbers of each layer, of those of all values of the trace."""
+        """Return the numbers of each layer, given all values of the trace."""
         return {
             name: np.array([values[place] for place in places])
             for name, places in self.places.items()
@@ -163,10 +162,10 @@ CHAINS: WeakKeyDictionary[TraceProgram, Chain | None] = WeakKeyDictionary()
 
 
 def chain_of(program: TraceProgram, walls: Mapping[str, Wall]) -> Chain | None:
-    """Return the layers of a compiled function, whose walls are its rows of neurons; else None.
+    """Return the layers of a compiled function whose walls are its rows of neurons, else None.
 
-    Each row of a wall has the weights of a neuron and last its bias. Neurons read all neurons of
-    the wall before, the first ones the inputs, and those of the last wall are the results.
+    Each row of a wall holds the weights and then the bias of a neuron. Neurons read all neurons of
+    the previous wall, or the inputs in the first wall; the last wall computes the results.
     """
     if program not in CHAINS:
         CHAINS[program] = found_chain(program, walls)
@@ -213,7 +212,7 @@ def found_chain(program: TraceProgram, walls: Mapping[str, Wall]) -> Chain | Non
 
 
 def partners(trace: Trace) -> dict[int, int]:
-    """Return what each parameter is multiplied by, of those that one product alone reads."""
+    """Return the factor multiplied with each parameter that only one product uses."""
     found, several = dict[int, int](), set[int]()
     for taken, formula in zip(trace.taken, trace.formulas, strict=True):
         for place, other in zip(taken, taken[::-1], strict=True):
@@ -224,7 +223,7 @@ def partners(trace: Trace) -> dict[int, int]:
 
 
 def below(trace: Trace, end: int, known: set[int]) -> set[int]:
-    """Return the parameters that a result is made of, without those below what is known."""
+    """Return the parameters on which a result depends, without passing through `known`."""
     found, left = set[int](), [end]
     while left:
         place = left.pop()
@@ -235,21 +234,21 @@ def below(trace: Trace, end: int, known: set[int]) -> set[int]:
     return found
 
 
-# The nodes that a graph of operations is shown as.
+# The nodes of the displayed graph.
 
-WHOLE = 100  # operations, or nodes, that are shown one by one; few of more have room for numbers
-NAMED = 40  # and if parts of the graph have names
+WHOLE = 100  # operations, or nodes, shown separately; numbers are readable only on few
+NAMED = 40  # also if parts of the graph have names
 DEEP = 20  # nodes of a graph that is too deep for more
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Operations that are shown as one.
+    """Operations shown as one node.
 
     Attributes:
-        members: their numbers in the trace, each after those whose results it takes
-        roots: those whose results others take: one, or one for each of the equal computations that
-            the node stands for; of nodes that follow each other, those of all
+        members: indices in the trace, operands first
+        roots: operations whose results are used elsewhere: one for each of the merged equal
+            computations; for merged consecutive nodes, the roots of all
     """
 
     members: tuple[int, ...]
@@ -261,12 +260,12 @@ class Node:
 
     @property
     def count(self) -> int:
-        """How many results it has."""
+        """Number of results."""
         return len(self.roots)
 
 
 def folded(trace: Trace, most: int) -> list[Node]:
-    """Return the nodes of a trace, at most so many, each after those it takes."""
+    """Return at most `most` nodes of a trace, each after the nodes it depends on."""
     operations = range(len(trace.operations))
     if len(operations) <= min(most, NAMED if any(trace.names) else WHOLE):
         return [Node((i,), (i,)) for i in operations]
@@ -278,10 +277,10 @@ def folded(trace: Trace, most: int) -> list[Node]:
 
 
 def cones_of(trace: Trace) -> list[Node]:
-    """Return the nodes of operations whose results only one other takes.
+    """Return nodes that merge each operation used by one other operation into it.
 
-    A result with a label, and that of a function of one number, such as relu, is a node of its own.
-    In a block of `sv.name` functions are not, nor what several operations of it take.
+    Labelled results and functions of one number, such as relu, remain separate nodes. In a block of
+    `sv.name`, functions and shared results are merged as well.
     """
     count, formulas = len(trace.operations), trace.formulas
     readers: list[set[int]] = [set() for _ in range(count)]
@@ -306,14 +305,14 @@ def cones_of(trace: Trace) -> list[Node]:
 
 
 def merged(trace: Trace, cones: list[Node], *, by_parameters: bool) -> list[Node]:
-    """Return nodes that stand for all that compute the same from the results of the same nodes.
+    """Return nodes merged if they compute the same from the results of the same nodes.
 
     Args:
-        by_parameters: whether they must also take the same parameters and inputs
+        by_parameters: whether their parameters and inputs must also be the same
     """
     first, kinds = trace.first_made, trace.operations.tolist()
     groups = dict[tuple[int, ...], list[Node]]()
-    where: dict[int, tuple[int, int]] = {}  # of a root: how deep it is, and its group
+    where: dict[int, tuple[int, int]] = {}  # for each root: its depth and its group
     numbers: dict[tuple[int, ...], int] = {}
     for cone in cones:
         at = {first + i: k for k, i in enumerate(cone.members)}
@@ -329,7 +328,7 @@ def merged(trace: Trace, cones: list[Node], *, by_parameters: bool) -> list[Node
                     parts.append(4 * group + 1)
                 elif by_parameters and not trace.inputs <= place < trace.first_parameter:
                     parts.append(4 * place + 2)
-                else:  # constants differ from sample to sample
+                else:  # constants differ between samples
                     parts.append(3)
         key = (depth, *parts)
         groups.setdefault(key, []).append(cone)
@@ -345,7 +344,7 @@ def merged(trace: Trace, cones: list[Node], *, by_parameters: bool) -> list[Node
 
 
 def in_rows(trace: Trace, nodes: list[Node], most: int) -> list[Node]:
-    """Return nodes that stand for as many as it takes of those that follow each other."""
+    """Return at most `most` nodes, merging consecutive ones where necessary."""
     length, first = -(-len(nodes) // most), trace.first_made
     found, needed = list[Node](), set(trace.outputs)
     for end in range(len(nodes), 0, -length):
@@ -357,9 +356,9 @@ def in_rows(trace: Trace, nodes: list[Node], most: int) -> list[Node]:
 
 
 def operands_of_node(trace: Trace, node: Node) -> list[int]:
-    """Return the places of what a node takes: all operands of one operation, in order.
+    """Return the indices of a node's operands: for one operation, all of them in order.
 
-    Of several operations, what none of them computes, each once, without constants.
+    For several operations, the operands from other nodes, each once, without constants.
     """
     taken = [place for i in node.members for place in trace.taken[i]]
     if len(node.members) == 1:
@@ -371,13 +370,13 @@ def operands_of_node(trace: Trace, node: Node) -> list[int]:
     ]
 
 
-# The numbers within a node: what its operations compute, and the slopes of its result.
+# The numbers within a node: results of its operations, and derivatives of its result.
 
 
 def numbers_within(trace: Trace, node: Node, taken: Mapping[int, float]) -> dict[int, float]:
-    """Return the numbers of all values of a node, by place in the trace; `taken`, of its operands.
+    """Return all values of a node by index in the trace, given the operands `taken`.
 
-    What depends on an operand that is not known is missing.
+    Values that depend on an unknown operand are left out.
     """
     found = {**dict(enumerate(trace.constants.tolist(), trace.inputs)), **taken}
     for i in node.members:
@@ -391,12 +390,13 @@ def numbers_within(trace: Trace, node: Node, taken: Mapping[int, float]) -> dict
 def slopes_of_node(
     trace: Trace, node: Node, numbers: Mapping[int, float]
 ) -> list[tuple[int, float]]:
-    """Return what a node of one result takes, with the slope of the result in each.
+    """Return the operands of a node with one result, and its derivative for each.
 
-    Of one operation in the order of its operands: one that is taken twice has two slopes.
+    For one operation they are in the order of its operands; an operand used twice has two
+    derivatives.
 
     Args:
-        numbers: of all values of the node
+        numbers: all values of the node
     """
     first = trace.first_made
     if len(node.members) == 1:
@@ -412,10 +412,10 @@ def slopes_of_node(
 def slopes_of_operation(
     trace: Trace, operation: int, numbers: Mapping[int, float] | Sequence[float]
 ) -> list[tuple[int, float]]:
-    """Return the operands that are no constants, each with the slope of the result in it.
+    """Return the non-constant operands, each with the derivative of the result.
 
     Args:
-        numbers: of all values, by their places
+        numbers: all values, by index
     """
     places = trace.taken[operation]
     known = [*(numbers[place] for place in places), numbers[trace.first_made + operation]]
@@ -426,16 +426,16 @@ def slopes_of_operation(
     ]
 
 
-# The formula of a recorded function, in pieces: words, and its parameters by their numbers.
+# The formula of a recorded function, in pieces: words, and parameters as indices.
 
-# Signs that are not those of Python.
+# Signs that differ from Python's.
 SIGNS = {"subtract": "−", "negate": "−", "multiply": "×", "power": "^"}
 MOST = 100  # pieces
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Where the part of a formula that is a value begins, or where it ends."""
+    """The begin or the end of the part of a formula that computes a value."""
 
     place: int
     begins: bool
@@ -445,9 +445,9 @@ Piece = str | int | Bound
 
 
 def formula_of(trace: Trace) -> list[Piece]:
-    """Return the formula of the only result; [] for several, or if it has too many pieces.
+    """Return the formula of the only result; [] for several results or too many pieces.
 
-    Words that begin with a space may begin a line.
+    A line can be broken before words that begin with a space.
     """
     found = [*islice(pieces_of(trace, trace.outputs[0]), 4 * MOST)]
     count = sum(not isinstance(piece, Bound) for piece in found)
@@ -455,10 +455,10 @@ def formula_of(trace: Trace) -> list[Piece]:
 
 
 def pieces_of(trace: Trace, place: int, *, labelled: bool = False) -> Iterator[Piece]:
-    """Iterate over the pieces of the formula of a value.
+    """Yield the pieces of the formula of a value.
 
     Args:
-        labelled: whether labels stand for what it takes, where there are some
+        labelled: whether labelled operands are written as their labels
     """
     waiting: list[Piece | tuple[int, int]] = [(place, 0)]
     while waiting:
@@ -473,7 +473,7 @@ def pieces_of(trace: Trace, place: int, *, labelled: bool = False) -> Iterator[P
 
 
 def formula_step(trace: Trace, place: int, binds: int) -> Sequence[Piece | tuple[int, int]]:
-    """Return what computes a value, its operands as (place, precedence around it)."""
+    """Return the pieces that compute a value, its operands as (place, precedence around it)."""
     row = place - trace.first_made
     if row < 0:
         number = place - trace.first_parameter
@@ -484,10 +484,10 @@ def formula_step(trace: Trace, place: int, binds: int) -> Sequence[Piece | tuple
 
 
 def formula_words(trace: Trace, place: int, most: int) -> str:
-    """Return the formula of a value with the labels of what it takes; a short one if it is longer.
+    """Return the formula of a value with labels for its operands, shortened if too long.
 
     Args:
-        most: letters; of a longer formula all operands without a label are "…"
+        most: characters; in a longer formula, operands without a label are "…"
     """
     words = ""
     for piece in pieces_of(trace, place, labelled=True):
@@ -515,7 +515,7 @@ def short_name(trace: Trace, place: int) -> str:
 
 
 def name_of(trace: Trace, place: int) -> str:
-    """Return the name of a value; a sole input is x."""
+    """Return the name of a value; a single input is x."""
     return "x" if place < trace.inputs == 1 else trace.name(place)
 
 
@@ -529,7 +529,7 @@ def sign_of(formula: Formula) -> str:
 
 
 def sign_of_node(trace: Trace, node: Node) -> str:
-    """Return what stands above a node: its name, else its sign, and how many it stands for."""
+    """Return the text above a node: its name or its sign, and the number of merged nodes."""
     label = trace.label(node.root) if len(node.members) > node.count else ""
     is_mixed = len({trace.formulas[i].name for i in node.roots}) > 1
     sign = "…" if is_mixed else label or written_above(trace, node.root)
@@ -537,7 +537,7 @@ def sign_of_node(trace: Trace, node: Node) -> str:
 
 
 def written_above(trace: Trace, operation: int) -> str:
-    """Return what stands above an operation: its sign, with a constant that it takes."""
+    """Return the text above an operation: its sign, and a constant operand if present."""
     formula, taken = trace.formulas[operation], trace.taken[operation]
     sign = sign_of(formula) or formula.name
     constants = range(trace.inputs, trace.first_parameter)

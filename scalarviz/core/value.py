@@ -1,7 +1,7 @@
 """Value: a scalar that records the operations that made it, for reverse-mode differentiation.
 
-Code written for micrograd runs with `from scalarviz import Value`. Operations and their derivatives
-are the rows of `OPERATIONS`; this module has the operators of Values and the chain rule.
+Code written for micrograd works with `from scalarviz import Value`. Operations and their
+derivatives are rows of `OPERATIONS`; this module has the operators of Values and the chain rule.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def node(formula: Formula, data: float, x: Value | None, y: Value | None = None)
 
 
 def constant(number: Number) -> Value:
-    """Return a leaf for a plain number in an expression: as `Value(number)`, but faster."""
+    """Return a leaf for a plain number in an expression: like `Value(number)`, but faster."""
     return node(graph.LEAF, graph.plain_number(number), None)
 
 
@@ -64,7 +64,7 @@ def binary(name: str) -> Callable[[Value, Operand], Value]:
         formula = of_values
         if type(other) is not Value:
             if isinstance(other, Value):
-                if other._is_recorded:  # Recorded has its own reflected method
+                if other._is_recorded:  # Recorded has another reflected method
                     return NotImplemented  # type: ignore[no-any-return]  # Python's protocol
             elif graph.is_foreign(other):
                 return NotImplemented  # type: ignore[no-any-return]  # Python's protocol
@@ -98,7 +98,7 @@ def function(name: str) -> Callable[..., Value]:
     row = OPERATIONS[name]
 
     def call(*operands: Operand) -> Value:
-        """Return the Value of a row of OPERATIONS at its `operands`, Values or numbers."""
+        """Return the Value of a row of OPERATIONS applied to `operands`, Values or numbers."""
         record = graph.recorder.get()
         if record is not None:
             return record(name, *operands)  # type: ignore[no-any-return]  # a recorded Value
@@ -115,9 +115,9 @@ class Value:
 
     Attributes:
         data: the number, a float or an int; can be set
-        grad: derivative, with respect to this Value, of the Value whose `backward` was called: in a
-            leaf (a Value made from a number) it accumulates until it is set to 0, in a result of an
-            operation it is that of the last `backward`
+        grad: derivative, with respect to this Value, of the Value whose `backward` was called. In a
+            leaf (a Value made from a number) it accumulates until it is set to 0; in the result of
+            an operation it is the derivative of the last `backward`
         label: name for printing; by default ""
 
     >>> x = Value(2.0, label="x")
@@ -128,8 +128,8 @@ class Value:
     >>> print(y)
     x * x + 3
 
-    An operation of your own is made as in micrograd: `out = Value(data, (x,), "name")`, and then
-    `out._backward = function`; the function adds to `x.grad` its derivative times `out.grad`.
+    Custom operations are made as in micrograd: `out = Value(data, (x,), "name")`, then
+    `out._backward = function`; the function adds its derivative times `out.grad` to `x.grad`.
 
     Raises InputError if `data` is not a number.
     """
@@ -145,10 +145,10 @@ class Value:
     _x: Value | None  # the first input; None in a leaf
     _y: Value | None  # the second input of an operation with two
 
-    # Defaults of attributes that few Values have in their __dict__.
+    # Defaults of attributes that few Values set.
     label: str = ""
-    _name: str = ""  # of the block of `sv.name` that it was made in
-    _others: tuple[Value, ...] = ()  # inputs after the first, unless there is one and it is in _y
+    _name: str = ""  # name of the `sv.name` block that it was made in
+    _others: tuple[Value, ...] = ()  # inputs after the first, unless there is exactly one, in _y
     _own_backward: Callable[[], None] | None = None
     _is_recorded = False  # whether it is part of a function being recorded by `sv.compile`
     _takes_values = True  # whether `grad` can be an expression
@@ -186,10 +186,10 @@ class Value:
     __abs__ = unary("abs")
 
     def backward(self, create_graph: bool = False) -> None:
-        """Add to the gradient of every leaf the derivative of this Value with respect to it.
+        """Accumulate in every leaf the derivative of this Value with respect to the leaf.
 
-        With `create_graph=True` each `.grad` is a Value, an expression with a `backward` of its
-        own. That adds the second derivative to the first unless gradients are cleared in between:
+        With `create_graph=True` each `.grad` is a Value, an expression with a `backward` method. It
+        adds the second derivative to the first unless gradients are cleared in between:
 
         >>> x = Value(2.0, label="x")
         >>> y = x**3
@@ -200,7 +200,7 @@ class Value:
         >>> slope.data, x.grad
         (12.0, 12.0)
 
-        Such a gradient and the Values that it is made of refer to each other: the graph stays in
+        Such gradients and the Values in their expressions refer to each other: the graph stays in
         memory until `y.zero_grad()` or the garbage collector frees it.
         """
         if create_graph:
@@ -252,10 +252,10 @@ class Value:
         return (self._x, *self._others) if self._y is None else (self._x, self._y)
 
     def __init_subclass__(cls) -> None:
-        if "data" in vars(cls):  # numbers stored elsewhere: operations use the property, too
+        if "data" in vars(cls):  # numbers stored elsewhere: operations also use the property
             cls._data = vars(cls)["data"]
 
-    # As in PyTorch, comparisons are of data, and the hash is that of the object.
+    # As in PyTorch, comparisons compare data, and the hash identifies the object.
     __eq__ = graph.compare("equal", operator.eq)
     __ne__ = graph.compare("not_equal", operator.ne)
     __lt__ = graph.compare("less", operator.lt)
@@ -275,7 +275,7 @@ class Value:
         return round(self.data, digits)
 
     def __format__(self, spec: str) -> str:
-        """Format the number, as in f"{v:.3f}"; without a `spec`, as `str` does."""
+        """Format the number, as in f"{v:.3f}"; without a `spec`, return `str`."""
         return format(self.data, spec) if spec else str(self)
 
     def item(self) -> float:
@@ -283,7 +283,7 @@ class Value:
         return self.data
 
     def to_dot(self) -> str:
-        """Return the graph as DOT text for Graphviz: a box a Value, an oval an operation."""
+        """Return the graph as DOT text for Graphviz: boxes for Values, ovals for operations."""
         return graph.dot_text(self)
 
     __str__ = graph.formula_text
@@ -327,7 +327,7 @@ class Value:
         # End of the rows.
 
 
-if not TYPE_CHECKING:  # operations use the slot itself, which is faster
+if not TYPE_CHECKING:  # operations use the slot directly, which is faster
     Value.data = graph.checked(Value._data)
 
 for _row in OPERATIONS.values():

@@ -1,4 +1,4 @@
-"""Functions of Values: where, maximum, minimum and lookup choose; `name` names what they make."""
+"""Functions of Values: where, maximum, minimum, lookup, and `name`, which names their results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scalarviz.errors import InputError
 
 @answered
 def where(condition: Operand, x: Operand, y: Operand) -> Value:
-    """Return `x` where `condition` is not 0, else `y`; the gradient goes to the chosen one."""
+    """Return `x` where `condition` is not 0, else `y`; the gradient flows to the chosen one."""
     return Value.where(condition, x, y)
 
 
@@ -32,13 +32,12 @@ def minimum(x: Operand, y: Operand) -> Value:
 
 @answered
 def lookup(rows: Sequence[Any], index: Operand) -> Any:
-    """Return the row with an index; the gradient goes to that row alone.
+    """Return the row with an index; only that row receives a gradient.
 
     Args:
-        rows: Values, or lists of Values that are equally long, such as the rows of a matrix
-        index: an integer, 0 for the first row. The input of a function that is compiled chooses at
-            each call: the first row for numbers below 0, the last one for numbers that are too
-            large
+        rows: Values, or lists of Values of equal length, such as the rows of a matrix
+        index: an integer, 0 for the first row. In compiled functions it can be an input, evaluated
+            at each call and clipped to the valid range
 
     Raises:
         InputError: for any other index, and for lists of different lengths.
@@ -69,16 +68,16 @@ def lookup(rows: Sequence[Any], index: Operand) -> Any:
 
 @contextmanager
 def name(words: str) -> Iterator[None]:
-    """Name what the block computes: results that it does not use itself get this label.
+    """Name the computation in a `with` block: results not used within it get this label.
 
-    A picture of more than 40 operations shows those of the block as one node, with functions such
-    as relu and all that is used in it alone. Of blocks in blocks, the innermost counts.
+    Pictures of more than 40 operations show the block as one node, including functions such as relu
+    and values used only within it. In nested blocks the innermost name applies.
 
     Args:
         words: the name, such as "neuron 3"
 
     Raises:
-        InputError: for what is no text, or an empty one.
+        InputError: unless `words` is a non-empty string.
     """
     if not isinstance(words, str) or not words.strip():
         raise InputError(f"a name is a text, such as 'neuron 3', not {shorten(words)}")
@@ -89,7 +88,7 @@ def name(words: str) -> Iterator[None]:
         yield
     finally:
         value_graph.naming.remove(words)
-        with suppress(ValueError):  # a generator that ends elsewhere than it began
+        with suppress(ValueError):  # a generator that ends in another context
             value_graph.block.reset(token)
     used = {id(x) for value in made for x in value._inputs}
     for value in made:

@@ -1,4 +1,4 @@
-"""The graph of operations behind a Value: traversal, formula text, DOT text, copies and pickles."""
+"""The graph of operations behind a Value: traversal, formula and DOT texts, copies and pickles."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NAME = 5  # precedence of a name, a number or a call: above all operators
 
 
 def unknown(*numbers: float) -> float:
-    """Formula of a leaf or of an operation of the user's own, which is in no table."""
+    """Placeholder formula of leaves and custom operations, which are not in the table."""
     raise NotImplementedError
 
 
@@ -45,14 +45,14 @@ LEAF = Formula("", unknown, ())
 # operation and its operands.
 recorder: ContextVar[Callable[..., Any] | None] = ContextVar("recorder", default=None)
 
-# Within `with sv.name(...)`, its name and the Values made in it; and all names, of any thread, so
-# that operations elsewhere need only see that there is none.
+# Inside `with sv.name(...)`, its name and the Values made in it; and the names in all threads, so
+# that other code only checks whether this is empty.
 block: ContextVar[tuple[str, list[Any]] | None] = ContextVar("block", default=None)
 naming: list[str] = []
 
 
 def enter(value: Value) -> Value:
-    """Return a Value that an operation has made, noted for the block that it is in."""
+    """Register a new Value with the current `sv.name` block, and return it."""
     within = block.get()
     if within is not None:
         value._name = within[0]
@@ -70,7 +70,7 @@ def plain_number(data: object) -> float:
 
 
 def checked(slot: Any) -> property:
-    """Return a property over a slot that accepts numbers only."""
+    """Return a property over a slot that accepts only numbers."""
     put = slot.__set__
 
     def put_number(value: Value, data: object) -> None:
@@ -80,7 +80,7 @@ def checked(slot: Any) -> property:
 
 
 def is_foreign(operand: object) -> bool:
-    """Whether an operand's class may implement operations with Values, such as numpy.ndarray."""
+    """Return whether an operand's class may implement operations with Values, as numpy.ndarray."""
     known = isinstance(operand, (int, float, np.generic))
     return not known and type(operand).__module__ != "builtins"
 
@@ -91,7 +91,7 @@ def compare(name: str, test: Callable[[float, float], bool]) -> Callable[[Value,
     def method(self: Value, other: Any) -> bool:
         is_value = hasattr(other, "_formula")  # Value cannot be imported here
         if not is_value and not isinstance(other, (int, float, np.generic)):
-            return NotImplemented  # type: ignore[no-any-return]  # as Python's protocol wants
+            return NotImplemented  # type: ignore[no-any-return]  # required by Python's protocol
         record = recorder.get()
         if record is not None:
             return record(name, self, other)  # type: ignore[no-any-return]  # a recorded Value
@@ -101,9 +101,9 @@ def compare(name: str, test: Callable[[float, float], bool]) -> Callable[[Value,
 
 
 def made_values(root: Value, found: set[Value] | None = None) -> list[Value]:
-    """Return `root` and its ancestors that operations made, each after its inputs.
+    """Return the operation results among `root` and its ancestors, inputs first.
 
-    Those in `found`, and their ancestors, are left out; the others are added to it.
+    Values in `found`, and their ancestors, are left out; the others are added to it.
     """
     found = set() if found is None else found
     made: list[Value] = []
@@ -111,7 +111,7 @@ def made_values(root: Value, found: set[Value] | None = None) -> list[Value]:
     while waiting:
         value = waiting.pop()
         if value is None:  # the inputs of the next one are done
-            made.append(waiting.pop())  # type: ignore[arg-type]  # under a None lies a Value
+            made.append(waiting.pop())  # type: ignore[arg-type]  # below a None is a Value
             continue
         while value._x is not None and value not in found:
             found.add(value)
@@ -126,12 +126,12 @@ def made_values(root: Value, found: set[Value] | None = None) -> list[Value]:
 
 
 def all_values(root: Value) -> list[Value]:
-    """Return `root` and all its ancestors, leaves too, each after its inputs."""
+    """Return `root` and all its ancestors, including leaves, inputs first."""
     return [*dict.fromkeys(x for value in made_values(root) for x in value._inputs), root]
 
 
 def formula_text(value: Value) -> str:
-    """Return the formula in Python's notation; leaves appear as labels, or else as numbers."""
+    """Return the formula in Python notation; leaves appear as labels or numbers."""
     text = ""
     waiting: list[Value | str] = [value]
     while waiting and len(text) <= LONGEST:
@@ -144,7 +144,7 @@ def formula_text(value: Value) -> str:
 
 
 def one_step(value: Value) -> list[Value | str]:
-    """Return the text of the operation of `value`, with its inputs in between as Values."""
+    """Return the pieces of the operation of `value`: texts, and its inputs as Values."""
     inputs = value._inputs
     if not inputs:
         return [str(value.label) or str(value.data)]
@@ -155,7 +155,7 @@ def one_step(value: Value) -> list[Value | str]:
 
 
 def spelled(formula: Formula, inputs: Sequence[T], sign: str) -> list[tuple[T, int] | str]:
-    """Return the text of an operation; in between its inputs, each with the precedence around it.
+    """Return the pieces of an operation: texts, and its inputs with the precedence around each.
 
     Args:
         sign: the symbol of the operation
@@ -184,7 +184,7 @@ def bracketed(value: Value, binds: int) -> list[Value | str]:
 
 
 def dot_text(root: Value) -> str:
-    """Return the graph as DOT text for Graphviz: a box a Value, an oval an operation."""
+    """Return the graph as DOT text for Graphviz: boxes for Values, ovals for operations."""
     lines = ["digraph {", "  rankdir=LR;", "  node [shape=box];"]
     names: dict[Value, str] = {}
     for value in all_values(root):
@@ -205,11 +205,11 @@ def quoted(text: str) -> str:
     return f'"{escaped}"'
 
 
-# `backward(create_graph=True)`: gradients that are Values, with their own `backward`.
+# `backward(create_graph=True)`: gradients are Values with a `backward` method.
 
 
 def backward_as_values(root: Value, start: Value, on_values: Target) -> None:
-    """Do `backward` of a Value with expressions as gradients, its own being `start`.
+    """Run `backward` of a Value with expressions as gradients, beginning with `start`.
 
     `on_values` runs the formulas of partial derivatives on Values.
     """
@@ -227,12 +227,12 @@ def backward_as_values(root: Value, start: Value, on_values: Target) -> None:
 
 
 def total(gradient: Any, more: Value) -> Value:
-    """Return the sum of two gradients, where the first may be the initial 0."""
+    """Return the sum of two gradients; the first may be the initial 0."""
     return gradient + more if is_expression(gradient) or gradient != 0 else more
 
 
 def refuse_own(made: list[Value]) -> None:
-    """Raise InputError if a derivative cannot be an expression, before any gradient is changed."""
+    """Raise InputError if a derivative cannot be an expression, before changing any gradient."""
     for value in made:
         require(
             all(x._takes_values for x in value._inputs),
@@ -247,9 +247,9 @@ def refuse_own(made: list[Value]) -> None:
 
 
 # Copies and pickles of Values, without recursion, since graphs are deeper than Python's stack. A
-# pickler follows references from a Value to its inputs, one call deeper each time. So a Value
-# that an operation made passes the pickler first all its ancestors, inputs before results; each
-# of them then refers only to Values that have been written already.
+# pickler follows references from a Value to its inputs recursively. Therefore the result of an
+# operation first passes all its ancestors to the pickler, inputs before results; each of them then
+# refers only to Values already written.
 
 State = tuple[dict[str, Any], dict[str, Any]]
 ValueT = TypeVar("ValueT", bound="Value")
@@ -258,10 +258,10 @@ MOST_EXPRESSIONS = 100  # most Values pickled together with gradients that are e
 
 
 def state(value: Value) -> State:
-    """Return what a copy of a Value gets: its attributes and slots.
+    """Return the state of a Value for a copy: its attributes and slots.
 
-    Properties, such as the numbers of a Value in a bank, are left out: the bank is copied with
-    them.
+    Properties, such as the numbers of a Value in a bank, are left out: they are copied with the
+    bank.
     """
     if value._own_backward is not None:
         raise InputError(
@@ -286,14 +286,14 @@ def fill(value: Value, attributes: dict[str, Any], slots: dict[str, Any]) -> Non
 
 
 def shallow(value: ValueT) -> ValueT:
-    """`copy.copy`: a Value with the same number and the same inputs."""
+    """Implement `copy.copy`: a Value with the same number and the same inputs."""
     made = type(value).__new__(type(value))
     fill(made, *state(value))
     return made
 
 
 def deep(root: ValueT, memo: dict[int, Any]) -> ValueT:
-    """`copy.deepcopy`: a copy of the whole graph, and of gradients that are expressions."""
+    """Implement `copy.deepcopy`: copy the whole graph, also gradients that are expressions."""
     found: list[Value] = []
     waiting: list[Value] = [root]
     while waiting:
@@ -313,7 +313,7 @@ def deep(root: ValueT, memo: dict[int, Any]) -> ValueT:
 
 
 def is_expression(gradient: object) -> bool:
-    """Whether a gradient is a Value; that class cannot be imported here."""
+    """Return whether a gradient is a Value; that class cannot be imported here."""
     return hasattr(gradient, "_formula")
 
 
@@ -324,11 +324,11 @@ _this = threading.local()  # `written`: weak reference to the last Written of a 
 
 @final
 class Pickled:
-    """The Values that one pickler has met. The pickler keeps this object alive, and so the Values.
+    """The Values seen by one pickler, which keeps this object, and so the Values, alive.
 
     Attributes:
-        known: those that it has, or is writing now
-        due: those of them that it will reduce next
+        known: Values already written, or being written
+        due: Values of these that it will reduce next
     """
 
     def __init__(self) -> None:
@@ -337,14 +337,14 @@ class Pickled:
         _this.written = weakref.ref(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Called by a pickler that meets this for the first time, and so knows no Values."""
+        """Called by a pickler that meets this object for the first time, and so knows no Values."""
         self.known, self.due = set(), set()
         return object, ()
 
 
 @final
 class Ancestors:
-    """Pickles the ancestors of a Value that a pickler does not know yet, then the Value."""
+    """Pickle the ancestors of a Value that a pickler has not written, then the Value."""
 
     def __init__(self, value: Value, written: Pickled) -> None:
         self.value = value
@@ -362,30 +362,30 @@ class Ancestors:
 
 
 def reduce(value: Value, protocol: SupportsIndex) -> str | tuple[Any, ...]:
-    """`pickle`: the ancestors first, unless the pickler is writing them already."""
+    """Implement `pickle`: the ancestors first, unless the pickler is already writing them."""
     found = getattr(_this, "written", None)
     written: Pickled | None = found() if found else None
     if value._x is None or (written and value in written.due):
         if written:
             written.due.discard(value)
         return object.__reduce_ex__(value, protocol)
-    if written is None or value in written.known:  # by another pickler if known
+    if written is None or value in written.known:  # known from another pickler
         written = Pickled()
     return last, (written, Ancestors(value, written))
 
 
 def last(*values: T) -> T:
-    """Return the last argument; pickles call this."""
+    """Return the last argument; called by pickles."""
     return values[-1]
 
 
-# Functions of `math` that are called with a Value: they give plain numbers, without a gradient.
+# Functions of `math` called with a Value return plain numbers without a gradient.
 
 
 def check_call(frame: FrameType) -> None:
-    """Warn if a frame, which converts a Value into a float, calls a function of math for that.
+    """Warn if a frame converts a Value into a float to call a function of math.
 
-    Such a function is a method of Values, too; `float(v)` says what is meant.
+    Values have a method for each such function; `float(v)` avoids the warning.
     """
     names = names_called(frame.f_code, frame.f_lasti)
     if names and names[-1] in OPERATIONS:
@@ -399,7 +399,7 @@ def check_call(frame: FrameType) -> None:
 
 @cache
 def names_called(code: CodeType, place: int) -> tuple[str, ...]:
-    """Return the names before the brackets of the call at a `place`, such as ("math", "exp")."""
+    """Return the dotted name of the function called at a `place`, such as ("math", "exp")."""
     steps = [each for each in dis.get_instructions(code) if each.positions]
     at = next((each.positions for each in steps if each.offset == place), None)
     starts = [each for each in steps if at and each.positions and each.positions[::2] == at[::2]]

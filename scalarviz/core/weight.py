@@ -1,7 +1,7 @@
-"""Part, a part of a network on rows of its bank, and Weight, the smallest one: a single row.
+"""Part, a part of a network on rows of its bank, and Weight, a part of a single row.
 
-A `Weight` holds no number: it reads and writes its row. It keeps, on a stack, the input of each
-forward that no backward has matched yet.
+A `Weight` stores no number: it reads and writes its row. A stack holds the inputs of unmatched
+forwards.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from scalarviz.errors import InputError, OrderError
 
 
 class Part(metaclass=ABCMeta):
-    """Base of everything with `rows` of a `bank`: weight, perceptron, layer, network.
+    """Base class of weights, perceptrons, layers and networks: some `rows` of a `bank`.
 
-    Of the four verbs it has `zero_grad` and `step`; subclasses have `forward` and `backward`.
+    It has two of the four verbs, `zero_grad` and `step`; subclasses add `forward` and `backward`.
     """
 
     __slots__ = ()
@@ -40,36 +40,35 @@ class Part(metaclass=ABCMeta):
     @property
     @abstractmethod
     def rows(self) -> Rows:
-        """Rows of the bank that belong to this part."""
+        """Bank rows of this part."""
 
     @final
     def zero_grad(self) -> None:
-        """Set the gradients to 0; forwards that wait for their backward are kept."""
+        """Set the gradients to 0; unmatched forwards are kept."""
         self.bank.zero_grad(self.rows)
 
     @final
     def step(self, optimizer: Optimizer | str | None = None) -> None:
-        """Take a step of an `optimizer`; None, the default: SGD(0.01). Frozen parameters stay.
+        """Take a step of an `optimizer`; None, the default: SGD(0.01). Frozen parameters are kept.
 
-        Raises OrderError without gradients, GradientError if a gradient, UpdateError if a result is
-        not finite; nothing is changed then.
+        Raises OrderError without gradients, GradientError if a gradient and UpdateError if a result
+        is not finite; in each case nothing is changed.
         """
         self._step(Optimizer.of(optimizer).on(self._rows_named))
 
     def _step(self, optimizer: Optimizer) -> None:
-        """Move by an optimizer; an engine may know a faster way."""
+        """Take the step; engines may override it with a faster way."""
         self.bank.step(optimizer, self.rows)
 
     @final
     def freeze(self, on: bool | str | Sequence[str] = True) -> None:
-        """Freeze these parameters, so that steps do not move them; `on=False` unfreezes them.
+        """Freeze these parameters, so that steps do not change them; `on=False` unfreezes them.
 
         Args:
-            on: True, the default, or False; or names of parameters of a network, which alone are
-                frozen: "0.weight", the beginning "0", a pattern such as "*.bias", or a list of
-                these
+            on: True, the default, or False; for a network also the parameters to freeze: a name
+                "0.weight", a prefix "0", a pattern such as "*.bias", or a list of these
 
-        Raises UnknownNameError for a name that fits no parameter, InputError for other arguments.
+        Raises UnknownNameError for a name without a parameter, InputError for other arguments.
         """
         if isinstance(on, (bool, np.bool_)):
             self._set_frozen(self.rows, bool(on))
@@ -78,10 +77,10 @@ class Part(metaclass=ABCMeta):
 
     @final
     def unfreeze(self, names: str | Sequence[str] | None = None) -> None:
-        """Let steps move these parameters again.
+        """Let steps change these parameters again.
 
         Args:
-            names: those of a network to unfreeze, as for `freeze`; None, the default: all
+            names: parameters of a network, named as in `freeze`; None, the default: all
         """
         self._set_frozen(self.rows if names is None else self._rows_named(names), False)
 
@@ -91,7 +90,7 @@ class Part(metaclass=ABCMeta):
             self.bank.frozen[rows] = on
 
     def _rows_named(self, names: str | Sequence[str]) -> Rows:
-        """Return the rows of parameters by name; a network has some."""
+        """Return the rows of parameters by name; networks have names."""
         raise InputError(
             f"{type(self).__name__} has no parameters with names, such as {shorten(names)}: a "
             "network has some, as in net.freeze('0.weight'), and freeze() is for all of this"
@@ -106,11 +105,11 @@ class Part(metaclass=ABCMeta):
 
 @final
 class Weight(Part):
-    """One trainable number w with its gradient: y = w x.
+    """A trainable number w with its gradient: y = w x.
 
     The four verbs are the whole of backpropagation for one weight. `backward` multiplies the
-    upstream gradient by the input of the matching forward, adds that to `grad`, and returns w times
-    the upstream gradient, the gradient with respect to the input.
+    upstream gradient by the input of the matching forward, adds the product to `grad`, and returns
+    w times the upstream gradient, which is the gradient with respect to the input.
 
     Args:
         value: initial number, finite
@@ -163,10 +162,10 @@ class Weight(Part):
         self.index = index
         self._value = window(bank.value, index)
         self._grad = window(bank.grad, index)
-        self._inputs: list[float] = []  # one for each forward that no backward has matched
+        self._inputs: list[float] = []  # one for each unmatched forward
 
     def forward(self, x: float) -> float:
-        """Return w times `x`, a number, and keep x for the backward."""
+        """Return w times `x`, a number, and store x for `backward`."""
         try:
             result = self._value[()] * x
         except TypeError:
@@ -175,7 +174,7 @@ class Weight(Part):
         return result
 
     def backward(self, upstream: float) -> float:
-        """Add `upstream` times the newest unmatched x to `grad`; return `upstream` times w.
+        """Add `upstream` times the most recent unmatched x to `grad`; return `upstream` times w.
 
         Raises OrderError without an unmatched forward, InputError unless `upstream` is a number.
         """
@@ -194,7 +193,7 @@ class Weight(Part):
         return self._value[()] * upstream
 
     def evaluate(self, x: float) -> float:
-        """Return w times `x`, without keeping x for a backward; InputError unless x is a number."""
+        """Return w times `x` without storing x; raise InputError unless x is a number."""
         try:
             result = self._value[()] * x
         except TypeError:
@@ -204,7 +203,7 @@ class Weight(Part):
     __call__ = evaluate
 
     def forget(self) -> None:
-        """Drop the inputs of unmatched forwards."""
+        """Drop all unmatched forwards."""
         self._inputs.clear()
 
     @property
@@ -217,7 +216,7 @@ class Weight(Part):
 
     @property
     def value(self) -> float:
-        """The number; setting it raises InputError unless it is finite."""
+        """The number; assigning a non-finite number raises InputError."""
         return self._value[()]
 
     @value.setter
@@ -229,7 +228,7 @@ class Weight(Part):
 
     @property
     def grad(self) -> float:
-        """The gradient accumulated since the last zero_grad."""
+        """The gradient accumulated since the last `zero_grad`."""
         return self._grad[()]
 
     @grad.setter
@@ -239,12 +238,12 @@ class Weight(Part):
 
     @property
     def name(self) -> str:
-        """Name: "layer 1, perceptron 2, weight from input 0"."""
+        """Name, such as "layer 1, perceptron 2, weight from input 0"."""
         return self.bank.name_of(self.index)
 
     @property
     def unmatched(self) -> int:
-        """Number of forwards that no backward has matched yet."""
+        """Number of unmatched forwards."""
         return len(self._inputs)
 
     # In an expression a weight is a leaf Value.
@@ -280,7 +279,7 @@ class Weight(Part):
         return round(self.value, digits)
 
     def __format__(self, spec: str) -> str:
-        """Format the number, as in f"{w:.3f}"; without a `spec`, as `str` does."""
+        """Format the number, as in f"{w:.3f}"; without a `spec`, return `str`."""
         return format(self.value, spec) if spec else str(self)
 
     def item(self) -> float:

@@ -1,4 +1,4 @@
-"""Data sets: built-in ones, arrays, files (CSV, NPZ, pictures), and functions that make batches."""
+"""Data sets: built-in ones, arrays, files (CSV, NPZ, pictures), and generating functions."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ def __dir__() -> list[str]:
 
 
 def remake(name: str, settings: dict[str, Any], budget: Budget | None = None) -> DataSet:
-    """Return the data set that `data.name` and `data.settings()` came from; opens no file.
+    """Return the data set with this `data.name` and these `data.settings()`; opens no file.
 
-    `budget` limits the memory it may take, checked before it is made; None, the default: no limit.
-    Raises InputError if it takes more, or for settings that a file cannot hold.
+    `budget` limits its memory, checked before it is made; None, the default: no limit. Raises
+    InputError if it exceeds the budget, or for settings that files cannot store.
     """
     kind = pick(DATA_SETS, name, "data set")
     require(

@@ -1,7 +1,7 @@
-"""Batches: which samples each step uses, determined by the seed and the number of the step.
+"""Batches: the samples of each step, determined by the seed and the step.
 
-So any step can be repeated by itself, here or in a kernel. Each class is one way to draw batches; a
-data set chooses one.
+So any step can be repeated independently, here or in a kernel. Each class implements one way to
+draw batches.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from scalarviz.errors import InputError
 Pair = tuple[FloatArray, FloatArray]
 Order = npt.NDArray[np.int64]
 
-# Codes of the draws, for kernels.
+# Codes of the ways of drawing, for kernels.
 IN_ORDER, SHUFFLED, PICKED, POINTS = range(4)
 
 
 class Batches(ABC):
-    """The batches of one training: `at(step)` returns inputs and targets of any step.
+    """The batches of a training run: `at(step)` returns inputs and targets of any step.
 
     Attributes:
-        inputs, targets: tables, one row a sample, whose rows make up the batches
-        size: samples of a batch; the last one of an epoch may have fewer
-        weights: how much the samples of the tables count; None: all alike
-        samples: samples of an epoch
+        inputs, targets: tables with one row per sample, from which batches are drawn
+        size: samples per batch; the last batch of an epoch may be smaller
+        weights: sample weights; None: equal weights
+        samples: samples per epoch
         draw: code of the way of drawing, for kernels
-        settings: numbers that a kernel needs to draw
+        settings: numbers needed by a kernel to draw
     """
 
     draw: int
@@ -60,7 +60,7 @@ class Batches(ABC):
     @final
     @property
     def steps_an_epoch(self) -> int:
-        """Number of steps in which each sample is used once."""
+        """Number of steps that use each sample once."""
         return -(-self.samples // self.size)
 
     @final
@@ -70,19 +70,19 @@ class Batches(ABC):
 
     @abstractmethod
     def at(self, step: int) -> Pair:
-        """Return inputs and targets of a step, one row a sample."""
+        """Return inputs and targets of a step, one row per sample."""
 
     def weights_at(self, step: int) -> FloatArray | None:
-        """Return the weights of the samples of a step; None: all count alike."""
+        """Return the weights of the samples of a step; None: equal weights."""
         return None
 
     def block(self, step: int, steps: int) -> Batches:
-        """Return batches whose tables hold all that `steps` steps from `step` on need."""
+        """Return batches whose tables contain all data of `steps` steps from `step`."""
         return self
 
 
 class TableBatches(Batches):
-    """Batches that are rows of a table: of those `inputs` and `targets`, `batch` rows a step.
+    """Batches from a table: `batch` rows of `inputs` and `targets` per step.
 
     The other arguments are as in Batches.
     """
@@ -108,11 +108,11 @@ class TableBatches(Batches):
 
     @abstractmethod
     def chosen(self, step: int) -> slice | Order:
-        """Return the rows of a step, in order, as an index of tables."""
+        """Return the rows of a step, in order, as an index into tables."""
 
 
 def goals_of(targets: FloatArray, weights: FloatArray | None) -> FloatArray:
-    """Return targets for kernels: with the weights of samples, if there are some, at the end."""
+    """Return targets for kernels: followed by the sample weights, if present."""
     return targets if weights is None else np.column_stack([targets, weights])
 
 
@@ -135,7 +135,7 @@ class InOrder(TableBatches):
 
 @final
 class Shuffled(TableBatches):
-    """Each sample once an epoch, in another order each time."""
+    """Each sample once per epoch, in a new random order each time."""
 
     draw = SHUFFLED
 
@@ -167,7 +167,7 @@ class Picked(TableBatches):
 
 @dataclass(frozen=True, slots=True)
 class PictureTransform:
-    """Affine map from a point of the unit square to a point of a picture.
+    """Affine map from points of the unit square to points of a picture.
 
     (u, v) maps to (uu u + uv v + u0, vu u + vv v + v0).
     """
@@ -222,7 +222,7 @@ class Points(Batches):
 class GeneratedBatches(Batches):
     """Batches from a function: `make(step)` returns inputs and targets of a step.
 
-    The function must return the same for the same step, otherwise steps cannot be replayed.
+    The function must return the same result for the same step, otherwise steps cannot be replayed.
     """
 
     draw = IN_ORDER

@@ -1,4 +1,4 @@
-"""DataSet, the base of all data sets, and those of given samples: TableSet, Arrays, Generated."""
+"""DataSet, the base class of data sets, and general ones: TableSet, Arrays, Generated."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ STREAM_NOISE = 17
 STREAM_COLORS = 18
 
 DOUBLE = 8  # bytes of a float64
-NEVER_TRAINED = 2**32 - 1  # an epoch that no training reaches: its permutation splits a table
+NEVER_TRAINED = 2**32 - 1  # an epoch never reached by training: its permutation splits a table
 
 ORDERS: dict[str, type[TableBatches]] = {
     "shuffled": Shuffled,
@@ -82,13 +82,13 @@ ORDERS: dict[str, type[TableBatches]] = {
 
 @dataclass(frozen=True)
 class DataChoice:
-    """A setting of a data set that a control can change during training.
+    """A setting of a data set that can be changed by a control during training.
 
     Attributes:
         names: valid values
         help: description
-        drops: settings that go with the previous value, and are removed when it changes
-        offer: noun for what is chosen, for a button that offers the next one at the end of a run
+        drops: settings specific to the previous value, removed when it changes
+        offer: noun for the value, for a button that offers the next one at the end of a run
     """
 
     names: Iterable[str]
@@ -98,36 +98,34 @@ class DataChoice:
 
 
 class DataSet(ABC):
-    """Samples to learn. `batches(batch, seed)` draws them, determined by seed and step alone.
+    """Samples for training. `batches(batch, seed)` draws them, determined only by seed and step.
 
     Attributes:
         name: name of its row in DATA_SETS
-        inputs, outputs: numbers of a sample, and of its target
-        samples: number of samples of an epoch
-        held_out: inputs and targets for testing, one row a sample, or None
-        weights: how much each sample for training counts, or None: all alike
-        held_out_weights: the same of the held-out ones
-        is_given: whether its settings are arrays of its user, which a file can leave out
+        inputs, outputs: number of inputs and of targets per sample
+        samples: samples per epoch
+        held_out: inputs and targets for testing, one row per sample, or None
+        weights: weights of the training samples; None: equal weights
+        held_out_weights: weights of the held-out samples; None: equal weights
+        is_given: whether its settings are user-supplied arrays, which files can leave out
 
-    `settings` are the arguments that make it again.
+    `settings` are the arguments to make it again.
 
-    How it is displayed; all of these are optional:
+    Optional attributes for display:
 
     Attributes:
-        input_names, output_names: labels of the first and the last neurons, one each
-        side_names: the two classes that one output separates, that of the lower target first:
-            "outside" and "inside", "upper" and "lower", or none
-        input_tint, output_tint: colours of the same neurons: "rgb" if they are red, green and blue
-            from 0 to 1, "grey" if each is a pixel, "" for other numbers
-        bounds: for inputs in the plane: smallest and largest coordinate to show, or None
-        choices: settings that controls can change, by their names
+        input_names, output_names: labels of the input and output neurons
+        side_names: names of the two classes separated by one output, lower target first, such as
+            "outside" and "inside"; or empty
+        input_tint, output_tint: colours of these neurons: "rgb" for red, green and blue from 0 to
+            1, "grey" for pixels, "" for other numbers
+        bounds: for inputs in the plane, smallest and largest coordinate to show; or None
+        choices: settings that controls can change, by name
         picture_setting: setting that takes the path of a picture dropped on the window
-        standardize: whether a session lets a network that was just made begin with `affine()`
-        first_shown: inputs and target of the sample that is shown at first; None: that of the first
-            batch
-        things: what its samples are, a key of texts: "things.dots" and the like
-        rule: function from inputs to targets, one row a sample, if there is one: "Learn this too"
-            takes the answer from it
+        standardize: whether a session inserts `affine()` as first layer of a new network
+        first_shown: inputs and target of the sample shown first; None: from the first batch
+        things: text key of the kind of its samples, such as "things.dots"
+        rule: function from inputs to targets, one row per sample, used by "Learn this too"; or None
     """
 
     name: ClassVar[str]
@@ -166,7 +164,7 @@ class DataSet(ABC):
     @final
     @property
     def weights(self) -> Weights:
-        """How much each sample for training counts, those added 1; None: all alike."""
+        """Weights of the training samples, 1 for added ones; None: equal weights."""
         given = self._settings.get("sample_weight")
         if given is None:
             return None
@@ -176,56 +174,57 @@ class DataSet(ABC):
     @final
     @property
     def held_out_weights(self) -> Weights:
-        """How much each held-out sample counts; None: all alike."""
+        """Weights of the held-out samples; None: equal weights."""
         given = self._settings.get("sample_weight")
         return None if given is None else given[len(given) - self._settings.get("held_out", 0) :]
 
     @abstractmethod
     def batches(self, batch: int | None = None, seed: int = 0) -> Batches:
-        """Return the batches of a training.
+        """Return the batches of a training run.
 
         Args:
-            batch: samples of a batch; None, the default: all of them
+            batch: samples per batch; None, the default: all
             seed: seed of their order; by default 0
         """
 
     @final
     def affine(self) -> Affine:
-        """Return a new layer that gives each input of the training samples mean 0, deviation 1.
+        """Return a new layer that standardizes each input of the training samples.
 
-        It is the first layer of a network that takes these samples as they are. Those of a function
-        are judged by its first batch, and pictures channel by channel.
+        Used as first layer, it lets a network accept the samples unscaled. For generated data the
+        first batch is used; pictures are standardized by channel.
         """
         shape = self.sample_shape if isinstance(self, TableSet) else ()
         return Affine.standardizing(in_shape(self.batches().at(0)[0], shape or (self.inputs,)))
 
     @classmethod
     def cost(cls, settings: Mapping[str, Any]) -> int:
-        """Return the bytes that the data set of these `settings` takes; they may be unchecked.
+        """Return the memory in bytes of the data set with these `settings`, which may be unchecked.
 
-        Subclasses that make more numbers than their settings contain override this.
+        Subclasses override this if they generate more numbers than their settings contain.
         """
         given = (value.size for value in settings.values() if isinstance(value, np.ndarray))
         return DOUBLE * sum(given)
 
     def with_classes(self, classes: int, outputs: int) -> DataSet:
-        """Return the data set for a loss that takes labels of `classes` classes.
+        """Return the data set for a loss on labels of `classes` classes.
 
-        Subclasses whose targets can be labels override this: they return a data set with a row of
-        `outputs` numbers for each label, and raise InputError for wrong labels.
+        Subclasses whose targets can be labels override this: they return a data set with a one-hot
+        row of `outputs` numbers for each label, and raise InputError for invalid labels.
         """
         return self
 
     def with_outputs(self, outputs: int) -> DataSet:
-        """Return the data set with `outputs` numbers a target, zeros behind those it has.
+        """Return the data set with `outputs` numbers per target, padded with zeros.
 
-        That is for a loss that takes fewer numbers than outputs. Subclasses that can override this.
+        It is used for a loss that requires fewer targets than outputs. Subclasses that support this
+        override it.
         """
         return self
 
     @final
     def settings(self) -> dict[str, Any]:
-        """Return numbers, texts and arrays that make it again: `remake(data.name, settings)`.
+        """Return numbers, texts and arrays to make it again: `remake(data.name, settings)`.
 
         Raises:
             InputError: if a setting is a function.
@@ -247,7 +246,7 @@ class DataSet(ABC):
 
     @final
     def describe(self) -> str:
-        """Return one line with the settings that are not defaults, and the sizes."""
+        """Return one line with the non-default settings and the sizes."""
         usual = arguments_of(type(self))
         told = [
             f"{key}={brief(value)}"
@@ -293,14 +292,14 @@ def arguments_of(kind: type[DataSet]) -> Mapping[str, inspect.Parameter]:
 
 
 class TableSet(DataSet):
-    """A data set that is a table: `training` holds its inputs and targets, one row a sample.
+    """A data set stored as a table: `training` holds its inputs and targets, one row per sample.
 
     Args:
-        training: inputs and targets, one row a sample; targets of one output can be 1-D
-        settings: arguments that make it again
+        training: inputs and targets, one row per sample; targets of one output can be 1-D
+        settings: arguments to make it again
         held_out: inputs and targets for testing, or None, the default
-        order: how batches are drawn: "shuffled", the default (each sample once an epoch),
-            "in_order", or "picked" (each sample at random, independent of earlier ones)
+        order: order of samples: "shuffled", the default (each once per epoch), "in_order", or
+            "picked" (independent random draws)
     """
 
     def __init__(
@@ -319,31 +318,31 @@ class TableSet(DataSet):
             settings = {**settings, "order": order}
         super().__init__(inputs.shape[1], targets.shape[1], len(inputs), settings, held_out)
 
-    sample_shape: Shape = ()  # of inputs that were given as pictures
-    added: Pair | None = None  # samples that `with_added` has appended
+    sample_shape: Shape = ()  # of inputs given as pictures
+    added: Pair | None = None  # number of samples appended by `with_added`
     _room: GrowingTable | None = None
-    _grown: tuple[FloatArray, FloatArray, TableSet] | None = None  # what it last grew to, and by
+    _grown: tuple[FloatArray, FloatArray, TableSet] | None = None  # its last growth, and added data
 
     def check_sample(self, inputs: FloatArray, targets: FloatArray) -> None:
-        """Raise InputError for added samples that the set could not have.
+        """Raise InputError for added samples that are invalid for the data set.
 
         Args:
-            inputs, targets: float64, one row a sample; subclasses override this
+            inputs, targets: float64, one row per sample; subclasses override this
         """
 
     def show_added(self, inputs: FloatArray, targets: FloatArray) -> None:
-        """Take added samples into what displays show of the set; subclasses override this.
+        """Include added samples in displays of the data set; subclasses override this.
 
         Args:
-            inputs, targets: float64, one row a sample
+            inputs, targets: float64, one row per sample
         """
 
     @final
     def as_added(self, inputs: object, targets: object) -> Pair:
-        """Return samples to add as rows: `inputs` and `targets` of one or several.
+        """Return one or several samples to add as rows of `inputs` and `targets`.
 
-        A target can be a class label if the targets of the set are rows that are 1 at a class.
-        Raises InputError, ShapeError or NotFiniteError.
+        Targets can be class labels if the targets of the set are one-hot. Raises InputError,
+        ShapeError or NotFiniteError.
         """
         known = self.training[1]
         pair = as_samples(
@@ -366,7 +365,7 @@ class TableSet(DataSet):
     def with_added(self, inputs: FloatArray, targets: FloatArray) -> TableSet:
         """Return the set with more samples at its end: `inputs` and `targets` of `as_added`."""
         if self._grown is not None and inputs is self._grown[0] and targets is self._grown[1]:
-            return self._grown[2]  # it is asked for again at each replay
+            return self._grown[2]  # requested again at each replay
         pair, count = (inputs, targets), self.samples
         grown = copy.copy(self)
         grown._grown = None
@@ -385,7 +384,7 @@ class TableSet(DataSet):
 
     @final
     def batches(self, batch: int | None = None, seed: int = 0) -> Batches:
-        """Return batches of `batch` samples, None: all of them, in an order given by the `seed`."""
+        """Return batches of `batch` samples, None: all, in an order given by the `seed`."""
         if batch is None or self.order == "in_order":
             made: TableBatches = InOrder(*self.training, batch)
         else:
@@ -396,45 +395,40 @@ class TableSet(DataSet):
 
 @final
 class Arrays(TableSet):
-    """A data set of two arrays, inputs and targets, one row a sample.
+    """A data set from two arrays, inputs and targets, with one row per sample.
 
     Args:
-        inputs: shape (samples, inputs); or pictures, (samples, channels, height, width) or
-            (samples, height, width), for a network whose first layer takes them; float32 stays
-            float32
-        targets: shape (samples, outputs), or pictures as above; or (samples,) for one output or for
-            class labels from 0 on, which a Session with a loss on logits takes for a network with
-            one output a class; names of classes, texts, become labels in sorted order, and
-            output_names
-        share: share of the samples for training, up to 1.0, the default; the rest is held out, of
-            classes the same share of each
+        inputs: array of shape (samples, inputs); or pictures, (samples, channels, height, width) or
+            (samples, height, width), for a first layer on pictures; float32 is kept
+        targets: array of shape (samples, outputs), or pictures as above; or (samples,) for one
+            output, or for class labels from 0, for a network with one output per class and a loss
+            on logits. Class names (strings) become labels in sorted order, and output_names
+        share: share of the samples for training, up to 1.0, the default; the rest is held out,
+            stratified by class
         seed: seed of the choice of held-out samples; by default 0
-        groups: a number or a text for each sample: those of a group, such as of one person, are all
-            for training or all held out; None, the default: there are no groups
-        order: "shuffled", the default: each sample once an epoch; "in_order"; or "picked": each
-            sample at random, independent of earlier ones
-        source: where the samples came from, a text or a path, for display; None, the default:
-            unknown
-        classes: number of classes, if the targets are labels from 0 on: each becomes a row of so
-            many numbers, 1 at its class, else 0; None, the default: the session decides
+        groups: a number or a string for each sample; samples of a group, such as one person, are
+            either all used for training or all held out; None, the default: no groups
+        order: "shuffled", the default: each sample once per epoch; "in_order"; or "picked":
+            independent random draws
+        source: origin of the samples for display, a string or a path; None, the default: unknown
+        classes: number of classes, if the targets are labels from 0 to be one-hot encoded; None,
+            the default: the session decides
         held_out: samples for testing instead of a share: a pair of arrays (inputs, targets), or the
-            number of samples at the end; None, the default: those of the share
-        sample_weight: a number from 0 on for each sample, of both `inputs` and a part that is held
-            out: how much it counts in the loss and in metrics, as in Loss; None, the default: all
-            alike
-        class_weight: the same for the training samples of a class: a dict by labels or names, 1 for
-            classes that it lacks; or "balanced", which lets each class count as much as another
-            one; None, the default: all alike. Held-out ones count alike
-        input_names: one text for each input, its name in pictures; None, the default: the names of
-            the columns of a data frame, else no names
-        output_names: one text for each output or class, in the same way
-        standardize: True: a session lets a network that was just made begin with `affine()`, which
-            gives each input of the training samples mean 0 and deviation 1; the samples stay as
-            they are. By default False
+            number of last samples; None, the default: determined by `share`
+        sample_weight: non-negative weight of each sample, including held-out ones, in the loss and
+            in metrics, as in Loss; None, the default: equal weights
+        class_weight: weights of the classes in training: a dict by label or name, 1 for missing
+            classes; or "balanced": equal total weight of each class; None, the default: equal
+            weights. It does not apply to held-out samples
+        input_names: name of each input in pictures; None, the default: column names of a data
+            frame, else no names
+        output_names: name of each output or class, in the same way
+        standardize: whether a session inserts `affine()` as first layer of a new network, which
+            scales each input to mean 0 and deviation 1; the samples are unchanged. By default False
 
-    The names can be set later, too, before the data is given to a Session.
+    The names can also be set later, before the data is passed to a Session.
 
-    Raises ShapeError, NotFiniteError and InputError.
+    Raises ShapeError, NotFiniteError or InputError for invalid arrays and arguments.
 
     >>> Arrays([[0, 1], [1, 1]], [1, 0])
     Arrays(inputs=2 x 2, targets=2 x 1): 2 -> 1, 2 samples
@@ -445,7 +439,7 @@ class Arrays(TableSet):
 
     name = "arrays"
     is_given = True
-    _rows: np.ndarray | None = None  # those of the samples as they were given, if in another order
+    _rows: np.ndarray | None = None  # rows of the samples as given, if reordered
 
     def __init__(
         self,
@@ -483,15 +477,15 @@ class Arrays(TableSet):
             whole, tests = with_tests(whole, held_out, share, names, self.sample_shape)
         share, seed = share_of(share), check_seed(seed)
         if classes is not None:
-            # Raises errors with the rows as they were given.
+            # Raises errors with the rows as given.
             rows_of_labels(whole[1], classes, len(whole[0]) - (tests or 0))
-        if weights is not None:  # those of held-out samples that were given by themselves are 1
+        if weights is not None:  # separately given held-out samples have the weight 1
             weights = np.append(weights, np.ones(len(whole[0]) - len(weights)))
         require(
             groups is None or share != 1.0,
             "groups say which samples are held out together: pass share=0.8, say",
         )
-        if share < 1.0:  # samples are kept once: those held out at the end
+        if share < 1.0:  # samples are stored once, held-out ones at the end
             count = len(whole[0])
             mixed = shuffled(seed, NEVER_TRAINED, np.arange(count), count)
             kinds = kinds_in(whole[1], are_classes=bool(names) or classes is not None)
@@ -528,15 +522,15 @@ class Arrays(TableSet):
 
     @property
     def rows(self) -> Any:
-        """Where each sample for training stood in the arrays that were given.
+        """Index of each training sample in the arrays as given.
 
-        Of data from the file of a run it is where it stands in that file.
+        For data from a run file it is the index in the file.
         """
         return self._all_rows[: len(self._all_rows) - self._settings.get("held_out", 0)]
 
     @property
     def held_out_rows(self) -> Any:
-        """Where each held-out sample stood in the arrays that were given, as `rows`."""
+        """Index of each held-out sample in the arrays as given, as `rows`."""
         return self._all_rows[len(self.rows) :]
 
     @property
@@ -545,7 +539,7 @@ class Arrays(TableSet):
 
     @property
     def input_names(self) -> Sequence[str]:
-        """Names of the inputs, one each; empty if they have none. Raises InputError when set."""
+        """Names of the inputs; empty if unnamed. Raises InputError when set to invalid names."""
         names: Sequence[str] = self._settings.get("input_names", ())
         return names
 
@@ -558,10 +552,10 @@ class Arrays(TableSet):
 
     @property
     def output_names(self) -> Sequence[str]:
-        """Names of the outputs or classes, one each; empty if they have none.
+        """Names of the outputs or classes; empty if unnamed.
 
         Raises:
-            InputError: when set to anything else.
+            InputError: when set to invalid names.
         """
         names: Sequence[str] = self._settings.get("output_names", ())
         return names
@@ -570,13 +564,13 @@ class Arrays(TableSet):
     def output_names(self, names: Sequence[str]) -> None:
         count, what = self.outputs, f"{self.outputs} outputs"
         if count == 1 and is_labels(self.training[1]) and len(names_in(names)) != 1:
-            least = int(self.training[1].max()) + 1  # a held-out label may be one more
+            least = int(self.training[1].max()) + 1  # a held-out label may be larger by one
             count, what = max(least, len(names_in(names))), f"{least} classes or more"
         self._keep("output_names", checked_names("output_names", names, count, what))
 
     @property
     def standardize(self) -> bool:
-        """Whether a session lets a network that was just made begin with `affine()`."""
+        """Whether a session inserts `affine()` as first layer of a new network."""
         return bool(self._settings.get("standardize"))
 
     @standardize.setter
@@ -584,7 +578,7 @@ class Arrays(TableSet):
         self._keep("standardize", true_or_false(on, "standardize"))
 
     def _keep(self, key: str, found: object) -> None:
-        """Keep names, or True, in the settings, so that copies have them, too."""
+        """Store names, or True, in the settings, so that copies also have them."""
         self._settings = {k: v for k, v in self._settings.items() if k != key}
         if found:
             self._settings[key] = found
@@ -607,15 +601,15 @@ class Arrays(TableSet):
         return made
 
     def told_as(self, classes: int | None, names: Mapping[str, Any]) -> Arrays:
-        """Return the set as it was given, on the same inputs; raise InputError.
+        """Return the set in its original form, on the same inputs; raise InputError.
 
         Args:
-            classes: number of classes of its labels, for a row of each; None: its targets
-            names: of outputs by "output_names", in the same way of inputs
+            classes: number of classes, to one-hot encode its labels; None: its targets
+            names: names of outputs by "output_names", and of inputs in the same way
         """
         found, targets = copy.copy(self), self._settings["targets"]
         if classes is not None and self._rows is not None:
-            check_labels(targets[np.argsort(self._rows)], classes)  # names rows as they were given
+            check_labels(targets[np.argsort(self._rows)], classes)  # names rows as given
         answers = targets if classes is None else rows_of_labels(targets, classes, self.samples)
         whole = in_shape(self._settings["inputs"], (self.inputs,)), answers
         found.training, found.held_out = cut(whole, self._settings.get("held_out", 0))
@@ -640,19 +634,19 @@ Maker = Callable[[int, int, int], Pair]
 
 @final
 class Generated(DataSet):
-    """Batches from a function: `make(step, batch, seed)` returns inputs and targets, row by row.
+    """Batches from a function: `make(step, batch, seed)` returns inputs and targets as rows.
 
-    The result must depend on these three alone, so that steps can be replayed; seed a generator by
-    `np.random.default_rng([seed, step])`. It has `batch` rows. Files cannot hold such a data set,
-    since the function is code.
+    The result, of `batch` rows, must depend only on these three arguments, so that steps can be
+    replayed; use a generator `np.random.default_rng([seed, step])`. Files cannot store such a data
+    set, since the function is code.
 
     Args:
         make: the function; targets of one output can have the shape (batch,)
-        inputs: numbers of a sample
-        outputs: numbers of a target
-        samples: samples of an epoch, and of a batch with batch=None; by default 1024
-        standardize: True: a network that was just made begins with `affine()`, which gives the
-            inputs of the first `samples` mean 0 and deviation 1; by default False
+        inputs: number of inputs per sample
+        outputs: number of targets per sample
+        samples: samples per epoch, and per batch with batch=None; by default 1024
+        standardize: whether a session inserts `affine()` as first layer of a new network, based on
+            the first `samples` samples; by default False
     """
 
     name = "generated"
@@ -686,7 +680,7 @@ class Generated(DataSet):
         return GeneratedBatches(lambda step: self.make(step, count, seed), widths, count, seed)
 
 
-# Settings of data sets: in a few words, and before they are checked.
+# Settings of data sets: short descriptions, and values not yet checked.
 
 
 def whole(value: object, otherwise: int = 0) -> int:
@@ -700,7 +694,7 @@ def unlike(value: object, default: object) -> bool:
 
 
 def brief(value: object) -> str:
-    """Return a setting in a few characters; an array by its shape."""
+    """Return a short description of a setting; the shape for an array."""
     if isinstance(value, np.ndarray):
         return " x ".join(str(n) for n in value.shape)
     if isinstance(value, float):

@@ -1,9 +1,9 @@
-"""Digits: handwritten digits, those of digits.npz or MNIST; a picture in, ten numbers out.
+"""Digits: handwritten digits, from digits.npz or MNIST; pictures in, ten numbers out.
 
 digits.npz has the test set of "Optical Recognition of Handwritten Digits" by E. Alpaydin and C.
 Kaynak, UCI Machine Learning Repository, 1998, https://doi.org/10.24432/C50P49, under CC BY 4.0
-(https://creativecommons.org/licenses/by/4.0/): its numbers, in another format, as scikit-learn has
-them.
+(https://creativecommons.org/licenses/by/4.0/): the same numbers as in scikit-learn, in another
+format.
 """
 
 from __future__ import annotations
@@ -38,25 +38,25 @@ Rows = npt.NDArray[np.int64]
 
 @final
 class Digits(TableSet):
-    """Handwritten digits, 0 to 9: 1,797 of 8 x 8 pixels, which scikit-learn also has, or MNIST's.
+    """Handwritten digits 0 to 9: 1,797 pictures of 8 x 8 pixels, as in scikit-learn, or MNIST.
 
-    Inputs are the pixels of a picture, line by line, from 0 to 1; targets are rows of ten numbers,
-    1 at the digit, else 0. `shape` is (1, height, width), as sv.Conv2d takes it.
+    Inputs are the pixels of a picture, line by line, from 0 to 1; targets are one-hot rows of ten
+    numbers. `shape` is (1, height, width), for sv.Conv2d.
 
     Args:
-        folder: folder with the files of MNIST, compressed or not: train-images-idx3-ubyte, ...;
-            None, the default: the 1,797 digits
-        held_out: share held out for testing, or, from 1 on, the number of digits at the end; by
-            default 0.2. If the folder has test files, t10k-..., they are held out instead
-        digits: which digits to use: "01234567", or a list of numbers; by default all. Whether a
-            digit is held out does not depend on it
+        folder: folder with the MNIST files, compressed or not: train-images-idx3-ubyte, ...; None,
+            the default: the 1,797 digits
+        held_out: share held out for testing, or, if at least 1, the number of last digits; by
+            default 0.2. If the folder has test files, t10k-..., these are held out instead
+        digits: digits to use, such as "01234567" or a list of numbers; by default all. It does not
+            change which samples are held out
         seed: seed of the choice of held-out digits; by default 0
         order: "shuffled", the default, "in_order" or "picked", as in Arrays
-        pictures, labels: arrays instead of a folder, of shape (n, height, width) and (n,),
-            integers; pixels from 0 to 255
-        limit: bytes that the files of a folder may take as float32; None, the default: 640 MB
+        pictures, labels: integer arrays instead of a folder, of shape (n, height, width) and (n,);
+            pixels from 0 to 255
+        limit: maximum bytes of the files of a folder as float32; None, the default: 640 MB
 
-    Raises InputError or ShapeError for unsuitable files or arrays.
+    Raises InputError or ShapeError for invalid files or arrays.
     """
 
     things = "pictures"
@@ -137,7 +137,7 @@ def divided(count: int, held_out: float, seed: int) -> tuple[Rows, Rows]:
 
 
 def table(pictures: Bytes, labels: Bytes, highest: int) -> Pair:
-    """Return pictures as rows from 0 to 1, and a one-hot row of ten for each label."""
+    """Return pictures as rows from 0 to 1, and a one-hot row of ten numbers for each label."""
     pixels = pictures.reshape(len(pictures), pictures.shape[1] * pictures.shape[2])
     inputs = np.divide(pixels, np.float32(highest), dtype=np.float32)
     return inputs, np.eye(len(ALL), dtype=np.float32)[labels]
@@ -198,11 +198,11 @@ def built_in() -> tuple[Bytes, Bytes]:
 
 Bytes = npt.NDArray[np.uint8]
 
-IMAGES, LABELS = 3, 1  # numbers of dimensions
-BECOMES = {IMAGES: 4, LABELS: 40}  # bytes: a pixel as float32, a label as ten of them
+IMAGES, LABELS = 3, 1  # number of dimensions
+BECOMES = {IMAGES: 4, LABELS: 40}  # bytes: a pixel as float32, a label as ten float32
 BYTE = 0x08  # code of the dtype uint8
 ZIPPED = b"\x1f\x8b"  # first bytes of a gzip file
-TIGHTEST = 1032  # most bytes that one compressed byte can stand for
+TIGHTEST = 1032  # largest number of bytes decompressed from one byte
 
 
 def read_folder(
@@ -210,8 +210,8 @@ def read_folder(
 ) -> tuple[Bytes, Bytes, int]:
     """Return pictures (n, height, width), labels (n,), and the number of test digits at the end.
 
-    The files are called train-images-idx3-ubyte, train-labels-idx1-ubyte, and t10k-... for tests;
-    also with a dot before idx, and compressed, with .gz at the end.
+    The files are called train-images-idx3-ubyte, train-labels-idx1-ubyte, and t10k-... for tests; a
+    dot before idx and the extension .gz of compressed files are accepted.
     """
     place, budget = as_folder(folder), Budget(limit)
     training = read_pair(place, "train", budget)
@@ -238,7 +238,7 @@ def as_folder(folder: object) -> Path:
     try:
         place = Path(folder)  # type: ignore[arg-type]  # the wrong type raises TypeError
         there = place.is_dir()
-    except OSError:  # an impossible name
+    except OSError:  # an invalid name
         there = False
     except (TypeError, ValueError):
         raise InputError(f"a folder must be a str or a Path, not {shorten(folder)}") from None
@@ -250,7 +250,7 @@ def as_folder(folder: object) -> Path:
 
 
 def read_pair(folder: Path, part: str, budget: Budget) -> tuple[Bytes, Bytes] | None:
-    """Return pictures and labels of a part, `train` or `t10k`, or None if it has no pictures."""
+    """Return pictures and labels of a part, `train` or `t10k`, or None if missing."""
     images = find(folder, f"{part}-images", "idx3-ubyte")
     if images is None:
         return None
@@ -280,7 +280,7 @@ def find(folder: Path, stem: str, kind: str) -> Path | None:
 
 
 def read_idx(path: str | os.PathLike[str], dimensions: int, budget: Budget) -> Bytes:
-    """Return the bytes of an IDX file with so many dimensions, compressed or not."""
+    """Return the bytes of an IDX file with `dimensions` dimensions, compressed or not."""
     file = readable(path, budget)
     try:
         with file.open("rb") as raw:
@@ -317,7 +317,7 @@ def read_numbers(
     length = math.prod(shape)
     require(length, f"{called(path)} is empty, of shape {shape}: use another copy of it")
     data = b""
-    if length <= most:  # else it is cut short: raise that error, not one of memory
+    if length <= most:  # otherwise it is truncated: raise that error, not a memory error
         budget.take(length * BECOMES[dimensions], called(path))
         data = file.read(length + 1)
     if len(data) != length:

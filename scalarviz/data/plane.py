@@ -1,7 +1,7 @@
 """Data sets in the plane: two coordinates in, one of two classes out.
 
-Xor and Xnor have four corners; the others are point sets as in TensorFlow Playground, whose inputs
-can be FEATURES of the coordinates.
+Xor and Xnor contain the four corners of a square; the others are point sets as in TensorFlow
+Playground, whose inputs can be FEATURES of the coordinates.
 """
 
 from __future__ import annotations
@@ -22,17 +22,18 @@ from scalarviz.errors import InputError
 
 PORTION = 2**16  # points made at once
 SAMPLES = 500  # default size of a point set
-MOST = 1e6  # largest noise and scale: far beyond what can be seen, and far below an overflow
+MOST = 1e6  # largest noise and scale: far beyond visible, and far below an overflow
 PLANE = ("x", "y")
 
 
 class Feature(NamedTuple):
-    """An input made of the coordinates.
+    """An input computed from the coordinates.
 
     Attributes:
         label: its name in pictures
         formula: a function of x and y; pages and shaders translate it
-        rounds: whether inputs are rounded, as machines differ in its last digits; by default False
+        rounds: whether inputs are rounded, since machines differ in the last digits; by default
+            False
     """
 
     label: str
@@ -40,7 +41,7 @@ class Feature(NamedTuple):
     rounds: bool = False
 
     def of(self, x: FloatArray, y: FloatArray) -> FloatArray:
-        """Return the input of many points."""
+        """Return the input for many points."""
         found: FloatArray = ON_ARRAYS.retarget(self.formula)(x, y)
         return same_bits(found) if self.rounds else found
 
@@ -73,7 +74,7 @@ def sine_of_y(x: float, y: float) -> float:
     return sin(y)
 
 
-# The inputs to choose from, as in TensorFlow Playground.
+# The available inputs, as in TensorFlow Playground.
 FEATURES = {
     "x": Feature("x", x_itself),
     "y": Feature("y", y_itself),
@@ -88,7 +89,7 @@ CORNERS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 
 
 class TwoClasses(TableSet):
-    """A set of points of two classes, whose targets are 0 and 1, or -1 and 1 if it is `signed`.
+    """A set of points of two classes, with targets 0 and 1, or -1 and 1 if `signed`.
 
     `training, settings, held_out` and `order` are as in TableSet.
     """
@@ -107,8 +108,8 @@ class CornerSet(TwoClasses):
     """The four corners of the unit square, each with a target, 0 or 1.
 
     Args:
-        bias: True: a third input that is always 1; by default False
-        signed: True: targets are -1 and 1; False, the default: 0 and 1
+        bias: whether to add a third input that is always 1; by default False
+        signed: whether targets are -1 and 1 instead of 0 and 1; by default False
         order: "shuffled", the default, "in_order", or "picked", as in Arrays
     """
 
@@ -130,11 +131,11 @@ class CornerSet(TwoClasses):
 
 @final
 class Xor(CornerSet):
-    """1 at the corners (0, 1) and (1, 0), where just one input is 1; 0 at the other two.
+    """XOR: target 1 at the corners (0, 1) and (1, 0), with one input 1; 0 at the other two.
 
     Attributes:
-        bias: True: a third input that is always 1; by default False
-        signed: True: targets are -1 and 1; False, the default: 0 and 1
+        bias: whether to add a third input that is always 1; by default False
+        signed: whether targets are -1 and 1 instead of 0 and 1; by default False
         order: "shuffled", the default, "in_order", or "picked", as in Arrays
     """
 
@@ -144,11 +145,11 @@ class Xor(CornerSet):
 
 @final
 class Xnor(CornerSet):
-    """1 at the corners (0, 0) and (1, 1), where both inputs are equal; 0 at the other two.
+    """XNOR: target 1 at the corners (0, 0) and (1, 1), with equal inputs; 0 at the other two.
 
     Attributes:
-        bias: True: a third input that is always 1; by default False
-        signed: True: targets are -1 and 1; False, the default: 0 and 1
+        bias: whether to add a third input that is always 1; by default False
+        signed: whether targets are -1 and 1 instead of 0 and 1; by default False
         order: "shuffled", the default, "in_order", or "picked", as in Arrays
     """
 
@@ -157,24 +158,25 @@ class Xnor(CornerSet):
 
 
 class PlaneSet(TwoClasses):
-    """Points of two classes in the square from -1 to 1; half of them belong to each.
+    """Points of two classes in the square from -1 to 1, half of them in each class.
 
-    `points` are those of the training, shape (samples, 2), and `held_out_points` the others.
+    `points` are the training points, shape (samples, 2), `held_out_points` the others.
 
-    The noise is normal, added to both coordinates of a point, whose class does not change;
-    TensorFlow Playground has uniform noise, which differs between sets.
+    Normal noise is added to both coordinates of a point without changing its class; TensorFlow
+    Playground has uniform noise, which differs between sets.
 
     Args:
         noise: standard deviation of the noise, at most a million; by default 0.0
         samples: number of points; by default 500
-        share: share of them for training, the others are held out; by default 0.5
-        scale: factor of all coordinates, at most a million; 5 gives those of TensorFlow Playground;
-            by default 1.0
-        signed: True: targets are -1 and 1, for tanh; False, the default: 0 and 1, for sigmoid
+        share: share of the points for training; the others are held out; by default 0.5
+        scale: factor of all coordinates, at most a million, 5 in TensorFlow Playground; by default
+            1.0
+        signed: whether targets are -1 and 1, for tanh, instead of 0 and 1, for sigmoid; by default
+            False
         seed: seed of the points; by default 0
         order: "shuffled", the default, "in_order" or "picked", as in Arrays
-        features: inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None,
-            the default: x and y themselves
+        features: inputs computed from the coordinates: names of FEATURES, as "x,y,x2" or a list;
+            None, the default: x and y
     """
 
     things = "dots"
@@ -228,7 +230,7 @@ class PlaneSet(TwoClasses):
 
     @final
     def inputs_of(self, points: FloatArray) -> FloatArray:
-        """Return the inputs of `points` of the plane, shape (samples, 2): their features."""
+        """Return the inputs, i.e. the features, of `points` of the plane, shape (samples, 2)."""
         if not self.features:
             return points
         x, y = points.T
@@ -248,18 +250,18 @@ class PlaneSet(TwoClasses):
 
 @final
 class Circle(PlaneSet):
-    """1 inside a circle of radius .5, 0 in the ring around it, from .7 to 1.
+    """Circle: target 1 inside a circle of radius .5, 0 in the ring around it, from .7 to 1.
 
     Attributes:
         noise: standard deviation of normal noise on both coordinates; by default 0.0
         samples: number of points; by default 500
-        share: share of them for training, the others are held out; by default 0.5
+        share: share of the points for training; the others are held out; by default 0.5
         scale: factor of all coordinates; by default 1.0
-        signed: True: targets are -1 and 1; False, the default: 0 and 1
+        signed: whether targets are -1 and 1 instead of 0 and 1; by default False
         seed: seed of the points; by default 0
         order: "shuffled", the default, "in_order" or "picked", as in Arrays
-        features: inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None,
-            the default: x and y themselves
+        features: inputs computed from the coordinates: names of FEATURES, as "x,y,x2" or a list;
+            None, the default: x and y
     """
 
     name = "circle"
@@ -272,18 +274,18 @@ class Circle(PlaneSet):
 
 @final
 class Gaussians(PlaneSet):
-    """Two normal clouds of deviation .14: 1 around (.4, .4), 0 around (-.4, -.4).
+    """Two normal distributions of deviation .14: target 1 around (.4, .4), 0 around (-.4, -.4).
 
     Attributes:
         noise: standard deviation of normal noise on both coordinates; by default 0.0
         samples: number of points; by default 500
-        share: share of them for training, the others are held out; by default 0.5
+        share: share of the points for training; the others are held out; by default 0.5
         scale: factor of all coordinates; by default 1.0
-        signed: True: targets are -1 and 1; False, the default: 0 and 1
+        signed: whether targets are -1 and 1 instead of 0 and 1; by default False
         seed: seed of the points; by default 0
         order: "shuffled", the default, "in_order" or "picked", as in Arrays
-        features: inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None,
-            the default: x and y themselves
+        features: inputs computed from the coordinates: names of FEATURES, as "x,y,x2" or a list;
+            None, the default: x and y
     """
 
     name = "gaussians"
@@ -295,18 +297,18 @@ class Gaussians(PlaneSet):
 
 @final
 class Spiral(PlaneSet):
-    """Two spiral arms around the middle, one and three quarter turns each.
+    """Two spiral arms around the origin, one and three quarter turns each.
 
     Attributes:
         noise: standard deviation of normal noise on both coordinates; by default 0.0
         samples: number of points; by default 500
-        share: share of them for training, the others are held out; by default 0.5
+        share: share of the points for training; the others are held out; by default 0.5
         scale: factor of all coordinates; by default 1.0
-        signed: True: targets are -1 and 1; False, the default: 0 and 1
+        signed: whether targets are -1 and 1 instead of 0 and 1; by default False
         seed: seed of the points; by default 0
         order: "shuffled", the default, "in_order" or "picked", as in Arrays
-        features: inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None,
-            the default: x and y themselves
+        features: inputs computed from the coordinates: names of FEATURES, as "x,y,x2" or a list;
+            None, the default: x and y
     """
 
     name = "spiral"
@@ -318,18 +320,18 @@ class Spiral(PlaneSet):
 
 @final
 class Moons(PlaneSet):
-    """Two interleaved half circles: 0 the upper one, 1 the lower one.
+    """Two interleaved half circles: target 0 for the upper one, 1 for the lower one.
 
     Attributes:
         noise: standard deviation of normal noise on both coordinates; by default 0.0
         samples: number of points; by default 500
-        share: share of them for training, the others are held out; by default 0.5
+        share: share of the points for training; the others are held out; by default 0.5
         scale: factor of all coordinates; by default 1.0
-        signed: True: targets are -1 and 1; False, the default: 0 and 1
+        signed: whether targets are -1 and 1 instead of 0 and 1; by default False
         seed: seed of the points; by default 0
         order: "shuffled", the default, "in_order" or "picked", as in Arrays
-        features: inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None,
-            the default: x and y themselves
+        features: inputs computed from the coordinates: names of FEATURES, as "x,y,x2" or a list;
+            None, the default: x and y
     """
 
     name = "moons"
@@ -345,20 +347,20 @@ class Moons(PlaneSet):
 
 @final
 class Quadrants(PlaneSet):
-    """XOR as an area: 1 where the signs of the two coordinates differ, 0 where they are equal.
+    """XOR as regions: target 1 where the signs of the two coordinates differ, else 0.
 
-    Without noise no point is nearer to an axis than .06.
+    Without noise, points keep a distance of .06 from the axes.
 
     Attributes:
         noise: standard deviation of normal noise on both coordinates; by default 0.0
         samples: number of points; by default 500
-        share: share of them for training, the others are held out; by default 0.5
+        share: share of the points for training; the others are held out; by default 0.5
         scale: factor of all coordinates; by default 1.0
-        signed: True: targets are -1 and 1; False, the default: 0 and 1
+        signed: whether targets are -1 and 1 instead of 0 and 1; by default False
         seed: seed of the points; by default 0
         order: "shuffled", the default, "in_order" or "picked", as in Arrays
-        features: inputs made of the coordinates: names of FEATURES, as "x,y,x2" or a list; None,
-            the default: x and y themselves
+        features: inputs computed from the coordinates: names of FEATURES, as "x,y,x2" or a list;
+            None, the default: x and y
     """
 
     name = "quadrants"
@@ -371,7 +373,7 @@ class Quadrants(PlaneSet):
 
 
 def features_in(names: object) -> list[str]:
-    """Return names of FEATURES from a text or a list; an empty list for x and y themselves.
+    """Return names of FEATURES from a text or a list; an empty list for x and y.
 
     Raise InputError or UnknownNameError.
     """
@@ -398,10 +400,10 @@ def around(radius: FloatArray, turns: FloatArray) -> FloatArray:
 
 
 def normals(u: FloatArray, v: FloatArray) -> FloatArray:
-    """Return two normally distributed numbers a row, of deviation 1 (Box and Muller)."""
+    """Return two normally distributed numbers per row, of deviation 1 (Box-Muller transform)."""
     return around(np.sqrt(-2.0 * np.log(u)), v)
 
 
 def as_targets(classes: FloatArray, signed: bool) -> FloatArray:
-    """Return one target a row: the classes 0 and 1, or -1 and 1."""
+    """Return one target per row: the classes 0 and 1, or -1 and 1."""
     return (2.0 * classes - 1.0 if signed else classes)[:, np.newaxis]

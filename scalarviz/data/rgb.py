@@ -1,4 +1,4 @@
-"""Rgb: learn a map from colours to colours; red, green and blue from 0 to 1."""
+"""Rgb: a map from colours to colours; red, green and blue from 0 to 1."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from scalarviz.errors import InputError, NotFiniteError, ShapeError
 
 ColorMap = Callable[[FloatArray], object]
 
-# Eight colours that show best what a network has learned.
+# Eight colours to show the result of a network.
 PALETTE = np.array(
     [
         [0.90, 0.20, 0.20],
@@ -41,10 +41,10 @@ PALETTE = np.array(
     ]
 )
 
-GREEN = 3  # the one that is shown at first: neither it nor its target looks like a sign
+GREEN = 3  # shown first: neither it nor its target looks like a sign
 
 PORTION = 2**16  # colours made at once
-HELD_OUT = 512  # number of random colours for testing
+HELD_OUT = 512  # number of random test colours
 LEVELS, LARGEST_LEVELS = 16, 128  # per channel
 
 
@@ -80,22 +80,22 @@ class Rgb(TableSet):
     """A map from colours to colours: `Rgb("invert")`.
 
     Args:
-        map: "invert", the default, "grey", "sepia", "hue", "swap" (blue, red and green take the
-            places of red, green and blue) or "copy"; or a function from an array of colours, shape
-            (n, 3), to another; or an array to look up in, with linear interpolation: shape (n, 3),
-            the results of n evenly spaced values of each channel, or (n, n, n, 3), the results of a
-            regular grid of colours, indexed by red, green and blue
-        levels: values a channel of the regular grid of training colours; by default 16
+        map: "invert", the default, "grey", "sepia", "hue", "swap" (red, green and blue become blue,
+            red and green) or "copy"; or a function from an array of colours, shape (n, 3), to
+            another; or a lookup table with linear interpolation: shape (n, 3), the results of n
+            evenly spaced values of each channel, or (n, n, n, 3), the results of a regular grid of
+            colours, indexed by red, green and blue
+        levels: values per channel of the regular grid of training colours; by default 16
         samples: number of random training colours instead of the grid; None, the default: the grid
         angle: degrees by which "hue" rotates; by default 90.0
         seed: seed of the random colours; by default 0
         order: "shuffled", the default, "in_order" or "picked", as in Arrays
-        answers: results of the map for the training colours, the held-out ones and the palette: a
-            file keeps a function this way; None, the default: they are computed
+        answers: results of the map for training colours, held-out colours and palette, as stored in
+            files instead of a function; None, the default: computed
 
-    512 random colours are held out, and `palette` has eight colours to show, with their targets;
-    added samples take the place of the first ones.
-    Raises InputError, ShapeError or NotFiniteError for an unsuitable map.
+    512 random colours are held out. `palette` contains eight colours to show, with their targets;
+    added samples replace the first ones. Raises InputError, ShapeError or NotFiniteError for an
+    invalid map.
     """
 
     things = "colours"
@@ -132,8 +132,8 @@ class Rgb(TableSet):
         if answers is None:
             color_map, map, kept = as_map(map, angle)
             answers = color_map(asked)
-            self.rule = color_map  # not known if only its answers are kept
-        del asked  # it takes half of the memory
+            self.rule = color_map  # unknown if only its results are stored
+        del asked  # uses half of the memory
         targets = as_answers(answers, second + len(PALETTE))
         settings = {
             "map": map,
@@ -167,7 +167,7 @@ class Rgb(TableSet):
 
 
 def as_map(map: object, angle: float) -> tuple[ColorMap, str | FloatArray, bool]:
-    """Return the map as a function, its setting for files, and whether files need its answers."""
+    """Return the map as a function, its setting for files, and whether files need its results."""
     if callable(map):
         check_signature(map, ["colors"], "a map of colours", "lambda colors: 1.0 - colors")
         return map, str(getattr(map, "__name__", type(map).__name__)), True
@@ -196,7 +196,7 @@ def as_map(map: object, angle: float) -> tuple[ColorMap, str | FloatArray, bool]
 
 
 def as_answers(answers: object, count: int) -> FloatArray:
-    """Return the results of a map of colours, one colour a row; raise an error for others."""
+    """Return the results of a map, one colour per row; raise an error if invalid."""
     array = as_floats(answers, "a map of colours gives numbers: the data set")
     require(
         array.shape == (count, 3),
@@ -205,7 +205,7 @@ def as_answers(answers: object, count: int) -> FloatArray:
         ShapeError,
     )
     if not np.isfinite(array).all():
-        as_batch(array, 3, "the map gave no colour: the data set")  # raises an error with the place
+        as_batch(array, 3, "the map gave no colour: the data set")  # raises an error with its place
     return array
 
 
@@ -218,7 +218,7 @@ def mix(rgb: FloatArray, matrix: list[list[float]]) -> FloatArray:
 
 
 def look_up_channels(table: FloatArray, rgb: FloatArray) -> FloatArray:
-    """Map each channel by its own curve, a column of a table of shape (n, 3)."""
+    """Map each channel by a separate curve, a column of a table of shape (n, 3)."""
     places = np.linspace(0.0, 1.0, len(table))
     return np.stack([np.interp(rgb[:, i], places, table[:, i]) for i in range(3)], axis=1)
 
@@ -236,7 +236,7 @@ def look_up(table: FloatArray, rgb: FloatArray) -> FloatArray:
 
 
 def grid(levels: int) -> FloatArray:
-    """Return a regular grid of colours with `levels` values a channel; blue changes fastest."""
+    """Return a regular grid of colours with `levels` values per channel; blue changes fastest."""
     values = np.arange(levels) / (levels - 1.0)
     return np.stack(np.meshgrid(values, values, values, indexing="ij"), axis=-1).reshape(-1, 3)
 

@@ -1,4 +1,4 @@
-"""Tables of samples: arrays, labels and names that become one, and samples that are added to it."""
+"""Tables of samples: conversion of arrays, labels and names, and added samples."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ from scalarviz.core.formulas.metric_formulas import is_one_hot
 from scalarviz.data.batches import Pair
 from scalarviz.errors import InputError, ShapeError
 
-MOST_NAMES = 128  # names of columns that are kept: there is no room for more in a picture
+MOST_NAMES = 128  # maximum number of column names, limited by the space in a picture
 PICTURES = (3, 4)  # dimensions of an array of pictures, without and with channels
-LARGEST_SET = 2**24  # largest number of samples that a data set makes itself
+LARGEST_SET = 2**24  # largest number of generated samples
 
 
 def with_columns(pair: Pair) -> Pair:
-    """Return inputs and targets with 1-D targets, of one output, as a column."""
+    """Return inputs and targets, with 1-D targets of one output as a column."""
     inputs, targets = pair
     return (inputs, targets[:, np.newaxis]) if targets.ndim == 1 else pair
 
 
 def as_table(inputs: object, targets: object, *, copy: bool = True) -> tuple[Pair, Shape]:
-    """Return inputs and targets, one row a sample, and the shape of pictures among the inputs.
+    """Return inputs and targets, one row per sample, and the shape of input pictures.
 
-    Numbers are float32 as they were given, else float64; `copy` is as in `floats`. The shape is ()
-    of inputs that are rows. Raises InputError.
+    float32 is kept, other numbers become float64; `copy` is as in `floats`. The shape is () for
+    inputs that are rows. Raises InputError.
     """
     x = as_floats(inputs, "the array of inputs", keep=True, copy=copy)
     y = as_floats(targets, "the array of targets", keep=True, copy=copy)
@@ -71,12 +71,12 @@ def as_table(inputs: object, targets: object, *, copy: bool = True) -> tuple[Pai
 
 
 def as_labels(targets: object, names: Sequence[str] = ()) -> tuple[object, Sequence[str]]:
-    """Return labels from 0 on and the names of the classes, for targets that are texts.
+    """Return labels from 0 and the class names, for targets that are strings.
 
     Args:
-        names: those of the classes that there are; by default those of the texts, sorted
+        names: known class names; by default the sorted strings
 
-    Targets that are no texts are returned as they are.
+    Other targets are returned unchanged.
     """
     given = texts_in(targets)
     if not given:
@@ -89,9 +89,9 @@ def as_labels(targets: object, names: Sequence[str] = ()) -> tuple[object, Seque
 
 
 def texts_in(targets: object) -> list[str]:
-    """Return targets that are texts, one a sample: a list, an array, or a column of a table.
+    """Return targets that are strings, one per sample: a list, an array, or a table column.
 
-    Returns [] for other targets; raises InputError for some that only begin with a text.
+    Returns [] for other targets; raises InputError if only the first ones are strings.
     """
     if not isinstance(targets, (list, tuple)):
         try:
@@ -112,10 +112,10 @@ def texts_in(targets: object) -> list[str]:
 
 
 def rows_of_labels(targets: FloatArray, classes: object, trained: float = math.inf) -> FloatArray:
-    """Return a row of `classes` numbers for each label in a column; raise InputError.
+    """Return a one-hot row of `classes` numbers for each label in a column; raise InputError.
 
     Args:
-        trained: after how many labels those of held-out samples follow; by default there are none
+        trained: number of labels of training samples; the others are held out; by default all
     """
     count = count_of(classes, "classes")
     require(
@@ -128,7 +128,7 @@ def rows_of_labels(targets: FloatArray, classes: object, trained: float = math.i
 
 
 def is_labels(targets: FloatArray) -> bool:
-    """Return whether targets can be labels: whole numbers from 0 on."""
+    """Return whether targets can be labels: whole numbers from 0."""
     return bool(targets.min() >= 0 and (targets == np.floor(targets)).all())
 
 
@@ -138,7 +138,7 @@ def names_in(names: object) -> list[Any]:
 
 
 def columns_in(table: object, count: int) -> list[str]:
-    """Return the names of the columns of a data frame; none for other tables, or for too many."""
+    """Return the column names of a data frame; empty for other tables, or too many columns."""
     columns = getattr(table, "columns", None)
     names = list(columns) if np.iterable(columns) else []
     is_named = len(names) == count <= MOST_NAMES and all(isinstance(each, str) for each in names)
@@ -146,7 +146,7 @@ def columns_in(table: object, count: int) -> list[str]:
 
 
 def checked_names(key: str, names: object, count: int, what: str) -> list[str]:
-    """Return a list of `count` names, or an empty one for no names; raise InputError."""
+    """Return a list of `count` names, or an empty list; raise InputError."""
     given = names_in(names)
     if isinstance(names, (list, tuple)) and not given:
         return []
@@ -158,7 +158,7 @@ def checked_names(key: str, names: object, count: int, what: str) -> list[str]:
 
 
 def cut(whole: Pair, tests: int) -> tuple[Pair, Pair | None]:
-    """Return samples for training, and the last `tests` of them, held out; None for none."""
+    """Return the samples for training, and the last `tests`, held out, or None."""
     inputs, targets = whole
     if not tests:
         return whole, None
@@ -166,15 +166,15 @@ def cut(whole: Pair, tests: int) -> tuple[Pair, Pair | None]:
 
 
 def held_out_last(rows: Any, kinds: Any, groups: Any, training: int) -> tuple[Any, int]:
-    """Return rows with those that are held out at the end, and the number of these.
+    """Return rows with the held-out ones at the end, and their number.
 
     Args:
         rows: all rows in a random order
-        kinds: a number for each row: of each kind the same share is held out, and at least one row
-        groups: a number for each row, or None: a group stays together
-        training: number of samples for training, at least
+        kinds: a number for each row: the same share of each kind, at least one row, is held out
+        groups: a number for each row, or None: groups are not split
+        training: minimum number of samples for training
 
-    With groups kinds are not looked at.
+    With groups, kinds are ignored.
     """
     if groups is None:
         of_rows = kinds[rows]
@@ -196,7 +196,7 @@ def held_out_last(rows: Any, kinds: Any, groups: Any, training: int) -> tuple[An
 def groups_of(groups: object, count: int) -> Any:
     """Return the groups of samples as numbers; raise InputError."""
     found = np.zeros(0)
-    with suppress(ValueError):  # of rows that are not equally long
+    with suppress(ValueError):  # of rows of unequal length
         found = np.asarray(groups)
     require(
         found.shape == (count,) and found.dtype.kind in "iufbUS",
@@ -205,14 +205,14 @@ def groups_of(groups: object, count: int) -> Any:
     return np.unique(found, return_inverse=True)[1].ravel()
 
 
-FEWEST_OF_A_KIND = 10  # samples of a whole number, on average, for which it is a class
+FEWEST_OF_A_KIND = 10  # average samples per whole number for targets to be classes
 
 
 def kinds_in(targets: FloatArray, *, are_classes: bool) -> Any:
-    """Return a number for each sample: its class, or 0 for all if targets are no classes.
+    """Return a number for each sample: its class, or 0 for all if targets are not classes.
 
     Args:
-        are_classes: whether a column of targets has labels for sure
+        are_classes: whether a column of targets is known to contain labels
     """
     if targets.shape[1] > 1:
         return targets.argmax(axis=1) * is_one_hot(targets)
@@ -232,12 +232,11 @@ def class_weights_of(
     """Return the weight of the class of each sample; raise InputError.
 
     Args:
-        given: "balanced", or a dict of weights by labels or by the `names` of classes
-        targets: labels in a column, or rows that are 1 at a class, of all samples
+        given: "balanced", or a dict of weights by label or class name
+        targets: labels in a column, or one-hot rows, of all samples
         classes: number of classes of labels, or None
-        weights: of the samples, by which those of a class are counted; None: all count alike
-        tests: number of held-out samples, the last ones, which are not counted and have the weight
-            1
+        weights: sample weights for counting classes; None: equal weights
+        tests: number of held-out samples at the end, which are not counted and have the weight 1
     """
     column = targets if targets.shape[1] == 1 else targets.argmax(axis=1)
     labels = np.union1d(column, np.arange(classes or len(names)))
@@ -264,17 +263,17 @@ def class_weights_of(
 
 
 def in_shape(table: FloatArray, shape: Shape) -> FloatArray:
-    """Return an array with samples of a shape; the same object, which copies once, if it has it."""
+    """Return an array with samples of a shape; the same object, which copies once, if unchanged."""
     return table if table.shape[1:] == shape else table.reshape(-1, *shape)
 
 
 def with_tests(
     whole: Pair, held_out: object, share: object, names: Sequence[str], shape: Shape
 ) -> tuple[Pair, int]:
-    """Return samples followed by those held out, and the number of these; raise InputError.
+    """Return samples followed by held-out ones, and the number of these; raise InputError.
 
     `held_out` is a pair of arrays, or the number of samples at the end of `whole`; `names` are
-    those of the classes, `shape` that of a picture, or ().
+    class names, `shape` is the shape of a picture, or ().
     """
     require(share == 1.0, f"pass share={shorten(share)} or held_out, not both")
     if not isinstance(held_out, (tuple, list)):
@@ -322,19 +321,19 @@ def same_bits(table: FloatArray) -> FloatArray:
     return np.round(table * 2.0**20) * 2.0**-20
 
 
-# Samples that are added to a table: their checks, and tables that grow without copies.
+# Samples added to a table: checks, and tables that grow without copies.
 
 MOST_ADDED = 10_000  # samples added to one data set
-SPARE = 64  # fewest rows that a copied table has room for
+SPARE = 64  # minimum number of spare rows of a copied table
 
 
 @final
 @dataclass(frozen=True)
 class GrowingTable:
-    """A table with spare rows, which the data sets share that grow from one another.
+    """A table with spare rows, shared by data sets that grow from one another.
 
     Attributes:
-        claimed: for each count of rows, the one growth that may write after them
+        claimed: for each number of rows, the one growth that may write after them
     """
 
     inputs: np.ndarray
@@ -343,7 +342,7 @@ class GrowingTable:
 
     @staticmethod
     def of(table: Pair, more: int) -> GrowingTable:
-        """Return a copy of a table with room for `more` rows, and for some others."""
+        """Return a copy of a table with space for `more` rows and some spare ones."""
         count = len(table[0])
         rows = count + max(more, SPARE, count // 8)
         x, y = [np.empty((rows, each.shape[1]), each.dtype) for each in table]
@@ -368,12 +367,12 @@ def as_samples(
     labels: bool,
     picture: Shape = (),
 ) -> Pair:
-    """Return one or several samples as float64 arrays, one row a sample.
+    """Return one or several samples as float64 arrays, one row per sample.
 
     Args:
-        widths: numbers of a sample, and of its target
-        labels: whether a target may be a class label, for a row that is 1 at its class
-        picture: shape of inputs that are pictures; by default none
+        widths: number of inputs and of targets
+        labels: whether targets may be class labels, to be one-hot encoded
+        picture: shape of input pictures; by default none
 
     Raises InputError, ShapeError or NotFiniteError.
     """
@@ -395,7 +394,7 @@ def as_samples(
 
 
 def check_within(table: np.ndarray, low: float, high: float, what: str) -> None:
-    """Raise InputError unless all numbers lie between two bounds, themselves included."""
+    """Raise InputError unless all numbers are between two bounds, inclusive."""
     wrong = table[(table < low) | (table > high)]
     if wrong.size:
         raise InputError(

@@ -32,8 +32,8 @@ from scalarviz.data.samples import MOST_NAMES
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 
 MISSING_CELLS = {"refuse": False, "drop": True}
-MISSING = ("", "na", "nan", "n/a", "null", "?", "-")  # cells of tables that lack a number
-ZIPPED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # as np.savez and np.savez_compressed do
+MISSING = ("", "na", "nan", "n/a", "null", "?", "-")  # cells that mean a missing number
+ZIPPED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # as written by np.savez(_compressed)
 
 Columns = str | int | Sequence[str | int]
 Rows = Iterator[tuple[int, list[str]]]  # line numbers and cells
@@ -55,38 +55,37 @@ def from_csv(
     standardize: bool = False,
     limit: int | None = None,
 ) -> Arrays:
-    """Read a data set from text with one sample a line: `from_csv("iris.csv", targets="kind")`.
+    """Read a data set from a CSV file, one sample per line: `from_csv("iris.csv", targets="kind")`.
 
-    `inputs` and `targets` are columns, given by name or by number; the first is 0, the last -1. By
-    default the last column is the target, the others are inputs, but for columns without a name
-    in a file with names, such as the index that pandas writes. Cells are separated by tabs if line
-    1 has any, else by semicolons, else by commas. Line 1 holds names if `header` is True, or if it
-    is None and no cell of the line is a number. They become names of the inputs.
+    `inputs` and `targets` are columns, given by name or by index; the first is 0, the last -1. By
+    default the last column is the target, and the others are inputs, except columns without a name
+    in a file with names, such as the index written by pandas. Cells are separated by tabs if line 1
+    has any, else by semicolons, else by commas. Line 1 holds names if `header` is True, or if it is
+    None and no cell of the line is a number. They become the names of the inputs.
 
     Args:
         path: the file, in UTF-8
-        inputs: columns; None, the default: all but the targets, and those without a name
+        inputs: columns; None, the default: all except targets and unnamed columns
         targets: columns; None, the default: the last one
         weights: the column with `sample_weight` of Arrays; None, the default: no column
-        class_weight: as in Arrays; None, the default: all classes count alike
+        class_weight: as in Arrays; None, the default: equal weights
         header: whether line 1 holds names; None, the default: if no cell of it is a number
-        missing: of a line in which a cell of these columns is empty, or "NA", "NaN", "null", "?" or
-            "-": "refuse" it, the default, with an error that names the cell, or "drop" it; how many
-            were left out is logged
+        missing: treatment of lines in which a cell of these columns is empty, "NA", "NaN", "null",
+            "?" or "-": "refuse", the default, raises an error that names the cell; "drop" drops the
+            line, and logs the number of dropped lines
         share: share of the samples for training, up to 1.0, the default; the rest is held out
         seed: seed of the choice of held-out samples; by default 0
         order: "shuffled", the default, "in_order" or "picked", as in Arrays
-        standardize: True: a network that was just made begins with `affine()`, as in Arrays; by
-            default False
-        limit: bytes that the file, and its numbers as float64, may take; None, the default: 640 MB
+        standardize: whether a new network begins with `affine()`, as in Arrays; by default False
+        limit: maximum bytes of the file, and of its numbers as float64; None, the default: 640 MB
 
-    Returns Arrays. Raises InputError for a file that cannot be read as numbers, and for a name that
-    several columns have, UnknownNameError for an unknown column.
+    Returns Arrays. Raises InputError for a file that cannot be read as numbers, or for an ambiguous
+    column name, UnknownNameError for an unknown column.
     """
     dropping = pick(MISSING_CELLS, missing, "choice for missing cells")
     budget = Budget(limit)
     path = readable(path, budget)
-    with closing(read_rows(path)) as lines:  # also where a line is refused
+    with closing(read_rows(path)) as lines:  # also if a line is rejected
         first = next(lines, None)
         if first is None:
             raise InputError(f"{called(path)} is empty: a data set needs at least one line")
@@ -128,10 +127,10 @@ def from_csv(
 
 
 def speak_of_line_1(table: FloatArray, path: Path) -> None:
-    """Ask for header=True if line 1, which was read as a sample, is likely to hold names.
+    """Suggest header=True if line 1, which was read as a sample, probably contains names.
 
-    That is so if its numbers count up, as years do, or the names that pandas gives, and its class
-    is that of no other line, while others are of several.
+    That is likely if its numbers count up, like years or default names of pandas, and its class
+    occurs in no other line, unlike other classes.
     """
     lines, steps = np.bincount(table[:, -1].astype(int)), np.diff(np.sort(table[0, :-1]))
     if lines[0] == 1 and lines.max() > 1 and steps.size and (steps == 1.0).all():
@@ -139,7 +138,7 @@ def speak_of_line_1(table: FloatArray, path: Path) -> None:
 
 
 def speak_of_columns(columns: list[tuple[str | int, FloatArray]], path: Path) -> None:
-    """Name columns that count the lines, or have the numbers of another one."""
+    """Log columns that number the lines, or that equal another column."""
     first: dict[bytes, str | int] = {}
     for name, column in columns:
         other = first.setdefault(column.tobytes(), name)
@@ -150,7 +149,7 @@ def speak_of_columns(columns: list[tuple[str | int, FloatArray]], path: Path) ->
 
 
 def whole_rows(rows: Rows, columns: list[int], path: Path) -> Rows:
-    """Yield the rows in whose columns no cell is missing; log how many have one."""
+    """Yield the rows without missing cells in these columns; log the number of others."""
     left_out = 0
     for line, row in rows:
         if any(row[i].strip().lower() in MISSING for i in columns if i < len(row)):
@@ -162,7 +161,7 @@ def whole_rows(rows: Rows, columns: list[int], path: Path) -> Rows:
 
 
 def read_rows(path: Path) -> Generator[tuple[int, list[str]], None, None]:
-    """Yield line number and cells of each line of a CSV file that is not empty."""
+    """Yield line number and cells of each non-empty line of a CSV file."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             first = first_line(Lines(file, path))
@@ -218,9 +217,9 @@ class Lines:
 def read_numbers(
     rows: Rows, columns: list[int], targets: int, width: int, path: Path, budget: Budget
 ) -> tuple[FloatArray, list[str]]:
-    """Return the numbers in these columns, one row a line, and the names of classes.
+    """Return the numbers in these columns, one row per line, and the class names.
 
-    The last columns are `targets`; with names of classes, the only one has places in their list.
+    The last columns are `targets`; with class names, a single column of their indices.
     """
     numbers, classes = array("d"), dict[str, int]()
     for line, row in rows:
@@ -244,13 +243,13 @@ def read_numbers(
 
 
 def is_name(cell: str) -> bool:
-    """Return whether a cell holds a text that can be the name of a class."""
+    """Return whether a cell contains a text that can be a class name."""
     is_missing = cell.strip().lower() in MISSING
     return not is_missing and not is_number(cell) and any(map(str.isalpha, cell))
 
 
 def to_name(cell: str, path: Path, line: int, column: int) -> str:
-    """Return the name of a class, or raise an error with its line and column, from 1."""
+    """Return the class name in a cell; raise InputError with its line and column, from 1."""
     if is_name(cell):
         return cell.strip()
     place = f"{called(path)}, line {line}, column {column + 1}"
@@ -262,14 +261,14 @@ def to_name(cell: str, path: Path, line: int, column: int) -> str:
 
 
 def refuse_missing(cell: str, place: str, wanted: str) -> None:
-    """Raise InputError if a cell at a place, of a table, says that it lacks what is wanted."""
+    """Raise InputError if a cell at a place in a table means that the wanted item is missing."""
     if cell.strip().lower() in MISSING:
         what = f"{shorten(cell)} stands for no {wanted}" if cell.strip() else "the cell is empty"
         raise InputError(f"{place}: {what}: fill it, choose other columns, or say missing='drop'")
 
 
 def as_numbers(cells: list[str]) -> list[float]:
-    """Return the numbers in cells, or [] if an error is to be raised for one of them."""
+    """Return the numbers in cells, or [] if one of them is invalid."""
     try:
         found = list(map(float, cells))
     except ValueError:
@@ -278,7 +277,7 @@ def as_numbers(cells: list[str]) -> list[float]:
 
 
 def to_number(cell: str, path: Path, line: int, column: int) -> float:
-    """Return the number in a cell, or raise an error with its line and column, from 1."""
+    """Return the number in a cell; raise InputError with its line and column, from 1."""
     place = f"{called(path)}, line {line}, column {column + 1}"
     refuse_missing(cell, place, "number")
     if not is_number(cell):
@@ -299,7 +298,7 @@ def to_number(cell: str, path: Path, line: int, column: int) -> float:
 
 
 def is_number(cell: str) -> bool:
-    """Return whether a cell holds a number, with a decimal point."""
+    """Return whether a cell contains a number, with a decimal point."""
     try:
         float(cell)
     except ValueError:
@@ -315,7 +314,7 @@ def choose_columns(
     width: int,
     path: Path,
 ) -> tuple[list[int], list[int]]:
-    """Return the numbers of the input and of the target columns, besides those in `weigh`."""
+    """Return the indices of the input and target columns, excluding those in `weigh`."""
     left = [i for i in range(width) if i not in weigh]
     answers = left[-1:] if targets is None else column_numbers(targets, names, width, path)
     others = sorted({*left} - {*answers})
@@ -342,7 +341,7 @@ def choose_columns(
 
 
 def column_numbers(columns: Columns, names: list[str], width: int, path: Path) -> list[int]:
-    """Return columns, given by name or number, as numbers from 0."""
+    """Return columns, given by name or index, as indices from 0."""
     if isinstance(columns, (str, int, np.integer)):
         columns = [columns]
     if not isinstance(columns, (Sequence, range)):
@@ -381,20 +380,19 @@ def from_npz(
     standardize: bool = False,
     limit: int | None = None,
 ) -> Arrays:
-    """Read the arrays `inputs` and `targets`, or `x` and `y`, of a file made by np.savez.
+    """Read the arrays `inputs` and `targets`, or `x` and `y`, from a file made by np.savez.
 
-    Each has one row a sample; inputs can be pictures, as in Arrays.
+    Each has one row per sample; inputs can be pictures, as in Arrays.
 
     Args:
         path: the file, .npz
         share: share of the samples for training, up to 1.0, the default; the rest is held out
         seed: seed of the choice of held-out samples; by default 0
         order: "shuffled", the default, "in_order" or "picked", as in Arrays
-        standardize: True: a network that was just made begins with `affine()`, as in Arrays; by
-            default False
-        limit: bytes that the arrays may take as float64; None, the default: 640 MB
+        standardize: whether a new network begins with `affine()`, as in Arrays; by default False
+        limit: maximum bytes of the arrays as float64; None, the default: 640 MB
 
-    Returns Arrays. Raises InputError for a file that cannot be read, or has other arrays.
+    Returns Arrays. Raises InputError for a file that cannot be read, or contains other arrays.
     """
     budget = Budget(limit)
     path = readable(path, budget)
@@ -411,7 +409,7 @@ def from_npz(
         raise
     except OSError as error:
         raise unreadable(path, error) from error
-    except Exception as error:  # parsers raise errors of many kinds for hostile files
+    except Exception as error:  # parsers raise errors of many kinds for malicious files
         raise InputError(
             f"{called(path)} is damaged, or no NPZ file: make one by "
             "np.savez(path, inputs=..., targets=...)"
@@ -432,7 +430,7 @@ def from_npz(
 
 @final
 class InPieces:
-    """A file that limits how much is read at once: only a huge directory takes more."""
+    """A file that limits the bytes per read, exceeded only by a huge directory."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -480,7 +478,7 @@ class Member:
         budget.take(DOUBLE * self._count, self._name)
 
     def read(self) -> npt.NDArray[np.generic]:
-        """Return the numbers as they are in the file."""
+        """Return the numbers as stored in the file."""
         try:
             with self._archive.open(self._item) as file:
                 return np.lib.format.read_array(file, max_header_size=LONGEST_ARRAY_HEADER)
@@ -492,7 +490,7 @@ class Member:
 
 
 def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[np.generic]]:
-    """Return shape, whether columns come first, and dtype of an array; numbers are not read."""
+    """Return shape, Fortran order and dtype of an array, without reading its numbers."""
     version = np.lib.format.read_magic(file)
     read = {
         (1, 0): np.lib.format.read_array_header_1_0,
@@ -526,5 +524,5 @@ def readable(path: object, budget: Budget) -> Path:
 
 
 def unreadable(path: Path, error: OSError) -> InputError:
-    """Return the error for a file that the system does not let us read."""
+    """Return the error for a file that the system does not allow to be read."""
     return InputError(f"{called(path)} cannot be read: {error.strerror or error}")

@@ -1,4 +1,4 @@
-"""Texture: learn a picture as a function from a point (u, v) of the unit square to its colour."""
+"""Texture: a picture as a function from points (u, v) of the unit square to colours."""
 
 from __future__ import annotations
 
@@ -47,27 +47,27 @@ COLOR_SPACES = {"srgb": "srgb", "linear": "linear"}
 
 @final
 class Texture(DataSet):
-    """A picture to learn, at random points (u, v): `Texture("photo.jpg")`.
+    """A picture to learn from random points (u, v): `Texture("photo.jpg")`.
 
-    (0, 0) is the upper left corner, u goes right and v down; the colour of a point is that of the
-    pixel it is in.
+    (0, 0) is the upper left corner, u points right and v down; the colour of a point is the colour
+    of its pixel.
 
     Args:
         picture: path to a PNG or JPEG; an array of shape (height, width, 3), or (height, width) for
             grey; or None, the default: a built-in picture
         transform: part of the picture: "identity", the default, "zoom" (its middle, twice as large)
             or "flip" (u and v swapped)
-        color_space: meaning of the numbers of a colour, 0 to 1: "srgb", the default, are 8-bit
-            numbers of a file divided by 255; "linear" are amounts of light, so that files and
-            arrays of 8-bit integers are converted; an array of floats is not converted
-        size: longest side in pixels; a larger picture is reduced, by averages; None, the default:
-            any
-        samples: random points of an epoch; by default 131072
-        limit: bytes that the numbers of a file may take, 24 a pixel; None, the default: 640 MB
+        color_space: meaning of colour values from 0 to 1: "srgb", the default: 8-bit values of a
+            file divided by 255; "linear": linear light, to which files and arrays of 8-bit integers
+            are converted; arrays of floats are not converted
+        size: maximum length of the longer side in pixels; larger pictures are reduced by averaging;
+            None, the default: no limit
+        samples: random points per epoch; by default 131072
+        limit: maximum bytes of the numbers of a file, 24 per pixel; None, the default: 640 MB
 
     Raises:
         InputError: for a file that cannot be read, ShapeError.
-        NotFiniteError: for an unsuitable array.
+        NotFiniteError: for an invalid array.
     """
 
     things = "pixels"
@@ -109,14 +109,14 @@ class Texture(DataSet):
         """Return batches of random points.
 
         Args:
-            batch: points of a batch; None, the default: a whole epoch
+            batch: points per batch; None, the default: a whole epoch
             seed: seed of the points; by default 0
         """
         count = self.samples if batch is None else batch
         return Points(self.picture, count, self.samples, seed, self.window)
 
     def pixels(self) -> Pair:
-        """Return the centres of all pixels and the colours there, for PSNR; transformed."""
+        """Return the centres of all pixels and the transformed colours there, for PSNR."""
         height, width, _ = self.picture.shape
         points = pixel_centres(width, height)
         looked_up = Points(self.picture, 1, 1, 0, self.window)
@@ -139,10 +139,11 @@ def psnr(prediction: object, target: object) -> float:
     """Return the peak signal-to-noise ratio in decibels, for numbers from 0 to 1.
 
     Args:
-        prediction, target: arrays of one shape
+        prediction, target: arrays of the same shape, with values from 0 to 1
 
-    Returns infinity for equal arrays. Raises ShapeError for arrays of different shapes. State the
-    colour space and the points with a result; `Texture.pixels()` has all pixel centres.
+    Returns infinity for equal arrays. Raises ShapeError for arrays of different shapes. When
+    reporting a result, state the colour space and the points; `Texture.pixels()` returns all pixel
+    centres.
     """
     said = as_floats(prediction, "psnr")
     wanted = as_floats(target, "psnr")
@@ -161,7 +162,8 @@ def as_picture(
 ) -> FloatArray:
     """Return a picture as numbers from 0 to 1, shape (height, width, 3), in srgb or linear.
 
-    If `size` is given the picture is reduced to it; a file may take `limit` bytes.
+    If `size` is given, the picture is reduced to it; `limit` is the maximum number of bytes of a
+    file.
     """
     require(
         not callable(picture),
@@ -207,7 +209,7 @@ def check_picture(colors: FloatArray) -> None:
 def read_picture(
     path: str | os.PathLike[str], linear: bool, size: int | None, budget: Budget
 ) -> FloatArray:
-    """Return the numbers, from 0 to 1, of a PNG or JPEG file; reduced if a size is given."""
+    """Return the pixels, from 0 to 1, of a PNG or JPEG file; reduced if a size is given."""
     file = readable(path, budget)
     pillow = needed("PIL.Image", "reading pictures needs Pillow", "images")
     try:
@@ -229,14 +231,14 @@ def read_picture(
         ) from error
     except PermissionError as error:
         raise unreadable(file, error) from error
-    except Exception as error:  # decoders raise errors of many kinds for hostile files
+    except Exception as error:  # decoders raise errors of many kinds for malicious files
         raise InputError(
             f"{called(file)} is no PNG or JPEG picture, or is damaged: save it again as one of them"
         ) from error
 
 
 def check_cost(width: int, height: int, size: int | None, name: str, budget: Budget) -> None:
-    """Raise InputError for a picture that takes too much memory, decoded or as numbers."""
+    """Raise InputError for a picture that needs too much memory, decoded or as numbers."""
     what = f"{name}, {width:,} x {height:,} pixels,"
     lines, columns = reduced_shape(height, width, size)
     band = min(height, -(-height // lines) + 1)
@@ -249,7 +251,7 @@ def check_cost(width: int, height: int, size: int | None, name: str, budget: Bud
 
 
 def colors_of(image: Image, linear: bool, size: int | None) -> FloatArray:
-    """Return the colours of an image, upright, transparent parts on white."""
+    """Return the colours of an image, upright, with transparent parts on white."""
     from PIL import ImageOps
 
     upright = ImageOps.exif_transpose(image)
@@ -276,15 +278,15 @@ def pixels_of(image: Image) -> FloatArray:
 
 
 def to_linear(colors: FloatArray) -> FloatArray:
-    """Convert sRGB numbers to amounts of light (IEC 61966-2-1)."""
+    """Convert sRGB values to linear light (IEC 61966-2-1)."""
     bright = ((colors + 0.055) / 1.055) ** 2.4
     return np.where(colors <= 0.04045, colors / 12.92, bright)
 
 
 def drawn(rows: Rows, height: int, width: int, longest: int | None) -> FloatArray:
-    """Return a picture whose lines `rows` returns, reduced to a longest side of `longest` pixels.
+    """Return a picture, given by `rows`, reduced to a longest side of `longest` pixels.
 
-    Pixels of a reduced picture are averages of those that they cover.
+    Pixels of a reduced picture are averages of the pixels that they cover.
     """
     lines, columns = reduced_shape(height, width, longest)
     if (lines, columns) == (height, width):
@@ -298,7 +300,7 @@ def drawn(rows: Rows, height: int, width: int, longest: int | None) -> FloatArra
 
 
 def reduced_shape(height: int, width: int, longest: int | None) -> tuple[int, int]:
-    """Return height and width of a picture after reducing its longest side."""
+    """Return height and width of a picture reduced to a longest side."""
     if longest is None:
         return height, width
     shrink = max(height, width) / whole_size(longest, "the size of a picture")
@@ -308,14 +310,14 @@ def reduced_shape(height: int, width: int, longest: int | None) -> tuple[int, in
 
 
 def average(rows: Rows, length: int, count: int) -> FloatArray:
-    """Return `count` averages of rows, each of the rows that it covers."""
+    """Return `count` averages of rows, each over the rows that it covers."""
     borders = (np.arange(count + 1) * length / count).tolist()
     means = [covered(rows, length, low, high) for low, high in pairwise(borders)]
     return np.clip(means, 0.0, 1.0)
 
 
 def covered(rows: Rows, length: int, low: float, high: float) -> FloatArray:
-    """Return the average of the rows from `low` to `high`; rows on the border count in part."""
+    """Return the average of the rows from `low` to `high`, with partial weights at the borders."""
     touched = np.arange(int(low), min(math.ceil(high), length))
     shares = np.minimum(touched + 1.0, high) - np.maximum(touched, low)
     weighted = shares[:, np.newaxis, np.newaxis] * rows(int(touched[0]), int(touched[-1]) + 1)
@@ -323,8 +325,9 @@ def covered(rows: Rows, length: int, low: float, high: float) -> FloatArray:
     return mean
 
 
-# The built-in picture, a sunset behind mountains and a lake. It has what is hard to learn: sharp
-# edges, fine detail, and smooth colours. A program has painted it; texture.npz has its pixels.
+# The built-in picture, a sunset behind mountains and a lake, generated by a program. It contains
+# details that are hard to learn: sharp edges, fine detail, and smooth colours; texture.npz has its
+# pixels.
 
 SIZE = 256
 

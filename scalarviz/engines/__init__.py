@@ -1,1 +1,1 @@
-"""The engines, which run a program: python, cpu and cuda, and what they share."""
+"""The engines, which run a program: python, cpu and cuda, and shared code."""

@@ -1,15 +1,15 @@
-"""Engine and Run: the interface of an engine, with the four verbs and training on checked batches.
+"""Engine and Run: the interface of an engine, with the four verbs and training on batches.
 
-A training is a `Run`: one network on the batches of one data set. It takes many steps in one call,
-or one step moment by moment, with the same bits; then all intermediate numbers can be read.
+A `Run` is the training of one network on the batches of one data set. It takes many steps in one
+call, or one step moment by moment, with the same bits; in the latter case all intermediate numbers
+can be read.
 
 `take_steps` is the loop around a run: Ctrl-C can interrupt it, and a bad update is undone.
 
-A `Snapshot` is a copy of the numbers of a bank at one moment, which does not hold up training:
-`request()` asks for a copy, `ready` says whether it has arrived, `read()` returns it, and waits if
-necessary; `await snapshot` waits without blocking the other tasks of an asyncio loop. In host
-memory the copy is made at once; numbers that a session has left on a GPU arrive later, see
-`CudaSnapshot`.
+A `Snapshot` is a copy of the numbers of a bank at one moment, which does not delay training:
+`request()` requests a copy, `ready` is whether it has arrived, `read()` returns it, waiting if
+necessary; `await snapshot` waits without blocking other tasks of an asyncio loop. In host memory
+the copy is made immediately; numbers left on a GPU arrive later, see `CudaSnapshot`.
 """
 
 from __future__ import annotations
@@ -37,22 +37,23 @@ from scalarviz.core.program import NONE, Buffer, Moment, Program
 from scalarviz.data.batches import Batches, InOrder
 from scalarviz.errors import GradientError, Interrupted, OrderError, ShapeError, UpdateError
 
-# Number of the order in which engines add up sums, which decides their last bits. It grows when the
-# order changes: a training saved under another one cannot be replayed bit for bit.
+# Version of the order in which engines add up sums, which decides their last bits. It increases
+# when the order changes: a training run saved with another version cannot be replayed bit for bit.
 ORDER_OF_SUMS = 2
-MOST_KEPT = 2**18  # numbers of a batch that `Engine.keep_run` keeps
+MOST_KEPT = 2**18  # numbers of a batch kept by `Engine.keep_run`
 Kept = TypeVar("Kept")
 
 
 class Engine(ABC):
     """Runs one model on its bank: the layers of a network, or its program.
 
-    Arguments have been checked: batches are 2-D, float64, one row a sample, and fit. An engine
-    keeps what its backward needs on a stack of its own.
+    Arguments have been checked: batches are 2-D, float64, one row per sample, and fit. An engine
+    stores the data for its backward on a stack.
     """
 
     name: str
-    # Evaluates a batch on the engine that "auto" takes, if nobody has chosen this one; else None.
+    # Evaluates a batch on the engine chosen by "auto", unless an engine was chosen explicitly; else
+    # None.
     instead: Callable[[FloatArray], FloatArray | None] | None = None
 
     def __init__(
@@ -67,50 +68,50 @@ class Engine(ABC):
 
     @abstractmethod
     def forward(self, batch: FloatArray) -> FloatArray:
-        """Return the outputs of a batch, and keep what `backward` needs."""
+        """Return the outputs of a batch, and store the data for `backward`."""
 
     @abstractmethod
     def evaluate(self, batch: FloatArray) -> FloatArray:
-        """Return the outputs of a batch, without keeping anything."""
+        """Return the outputs of a batch, without storing anything."""
 
     @abstractmethod
     def survey(self, batch: FloatArray) -> dict[str, FloatArray]:
-        """Return the numbers of all neurons for a batch, (samples, neurons) by buffer."""
+        """Return the values of all neurons for a batch, (samples, neurons) by buffer."""
 
     @abstractmethod
     def newest_batch(self) -> int:
-        """Return the samples of the newest unmatched forward; raise OrderError if there is none."""
+        """Return the samples of the most recent unmatched forward; raise OrderError if missing."""
 
     @abstractmethod
     def check_backward(self, samples: int) -> None:
-        """Raise an error for a backward that does not fit the newest forward."""
+        """Raise an error for a backward that does not fit the most recent forward."""
 
     @abstractmethod
     def backward(self, upstream: FloatArray) -> FloatArray:
-        """Add to the gradients for the newest unmatched forward; return those of its inputs."""
+        """Accumulate gradients for the most recent unmatched forward; return the input gradient."""
 
     @abstractmethod
     def forget(self) -> None:
-        """Drop all forwards that wait for their backward."""
+        """Drop all unmatched forwards."""
 
     @abstractmethod
     def run(self, batches: Batches, loss: Loss) -> Run:
-        """Return a training on these batches; the bank is not changed yet."""
+        """Return a run on these batches; the bank is not changed yet."""
 
     def loss_on(
         self, inputs: FloatArray, targets: FloatArray, weights: Weights, loss: Loss
     ) -> Callable[[], float]:
-        """Return a function that returns the loss of a batch for the numbers of its call.
+        """Return a function that returns the loss of a batch for the current numbers.
 
-        The batch is evaluated, as by `evaluate`, again at each call.
+        The batch is evaluated again at each call, as by `evaluate`.
         """
         return lambda: loss(self.evaluate(inputs), targets, weights)
 
     @final
     def take_run(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> Run:
-        """Return a training on one batch: the kept one if it can go on with it, or a new one.
+        """Return a run on one batch: the kept one if it can be reused, or a new one.
 
-        To make one takes longer than a step of a small network.
+        Making a run takes longer than a step of a small network.
         """
         try:
             kept = self._kept.pop()
@@ -118,18 +119,18 @@ class Engine(ABC):
             kept = None
         if kept is not None and kept.resume(inputs, targets, loss):
             return kept
-        kept = None  # its memory is freed before there is more
+        kept = None  # its memory is freed before more is allocated
         return self.run(InOrder(inputs, targets), loss)
 
     @final
     def keep_run(self, run: Run) -> None:
-        """Keep a run of `take_run` for its next call, unless its batch takes much memory."""
+        """Keep a run of `take_run` for its next call, unless its batch needs much memory."""
         if run.batches.inputs.size + run.batches.targets.size <= MOST_KEPT:
             self._kept.append(run)
 
     @final
     def lost_statistic(self) -> str:
-        """Return name and value of the first running statistic that is not finite, or ""."""
+        """Return name and value of the first non-finite running statistic, or ""."""
         if np.isfinite(self.bank.state[SCALING:]).all():
             return ""
         lost = [(i, layer.lost_statistic()) for i, layer in enumerate(self.layers)]
@@ -138,19 +139,19 @@ class Engine(ABC):
 
     @final
     def bad_statistic(self, lost: str, step: int) -> UpdateError:
-        """Return the error for a step, counted from 0, with a statistic that is not finite."""
+        """Return the error for a step, counted from 0, with a non-finite statistic."""
         other = ", or compute with precision='full'" if self.precision.mixed else ""
         return UpdateError(step, f"{lost}, so it was not taken: scale the data down{other}")
 
     @final
     def bad_update(self, optimizer: Optimizer, step: int) -> UpdateError:
-        """Return the error for a step, counted from 0, that left numbers not finite."""
+        """Return the error for a step, counted from 0, whose results are not finite."""
         lost = self.lost_statistic()
         return self.bad_statistic(lost, step) if lost else bad_update(self.bank, optimizer, step)
 
     @final
     def snapshot(self) -> Snapshot:
-        """Return a snapshot of the bank; a session asks its `Run` instead."""
+        """Return a snapshot of the bank; sessions call the method of `Run` instead."""
         return HostSnapshot(self.bank)
 
     @final
@@ -160,7 +161,7 @@ class Engine(ABC):
 
     @final
     def as_read(self, batch: FloatArray) -> FloatArray:
-        """Return a batch in float64, with inf where a number is too large for the bank's dtype."""
+        """Return a batch in float64, with inf for numbers too large for the bank's dtype."""
         read = self.array(batch)
         return np.where(np.isinf(read), read, batch).astype(np.float64, copy=False)
 
@@ -177,7 +178,7 @@ class Engine(ABC):
 
     @final
     def copy(self, rows: FloatArray, to: FloatArray) -> None:
-        """Copy rows to an array of the bank's dtype; too large numbers become inf."""
+        """Copy rows to an array of the bank's dtype; numbers that are too large become inf."""
         if rows.dtype == self._dtype:
             to[...] = rows
         else:
@@ -187,14 +188,14 @@ class Engine(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Waiting(Generic[Kept]):
-    """A batch that waits for its backward, and the values kept for it."""
+    """An unmatched batch, and the values stored for its backward."""
 
     samples: int
     kept: Kept
 
 
 class StackEngine(Engine, Generic[Kept]):
-    """An engine that keeps the batches that wait for their backward, the newest last."""
+    """An engine with a stack of unmatched batches, the most recent last."""
 
     called = "network"  # in errors
 
@@ -228,10 +229,10 @@ class RunOutcome(NamedTuple):
     """Result of some steps.
 
     Attributes:
-        losses: one for each step taken, each before the update
-        bad: row of a gradient that is not finite, so that the next step was not taken, or NONE
-        overflow: error for the next step if it left a weight, a slot or a running statistic not
-            finite; the caller must then restore the bank
+        losses: loss of each step taken, before its update
+        bad: row of a non-finite gradient, because of which the next step was not taken, or NONE
+        overflow: error for the next step if a weight, a slot or a running statistic became
+            non-finite; the caller must then restore the bank
     """
 
     losses: FloatArray
@@ -242,13 +243,12 @@ class RunOutcome(NamedTuple):
 class Run(ABC):
     """The training of one network on the batches of one data set.
 
-    Every step performs `program.moments` in order. Moment by moment, call `begin` and then
-    `perform` for each moment. Numbers can be read from the moment that writes them until the next
-    `begin`; `steps` begins anew.
+    Every step performs `program.moments` in order. To run it moment by moment, call `begin` and
+    then `perform` for each moment. Numbers can be read from the moment that writes them until the
+    next `begin` or `steps`.
 
     Attributes:
-        named_arrays: of a followed model, which its parameters are named by: `ArrayFacts` of the
-            story
+        named_arrays: `ArrayFacts` of a followed model, used to name its parameters
     """
 
     named_arrays: Sequence[Any] = ()
@@ -256,28 +256,29 @@ class Run(ABC):
     def __init__(self, batches: Batches, loss: Loss) -> None:
         self.batches = batches
         self.loss_function = loss
-        self.loss = np.nan  # loss of the batch, from the moment "loss" on
+        self.loss = np.nan  # loss of the batch, after the moment "loss"
         self.before: BeforeStep | None = None  # memory for a copy of the bank, see `take_steps`
 
     @abstractmethod
     def steps(self, optimizer: Optimizer, first: int, count: int) -> RunOutcome:
         """Take `count` whole steps on the batches of the steps `first`, `first` + 1, ...
 
-        If the gradient of a weight that is not frozen is not finite, and the optimizer refuses such
-        gradients, that step and those after it are not taken; its gradients can be read. A step
-        that leaves a weight, a slot or a running statistic not finite is the last one, see
-        `Outcome.overflow`. A step that a dynamic loss scale skips changes no running statistic.
+        If the gradient of a non-frozen weight is not finite, and the optimizer rejects such
+        gradients, this step and later ones are not taken; its gradients can be read. A step after
+        which a weight, a slot or a running statistic is not finite is the last one, see
+        `RunOutcome.overflow`. A step skipped by a dynamic loss scale does not change running
+        statistics.
         """
 
     def resume(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> bool:
-        """Go on with another batch instead of the only one, if its size and the loss are equal.
+        """Continue with another batch instead of the only one, if its size and the loss are equal.
 
-        Returns whether it does; else nothing has changed.
+        Returns whether this is possible; else nothing has changed.
         """
         return False
 
     def step_after(self, step: int, count: int) -> int:
-        """Return the step at which a clock stands `count` steps after another one, or before it."""
+        """Return the step `count` steps after another one, or before it."""
         return step + count
 
     @abstractmethod
@@ -289,15 +290,15 @@ class Run(ABC):
         """Perform one moment of the step.
 
         For "step": raises GradientError if a gradient, UpdateError if a weight, slot or running
-        statistic would not be finite; nothing is changed then.
+        statistic would not be finite; in each case nothing is changed.
         """
 
     def snapshot(self, bank: Bank) -> Snapshot:
-        """Return a snapshot of the bank, which asks a device where the newest numbers are there."""
+        """Return a snapshot of the bank, from a device if it has newer numbers."""
         return HostSnapshot(bank)
 
     def finish_backward(self) -> None:  # noqa: B027  # most have nothing to do
-        """Called after the last moment before "step": leave no unmatched forward."""
+        """Called after the last moment before "step": match all forwards."""
 
     @abstractmethod
     def values(self, buffer: Buffer) -> FloatArray:
@@ -314,10 +315,10 @@ class Run(ABC):
 
 # ---- many steps ---------------------------------------------------------------------------------
 
-Tell = Callable[[int, float], object]  # called with the steps done and the newest loss
+Tell = Callable[[int, float], object]  # called with the number of steps and the latest loss
 
 NO_LOSSES = np.empty(0)
-SECONDS = 0.05  # about what a portion takes, and the most that is repeated
+SECONDS = 0.05  # approximate duration of a portion, and the most that is repeated
 
 
 @uncut
@@ -326,8 +327,8 @@ def take_steps(
 ) -> FloatArray:
     """Take `steps` steps; return the loss before each. The bank is always left after a whole step.
 
-    `tell` is called after each portion but the last.
-    Raises GradientError, or Interrupted on Ctrl-C; both have the losses so far.
+    `tell` is called after each portion except the last. Raises GradientError, or Interrupted on
+    Ctrl-C; both contain the losses so far.
     """
     losses = empty_losses(steps) if steps > 1 else NO_LOSSES
     done, kept, pace = 0, 0, 1
@@ -365,18 +366,18 @@ def take_steps(
 
 @cuttable
 def portion(run: Run, optimizer: Optimizer, first: int, count: int) -> RunOutcome:
-    """Take some steps; after Ctrl-C the bank may be anywhere within them."""
+    """Take some steps; after Ctrl-C the bank may be in the middle of them."""
     return run.steps(optimizer, first, count)
 
 
 def before_of(engine: Engine, run: Run, optimizer: Optimizer) -> BeforeStep:
-    """Return a copy of the present numbers, in the memory of the last one of this run."""
+    """Return a copy of the current numbers, in the memory of this run's last copy."""
     run.before = BeforeStep(engine.bank, optimizer, gradients=True, last=run.before)
     return run.before
 
 
 def restore(run: Run, optimizer: Optimizer, before: BeforeStep, first: int, step: int) -> None:
-    """Restore the bank at the beginning of `step`, from a copy made at step `first`."""
+    """Restore the bank to the beginning of `step`, from a copy made at step `first`."""
     before.restore()
     if step > first:
         run.steps(optimizer, first, step - first)
@@ -391,9 +392,9 @@ def error_of(
     first: int,
     step: int,
 ) -> GradientError:
-    """Return the error that ended a training at a step; undo the step if it overflowed.
+    """Return the error that ended a run at a step; undo the step if it overflowed.
 
-    The bank is then as before that step, with the gradients of that step.
+    The bank is then in the state before the step, with the gradients of the step.
     """
     bank = engine.bank
     if outcome.overflow is None:
@@ -414,10 +415,10 @@ def error_of(
 
 @dataclass(frozen=True, slots=True)
 class SnapshotValues:
-    """The numbers of a snapshot: copies that never change, one number a row.
+    """The numbers of a snapshot: copies that never change, one number per row.
 
     Attributes:
-        value, grad, slots: of the parameters
+        value, grad, slots: values, gradients and slots of the parameters
         state: loss scale and running statistics
     """
 
@@ -432,7 +433,7 @@ class Snapshot(ABC):
 
     @abstractmethod
     def request(self) -> None:
-        """Request a copy of the present numbers; an earlier request is dropped."""
+        """Request a copy of the current numbers; an earlier request is dropped."""
 
     @property
     @abstractmethod
@@ -445,7 +446,7 @@ class Snapshot(ABC):
 
     @final
     def __await__(self) -> Generator[Any, None, SnapshotValues]:
-        """Return the numbers as `read` does, while other tasks of an asyncio loop go on."""
+        """Return the numbers as `read` does, while other tasks of an asyncio loop continue."""
         if not self.ready:
             self.request()
         return awaited(self)
@@ -453,7 +454,7 @@ class Snapshot(ABC):
 
 @final
 class HostSnapshot(Snapshot):
-    """A snapshot of a bank in host memory, copied at once.
+    """A snapshot of a bank in host memory, copied immediately.
 
     >>> bank = Bank(2)
     >>> snapshot = HostSnapshot(bank)
@@ -485,7 +486,7 @@ class HostSnapshot(Snapshot):
         return self._numbers
 
 
-# ---- a step that is undone ----------------------------------------------------------------------
+# ---- undoing a step -----------------------------------------------------------------------------
 
 ArrayCopy = bytes | FloatArray
 LARGE_ARRAY = 2**17  # bytes from which the memory of a copy is kept
@@ -493,15 +494,14 @@ LARGE_ARRAY = 2**17  # bytes from which the memory of a copy is kept
 
 @final
 class BeforeStep:
-    """A copy of all numbers of a bank that steps of one optimizer change.
+    """A copy of all numbers of a bank changed by steps of an optimizer.
 
     Args:
         bank: the Bank
         optimizer: the Optimizer, whose slots are copied
-        gradients: whether gradients are also copied; the optimizer's part of a step does not change
-            them
-        last: an earlier Before of the same bank that is no longer needed: its memory is used again,
-            since to get new memory takes longer than to copy; None, the default: none
+        gradients: whether to copy gradients, which the optimizer's part of a step does not change
+        last: an earlier BeforeStep of the same bank, whose memory is reused, since allocating takes
+            longer than copying; None, the default: allocate
     """
 
     def __init__(
@@ -534,11 +534,11 @@ class BeforeStep:
         bank.step_count, bank.moved[:] = self._count
 
     def end_step(self, lost: UpdateError | None, *, overflowed: bool) -> None:
-        """Count a step that succeeded; undo one that failed, and raise its error.
+        """Count a successful step; undo a failed one, and raise its error.
 
         Args:
             lost: error of the statistics of the step
-            overflowed: whether it left weights or slots that are not finite
+            overflowed: whether weights or slots became non-finite
         """
         if lost is None and overflowed:
             lost = bad_update(self._bank, self._optimizer, self._bank.step_count)
@@ -549,7 +549,7 @@ class BeforeStep:
 
 
 def copied(array: FloatArray, last: ArrayCopy | None) -> ArrayCopy:
-    """Return a copy of an array; of a large one in the memory of an earlier one of its shape."""
+    """Return a copy of an array; a large one uses the memory of an earlier copy of its shape."""
     if array.nbytes < LARGE_ARRAY:
         return array.tobytes()  # half the time of a copy
     if not isinstance(last, np.ndarray) or last.shape != array.shape:
@@ -569,7 +569,7 @@ def put(numbers: ArrayCopy, array: FloatArray) -> None:
 class RunningStatistics:
     """The running statistics at the beginning of a step, to undo bad changes.
 
-    If a forward makes one of them NaN or infinite, all are restored. The error is raised by the
+    If a forward makes one of them NaN or infinite, all are restored. The error is raised at the
     moment "step", since a bad gradient has precedence, and the loss scale may skip the step.
     """
 

@@ -1,4 +1,4 @@
-"""All kernels of the cpu engine, of networks and of compiled functions, compiled ahead of time."""
+"""All kernels of the cpu engine, for networks and compiled functions, compiled ahead of time."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from scalarviz.engines.expression import cpu_expression as expression
 from scalarviz.errors import EngineError
 
 DTYPES: tuple[Dtype, ...] = ("float32", "float64")
-MOST = 200  # files in a command line; that of Windows has at most 32,767 characters
-LOOK = 0.5  # seconds between two looks, each at all the files
+MOST = 200  # files in a command line; Windows allows at most 32,767 characters
+LOOK = 0.5  # seconds between checks of all files
 
 
 def every_kernel() -> list[tuple[Unit, Dtype]]:
-    """Return all kernels, with their working type; among them those of the user's activations."""
+    """Return all kernels with their working type, including those of user-defined activations."""
     units = [*cpu.every_unit(), *expression.SHELL.values()]
     for row in EVERY_OPERATION.values():
         units += expression.kernels_of_formula(row)
@@ -34,7 +34,7 @@ def lacking_kernels() -> list[tuple[Unit, Dtype]]:
 
 
 def compile_all() -> Iterator[tuple[int, int]]:
-    """Compile what is lacking, on all cores; iterate over how many are done, and of how many.
+    """Compile missing kernels on all cores; yield the number done and the total.
 
     Raises:
         EngineError: if a kernel cannot be compiled.
@@ -46,10 +46,10 @@ def compile_all() -> Iterator[tuple[int, int]]:
 def compile_files(
     paths: Sequence[Path], start_child: Callable[[Sequence[Path]], Any]
 ) -> Iterator[tuple[int, int]]:
-    """Compile files of kernels as `compile_all` does, each child process a part of them.
+    """Compile kernel files as `compile_all` does, a part of them in each child process.
 
     Args:
-        start_child: returns a child process that compiles files
+        start_child: function that returns a child process that compiles files
     """
     workers = max(min(os.cpu_count() or 1, len(paths) // 8), -(-len(paths) // MOST), 1)
     starting = (start_child(paths[i::workers]) for i in range(workers) if paths)

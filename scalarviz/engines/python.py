@@ -1,11 +1,11 @@
-"""The python engine: runs the layer objects themselves; slow, readable, a reference for the others.
+"""The python engine: runs the layer objects themselves; slow, readable, the reference for others.
 
 It calls the verbs of each layer, which calls those of its perceptrons, which call those of their
 weights. A layer processes the whole batch before the next one does.
 
 A call of an object covers several moments: a perceptron sums and applies its activation, a weight
-adds to its gradient and returns that of its input. So a `PythonRun` calls each layer once forward
-and once backward, and publishes its results at the moments to which they belong.
+adds to its gradient and returns the gradient of its input. So a `PythonRun` calls each layer once
+forward and once backward, and publishes its results at the corresponding moments.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from scalarviz.engines.reference import (
 )
 from scalarviz.errors import UpdateError
 
-PIECE = 8  # samples that are evaluated between two looks at the clock
-PATIENCE = 2.0  # seconds of a batch from which on it is said what is faster
+PIECE = 8  # samples evaluated between two readings of the clock
+PATIENCE = 2.0  # seconds per batch above which a faster engine is suggested
 
 
 @final
@@ -51,7 +51,7 @@ class PythonEngine(Engine):
         return self.array(rows)
 
     def evaluate(self, batch: FloatArray) -> FloatArray:
-        """Return the outputs of a batch; if it takes long, say so once, and do it `instead`."""
+        """Return the outputs of a batch; if slow, log it once, and use the engine `instead`."""
         rows, found, start = self.as_read(batch).tolist(), [], time.thread_time()
         for first in range(0, len(rows), PIECE):
             part = rows[first : first + PIECE]
@@ -133,7 +133,7 @@ class PythonRun(Run):
         self._weights = self.batches.weights_at(step)
         self._values = {self.engine.program.inputs: self.engine.as_read(inputs)}
         self._flows: dict[Buffer, FloatArray] = {}
-        # Computed by the objects but not yet published: values, and gradients.
+        # Computed by the objects but not yet published: values and gradients.
         self._due: dict[Buffer, FloatArray] = {}
         self._due_flows: dict[Buffer, FloatArray] = {}
         self._waiting = []
@@ -211,7 +211,7 @@ class PythonRun(Run):
         )
 
     def _layer_backward(self, operation: Operation) -> None:
-        """Run the backward of a layer's objects, unless it has run already."""
+        """Run the backward of a layer's objects, unless already done."""
         if operation.layer not in self._waiting:
             return
         own = self._operations_of(operation.layer)

@@ -1,9 +1,9 @@
 """Reference operations: each kind of operation on a batch, forward and backward, in numpy.
 
 This is the readable definition of an operation, in float64, as in training; arrays have shape
-(samples, size). The python engine uses it for numbers between the calls of its objects; the other
-engines run an operation by it for which they have no kernel, and report what that costs. Overflow
-gives infinity without a warning, as on every engine; the step raises the error.
+(samples, size). The python engine uses it for numbers between the calls of its objects; other
+engines use it for operations without a kernel, and report the cost. Overflow gives infinity without
+a warning, as on every engine; the step raises the error.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class OperationArrays(NamedTuple):
     """Arguments of an operation.
 
     Attributes:
-        value, state: those of the network's bank; `step` is the number of steps taken
-        inputs: values of each buffer that it reads; `x` is the first one
+        value, state: arrays of the network's bank; `step`: number of steps taken
+        inputs: values of each buffer read; `x` is the first one
         y: outputs
         upstream: gradient with respect to the outputs
-        learning: whether the network is trained; otherwise nothing is dropped, and running
+        learning: whether the network is trained; otherwise dropout is disabled, and running
             statistics are used
         first: index in the batch of the first sample
     """
@@ -64,8 +64,8 @@ class OperationArrays(NamedTuple):
 class Reference:
     """Forward and backward of a kind of operation: y, and the gradient with respect to x.
 
-    A kind that reads several buffers returns the gradient of each, as a tuple; that of the kind
-    "own" ends with the gradient of its parameters.
+    A kind that reads several buffers returns a tuple with the gradient of each; for the kind "own"
+    the last one is the gradient of its parameters.
     """
 
     forward: Callable[[Operation, OperationArrays], FloatArray]
@@ -84,12 +84,12 @@ def sent_forward(
     numbers: OperationArrays,
     learns: Callable[[Operation], bool],
 ) -> tuple[dict[str, FloatArray], Sequence[tuple[Operation, OperationArrays]]]:
-    """Send a batch through a program; return values by buffer, and the arrays of each operation.
+    """Run a batch through a program; return values by buffer, and the arrays of each operation.
 
     Args:
         inputs: the samples, one row each
         numbers: parameters, state and steps of the network, and the index of the first sample
-        learns: whether an operation computes as in training
+        learns: predicate: whether an operation computes as in training
     """
     found, passed = {program.inputs.name: np.asarray(inputs, np.float64)}, []
     with np.errstate(all="ignore"):
@@ -106,7 +106,7 @@ def send_back(
     found: Mapping[str, FloatArray],
     flows: dict[str, FloatArray],
 ) -> None:
-    """Add the gradients of all buffers to `flows`, which has that of the outputs.
+    """Add the gradients of all buffers to `flows`, which contains those of the outputs.
 
     Args:
         passed, found: the operations and the values, see `sent_forward`
@@ -122,11 +122,11 @@ def send_back(
 def program_forward(
     program: Program, value: FloatArray, state: FloatArray, inputs: FloatArray
 ) -> dict[str, FloatArray]:
-    """Return the numbers of all neurons for many samples, (samples, neurons) by buffer.
+    """Return the values of all neurons for many samples, (samples, neurons) by buffer.
 
     Args:
         program: the program of the network
-        value: its parameters, in bank order; `state` is its state
+        value: its parameters, in bank order; `state`: its state
         inputs: the samples, one row each
     """
     return sent_forward(program, inputs, OperationArrays(value, state, 0, ()), lambda _: False)[0]
@@ -139,8 +139,7 @@ def program_backward(
 
     Args:
         upstream: gradient with respect to the outputs
-        learning: whether batch norms use the statistics of the batch; nothing is dropped in any
-            case
+        learning: whether batch norms use batch statistics; dropout is disabled in any case
     """
     gradient = np.zeros(len(bank))
     found, passed = sent_forward(
@@ -158,7 +157,7 @@ def program_backward(
 
 
 def parameter_gradients(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    """Return what an operation of a kind with kernels adds to the gradients of its parameters."""
+    """Return the gradients of the parameters of an operation of a kind with kernels."""
     g, x, shared = not_none(numbers.upstream), numbers.x, operation.outputs_per_bias
     if operation.kind == "parametric":
         slope, counts = PARAMETRIC_FORMULAS[operation.formula].by_parameter, operation.settings
@@ -178,14 +177,14 @@ def parameter_gradients(operation: Operation, numbers: OperationArrays) -> Float
 
 
 def operation_backward(operation: Operation, numbers: OperationArrays) -> tuple[FloatArray, ...]:
-    """Return what an operation adds to the gradient of each buffer that it reads."""
+    """Return the gradient of each buffer read by an operation."""
     return all_gradients(reference_of(operation), operation, numbers)[: len(operation.sources)]
 
 
 def all_gradients(
     reference: Reference, operation: Operation, numbers: OperationArrays
 ) -> tuple[FloatArray, ...]:
-    """Return what the backward of an operation returns, as a tuple."""
+    """Return the result of an operation's backward as a tuple."""
     with np.errstate(all="ignore"):
         found = reference.backward(operation, numbers)
     return found if isinstance(found, tuple) else (found,)
@@ -202,7 +201,7 @@ def reference_of(operation: Operation) -> Reference:
 def add_gradients(
     flows: dict[Key, FloatArray], gradients: Iterable[tuple[Key, FloatArray]]
 ) -> None:
-    """Add gradients to those that are there, so that a buffer has the sum over its readers."""
+    """Add gradients to existing ones, so that a buffer has the sum over its readers."""
     for key, gradient in gradients:
         flows[key] = flows[key] + gradient if key in flows else gradient
 
@@ -267,7 +266,7 @@ def of_each(
 def windows_of(operation: Operation) -> npt.NDArray[np.intp]:
     """Return the inputs of each window, shape (groups, windows, weights).
 
-    `source.size` stands for what lies beyond the edge.
+    `source.size` is the index of padding.
     """
     windows = Windows.of(operation)
     _, channels, high, wide = operation.shape
@@ -280,7 +279,7 @@ def windows_of(operation: Operation) -> npt.NDArray[np.intp]:
 
 
 def by_group(operation: Operation, array: FloatArray) -> FloatArray:
-    """Return an array whose last but one axis is that of kernels, cut into groups."""
+    """Return an array split into groups along its second to last axis, of kernels."""
     return np.stack(np.split(array, Windows.of(operation).groups, axis=-2), axis=-3)
 
 
@@ -298,14 +297,14 @@ def convolution_backward(operation: Operation, numbers: OperationArrays) -> Floa
     by_windows = by_group(operation, kernels).swapaxes(-1, -2) @ by_kernels
     found = np.zeros((len(g), operation.source.size + 1))
     for group, places in enumerate(windows_of(operation)):
-        # By one weight, no two windows read the same input.
+        # For one weight, no two windows read the same input.
         for weight, read in enumerate(places.T):
             found[:, read] += by_windows[:, group, weight]
     return found[:, :-1]
 
 
 def to_each(operation: Operation, numbers: OperationArrays) -> tuple[FloatArray, ...]:
-    """Return the gradient of the outputs, for each buffer that is read."""
+    """Return the gradient of the outputs for each buffer read."""
     return (not_none(numbers.upstream),) * len(numbers.inputs)
 
 
@@ -355,9 +354,9 @@ def batch_norm_backward(operation: Operation, numbers: OperationArrays) -> Float
 
 @final
 class LayerCopy:
-    """Computes what a layer does for given numbers, by another one with the same settings.
+    """A copy of a layer that computes with given numbers.
 
-    So nothing is mixed up with forwards of the layer itself, and its gradients stay apart.
+    So forwards and gradients of the layer itself are not affected.
     """
 
     def __init__(self, layer: Layer) -> None:
@@ -379,7 +378,7 @@ class LayerCopy:
         return np.array(twin.backward_rows(not_none(numbers.upstream).tolist())), twin.bank.grad
 
     def _ready(self, operation: Operation, numbers: OperationArrays) -> Layer:
-        """Return the other layer with these parameters; it is made anew after a setting changed."""
+        """Return the copy with these parameters; it is made again after a change of settings."""
         settings = settings_key(self._layer.settings())
         if settings != self._settings:
             self._twin = checked_copy(self._layer, numbers.x.tolist())
@@ -390,20 +389,20 @@ class LayerCopy:
 
 
 def settings_key(settings: dict[str, Any]) -> object:
-    """Return what differs after a setting changed, also in the middle of an array."""
+    """Return a key that changes with the settings, even within an array."""
     try:
         return pickle.dumps(settings)
-    except Exception:  # whatever a user's setting cannot do
+    except Exception:  # any error of a user's setting
         return repr(settings)
 
 
 def checked_copy(layer: Layer, batch: Batch) -> Layer:
-    """Return another layer with the same settings; raise InputError if it computes otherwise."""
+    """Return a copy of a layer with the same settings; raise InputError if its results differ."""
     twin = layer.again()
     twin.bank.value[:] = layer.bank.value[layer.rows]
     here, again, other = (np.array(each.evaluate_rows(batch)) for each in (layer, layer, twin))
     is_same = np.allclose(here, other, 1e-3, 1e-5, equal_nan=True)
-    if not is_same and np.array_equal(here, again, equal_nan=True):  # else it draws numbers
+    if not is_same and np.array_equal(here, again, equal_nan=True):  # otherwise it draws numbers
         raise InputError(
             f"{layer} computes other numbers than one made again of its settings, "
             f"{shorten(layer.settings())}: let settings() return all arguments of __init__"
@@ -412,7 +411,7 @@ def checked_copy(layer: Layer, batch: Batch) -> Layer:
 
 
 def runs_as_python(operation: Operation) -> bool:
-    """Return whether Python can stand in for a kernel, on some samples of a batch at a time.
+    """Return whether Python can replace a kernel, for some samples of a batch at a time.
 
     A row of REFERENCES has no gradient of parameters.
     """
@@ -477,13 +476,13 @@ REFERENCES = {
 }
 
 
-# ---- what it costs a step that some operations run as Python ------------------------------------
+# ---- cost of operations that run as Python ------------------------------------------------------
 
 _said: set[str] = set()
 
 
 def say_once(about: str, message: str) -> None:
-    """Log a message, unless one about the same was logged already."""
+    """Log a message, once for each subject."""
     if about not in _said:
         _said.add(about)
         inform(message)
@@ -491,14 +490,14 @@ def say_once(about: str, message: str) -> None:
 
 @final
 class Costs:
-    """The time that operations without kernels take.
+    """The time spent in operations without kernels.
 
     Args:
         engine: name of the engine
-        operations: those that run as Python
+        operations: operations that run as Python
 
     Attributes:
-        seconds: that Python has taken since the last `say`
+        seconds: seconds spent in Python since the last `say`
     """
 
     def __init__(self, engine: str, operations: Sequence[Operation]) -> None:
@@ -509,7 +508,7 @@ class Costs:
 
     @contextmanager
     def python(self) -> Iterator[None]:
-        """Count the time of what is done in it."""
+        """Count the time spent in this block."""
         start = time.perf_counter()
         try:
             yield
@@ -517,7 +516,7 @@ class Costs:
             self.seconds += time.perf_counter() - start
 
     def say(self, steps: int, seconds: float) -> None:
-        """Log once what these steps have cost, unless they are the first ones."""
+        """Log the cost of these steps once, except for the first ones."""
         python, self.seconds = self.seconds, 0.0
         if self._is_warm and steps:
             say_once(

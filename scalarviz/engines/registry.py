@@ -1,4 +1,4 @@
-"""The table of engines, and the choice of one. To add one, write its file and a row of ENGINES."""
+"""The table of engines, and their selection. To add one, write its file and a row of ENGINES."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ Maker = Callable[[Sequence[Layer], Program, Bank, Precision], Engine]
 
 @dataclass(frozen=True, slots=True)
 class EngineRow:
-    """An engine that `net.to(name)` can choose.
+    """An engine selectable by `net.to(name)`.
 
     Attributes:
         name: name for users
-        make: returns an Engine for layers, program, bank and precision
-        lack: returns in a few words what the engine lacks on this machine; "" if it can run
-        kernels: returns the kinds of operations that it has kernels for; None if it runs no
-            kernels. One that does raises EngineError in a process forked from one that has loaded
-            kernels
-        only_full: why it cannot compute in mixed precision; "" if it can
-        weighs: whether it knows weights of samples; by default not
+        make: function that returns an Engine for layers, program, bank and precision
+        lack: function that returns the missing requirement on this machine; "" if it can run
+        kernels: function that returns the kinds of operations with kernels; None for an engine
+            without kernels. Engines with kernels raise EngineError in a process forked from one
+            with loaded kernels
+        only_full: why mixed precision is not supported; "" if it is
+        weighs: whether it supports sample weights; by default False
     """
 
     name: str
@@ -50,7 +50,7 @@ class EngineRow:
     weighs: bool = False
 
     def lacking(self, program: Program) -> Iterator[Operation]:
-        """Yield the operations that it has no kernels for."""
+        """Yield the operations without kernels on this engine."""
         known = None if self.kernels is None else self.kernels()
         for operation in program.operations:
             if known is not None and operation.kind not in known:
@@ -77,17 +77,17 @@ class EngineRow:
 
 
 def loaded(module: str, name: str) -> Any:
-    """Return what a module of the engines has by a name; it may load numba, or its CUDA part."""
+    """Return an object of an engines module by name; it may import numba, or its CUDA part."""
     return getattr(import_module(f"scalarviz.engines.{module}"), name)
 
 
 def later(module: str, name: str) -> Callable[..., Any]:
-    """Return a function that loads a module of the engines when it is called."""
+    """Return a function that imports an engines module when called."""
     return lambda *given: loaded(module, name)(*given)
 
 
 def missing_for_cpu() -> str:
-    """Return what the cpu engine lacks, or "": numba may not support this Python yet."""
+    """Return the missing requirement of the cpu engine, or ""; numba may lack this Python."""
     return "" if find_spec("numba") else f"numba is not installed ({pip_install('numba')})"
 
 
@@ -129,20 +129,20 @@ EXPRESSION_ENGINES = table(
     ]
 )
 AUTO, FULL = "auto", Precision()
-# "auto" takes cuda from this number of multiply-adds of a step on. On an H100 with 16 cores such a
+# "auto" chooses cuda from this number of multiply-adds per step. On an H100 with 16 cores such a
 # step takes 35 us on the GPU, .1 ms on the cores, and 1 ms of the host if it is the only one of a
-# call (BENCHMARKS.md); the GPU is the faster one from 0.6 million on if many are taken at once, and
-# from 20 million on if each operation needs a kernel of its own.
+# call (BENCHMARKS.md); the GPU is faster from 0.6 million if many are taken in one call, and from
+# 20 million if each operation needs a separate kernel.
 LARGE = 10**7
 
 
 def choose(
     name: str, work: int = 0, precision: Precision = FULL, program: Program | None = None
 ) -> EngineRow:
-    """Return the row of an engine; raise EngineError if it cannot run. "auto" is the best one.
+    """Return the row of an engine, "auto" for the best; raise EngineError if it cannot run.
 
     Args:
-        work: multiply-adds of a step; by default few
+        work: multiply-adds per step; by default few
         precision: for "auto": cuda has no mixed precision
         program: for "auto": cuda is not chosen if it would run a part of it as Python
     """
@@ -158,7 +158,7 @@ def choose(
 
 
 def choose_for_expression(name: str) -> EngineRow:
-    """Return the row of an engine for a compiled function; raise EngineError as `choose` does."""
+    """Return the row of an engine for a compiled function; raise EngineError as `choose`."""
     require(
         name != "cuda",
         "a compiled function does not run on the engine 'cuda': choose the engine 'cpu'",
@@ -173,7 +173,7 @@ def engines_for(program: Program) -> Mapping[str, EngineRow]:
 
 
 def choose_best(work: int, precision: Precision, program: Program | None = None) -> EngineRow:
-    """Return the fastest engine that can run here; log once which one, if there was a choice."""
+    """Return the fastest available engine; log the choice once, if there were several."""
     lacks = {name: row.lack() for name, row in ENGINES.items()}
     if precision.mixed and not lacks["cuda"] and not lacks["cpu"]:
         best, why = "cpu", "cuda computes in full precision only"
@@ -184,7 +184,7 @@ def choose_best(work: int, precision: Precision, program: Program | None = None)
             best, why = "cpu", f"cuda has no kernels for {lacking[0].owner}"
     else:
         best = next(name for name in ENGINES if not lacks[name])
-        # What cuda lacks is said where somebody asks for cuda.
+        # The reason why cuda is missing is shown if somebody requests cuda.
         why = f"cpu cannot run here: {lacks['cpu']}" if best == "python" else ""
     if why:
         announce(f"scalarviz runs on the engine {best} ({why})")
@@ -192,6 +192,6 @@ def choose_best(work: int, precision: Precision, program: Program | None = None)
 
 
 def announce(text: str) -> None:
-    """Log a message, once, and not in each worker."""
+    """Log a message once, except in workers."""
     if not is_worker():
         say_once(text, text)

@@ -1,8 +1,8 @@
 """Atomic writing: a reader sees the old content of a file or the new one, never a part.
 
-Where the system supports it (O_TMPFILE: Linux, on most file systems) the unfinished file has no
-name, so a killed process leaves nothing behind. Elsewhere it is called .NAME.xxxxxxxx.part and
-locked by the writer; the next save of the same file removes those of killed writers.
+If supported (O_TMPFILE: Linux, on most file systems) the unfinished file has no name, so a killed
+process leaves nothing behind. Otherwise it is called .NAME.xxxxxxxx.part and locked by the writer;
+the next save of the same file removes parts of killed writers.
 """
 
 from __future__ import annotations
@@ -31,39 +31,39 @@ from scalarviz.errors import FileError, InputError
 if sys.platform != "win32":
     import fcntl
 
-ABANDONED = 3600.0  # seconds after which a part is removed where locks are not supported
+ABANDONED = 3600.0  # seconds after which a part is removed if locks are not supported
 LONGEST_SHOWN = 70  # characters of a path in a message
 PIECE = 1 << 24  # bytes written at once
-PERMISSIONS = 0o666  # of a new file, before the umask
+PERMISSIONS = 0o666  # permissions of a new file, before the umask
 
 ENDING = re.compile("[0-9a-f]{8}")  # the random part of the name
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 Bytes = bytes | bytearray | memoryview
-Data = Bytes | list[npt.NDArray[Any]]  # arrays, one after the other
+Data = Bytes | list[npt.NDArray[Any]]  # arrays, concatenated
 
 
 def as_path(path: object) -> Path:
-    """Return the path that a user passed, as text or as a Path; raise InputError."""
+    """Return the path passed by a user, as text or Path; raise InputError if invalid."""
     if isinstance(path, (str, os.PathLike)):
         text = os.fsdecode(path)
-        with contextlib.suppress(UnicodeEncodeError):  # half of a pair of letters names no file
+        with contextlib.suppress(UnicodeEncodeError):  # lone surrogates cannot be in a file name
             if text and b"\0" not in os.fsencode(text):
                 return Path(text)
     raise InputError(f"a path must be a str or a Path, not {shorten(path)}")
 
 
 def shown(path: Path) -> str:
-    """Return a path for messages; a long one loses its beginning."""
+    """Return a path for messages; a long one is cut at the beginning."""
     text = escaped(repr(str(path)))
     return text if len(text) <= LONGEST_SHOWN else f"'...{text[3 - LONGEST_SHOWN :]}"
 
 
 def replace_file(path: object, data: Data) -> None:
-    """Write `data` into a new file beside `path`, then rename it to `path`.
+    """Write `data` to a new file beside `path`, then rename it to `path`.
 
-    Permissions of an existing file are kept, and a symbolic link is followed. Parts that killed
-    writers left here are removed. Raises FileError.
+    Permissions of an existing file are kept, and a symbolic link is followed. Parts left by killed
+    writers are removed. Raises FileError.
     """
     given = as_path(path)
     try:
@@ -78,7 +78,7 @@ def replace_file(path: object, data: Data) -> None:
 
 
 def check_place(path: object) -> None:
-    """Raise FileError if `replace_file` could not write here; called before long work."""
+    """Raise FileError if `replace_file` could not write here; to be called before long work."""
     given = as_path(path)
     try:
         target = Path(os.path.realpath(given))
@@ -107,7 +107,7 @@ def check_place(path: object) -> None:
 
 
 def unsaved(given: Path, error: OSError) -> FileError:
-    """Return the error for a file that the system does not write, for its reason."""
+    """Return the error for a file that the system did not write, with its reason."""
     return FileError(
         f"{shown(given)} cannot be saved: {error.strerror or error}: choose another "
         "place, or repair this one"
@@ -115,7 +115,7 @@ def unsaved(given: Path, error: OSError) -> FileError:
 
 
 def permissions_of(target: Path, given: Path) -> int | None:
-    """Return the permissions of the file to replace, or None if there is none; raise FileError."""
+    """Return the permissions of the file to replace, or None if missing; raise FileError."""
     try:
         mode = target.stat().st_mode
     except FileNotFoundError:
@@ -132,15 +132,15 @@ def permissions_of(target: Path, given: Path) -> int | None:
 
 
 def part_of(target: Path, ending: str) -> Path:
-    """Return the name of an unfinished file; short enough for every system."""
+    """Return the name of an unfinished file, short enough for every system."""
     return target.with_name(f".{target.name[:50]}.{ending}.part")
 
 
 @contextmanager
 def written(target: Path, data: Data, permissions: int | None) -> Iterator[Path]:
-    """Context manager: a locked file beside the target that contains `data` and is on the disk.
+    """Context manager: a locked file beside the target with `data` stored on disk.
 
-    The file is removed at the end, unless it was renamed.
+    The file is removed at the end unless it was renamed.
     """
     part = part_of(target, secrets.token_hex(4))
     try:
@@ -163,7 +163,7 @@ def new_file(part: Path, data: Data, permissions: int) -> IO[bytes]:
 
 
 def write_nameless(part: Path, data: Data, permissions: int) -> IO[bytes]:
-    """Write a file without a name, which is linked to its name when it is complete."""
+    """Write a file without a name, which gets its name when complete."""
     file = os.fdopen(os.open(part.parent, os.O_TMPFILE | os.O_WRONLY, permissions), "wb")
     with closed_on_error(file):
         write_through(file, data)
@@ -182,7 +182,7 @@ def write_named(part: Path, data: Data, permissions: int) -> IO[bytes]:
         file = os.fdopen(os.open(part, NEW, permissions), "wb")
         with closed_on_error(file):
             take_lock(file)
-            if part.exists():  # it was not removed as abandoned before it was locked
+            if part.exists():  # not removed as abandoned before it was locked
                 write_through(file, data)
                 return file
         file.close()
@@ -199,7 +199,7 @@ def closed_on_error(file: IO[bytes]) -> Iterator[None]:
 
 
 def write_through(file: IO[bytes], data: Data) -> None:
-    """Write, and wait until the data is on the disk."""
+    """Write, and wait until the data is on disk."""
     parts, done = [np.frombuffer(data, np.uint8)] if isinstance(data, Bytes) else data, 0
     with saving(sum(part.nbytes for part in parts)) as bar:
         bar.tell(0)
@@ -212,7 +212,7 @@ def write_through(file: IO[bytes], data: Data) -> None:
 
 
 def bytes_of(array: npt.NDArray[Any]) -> memoryview:
-    """Return the bytes of an array, which is copied only if they are not side by side."""
+    """Return the bytes of an array, copied only if not contiguous."""
     return np.asarray(array, order="C").reshape(-1).view(np.uint8).data
 
 
@@ -224,7 +224,7 @@ def take_lock(file: IO[bytes]) -> None:
 
 
 def flush_folder(folder: Path) -> None:
-    """Wait until the new name is on the disk, where supported."""
+    """Wait until the new name is on disk, if supported."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -234,7 +234,7 @@ def flush_folder(folder: Path) -> None:
 
 
 def remove_abandoned(target: Path) -> None:
-    """Remove parts that killed writers of this file left."""
+    """Remove parts left by killed writers of this file."""
     start, end = part_of(target, "*").name.rsplit("*", 1)
     with contextlib.suppress(OSError), os.scandir(target.parent) as files:
         for file in files:
@@ -245,7 +245,7 @@ def remove_abandoned(target: Path) -> None:
 
 
 def remove_if_abandoned(part: str) -> None:
-    """Remove a part that is not locked; where locks are not supported, an old one."""
+    """Remove a part that is not locked, or, without support for locks, an old one."""
     free = time.time() - os.lstat(part).st_mtime > ABANDONED
     if sys.platform == "win32":
         if free:
@@ -260,7 +260,7 @@ def remove_if_abandoned(part: str) -> None:
             free = False
         except OSError:
             pass  # no locks on this file system
-        # While locked, the name stays with this file; before that it may have changed.
+        # While locked, the name refers to this file; before that it may have changed.
         if free and os.path.samestat(os.fstat(handle), os.lstat(part)):
             os.unlink(part)
     finally:
@@ -268,5 +268,5 @@ def remove_if_abandoned(part: str) -> None:
 
 
 def save_text(text: str, path: object) -> None:
-    """Write text, in UTF-8; an existing file is replaced."""
+    """Save text in UTF-8; an existing file is replaced."""
     replace_file(path, text.encode())

@@ -1,12 +1,12 @@
-"""Checked safetensors: the format of all saved files, arrays and a description with a checksum.
+"""Checked safetensors: the format of all saved files: arrays and a description with a checksum.
 
 Any program that reads safetensors can read the arrays. The metadata has one entry, "scalarviz", a
-JSON text with the checksum, the version of the format, the kind of the file, a row of KINDS, and
-the description, whose content is up to the caller. The checksum is the SHA-256 of the whole file
-with zeros in place of the checksum, so that a change of any byte is detected.
+JSON text with the checksum, the version of the format, the kind of the file (a row of KINDS), and a
+description defined by the caller. The checksum is the SHA-256 of the whole file with zeros in place
+of the checksum, so that a change of any byte is detected.
 
-Files may come from anywhere: reading executes nothing, checks everything before use, and takes at
-most a small multiple of the file's size in memory. Writing copies nothing but the header.
+Files may come from anywhere: reading executes nothing, checks everything before use, and needs at
+most a small multiple of the file size in memory. Writing copies only the header.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ Description = dict[str, Any]
 
 NAME = "scalarviz"
 METADATA = "__metadata__"  # key of the metadata in a safetensors header
-VERSION = 3  # files of newer versions are refused
-# New names of arrays and settings that version 1 called otherwise, by their last word.
+VERSION = 3  # files of newer versions are rejected
+# Renamed arrays and settings of version 1, by their last word.
 SINCE_VERSION_2 = {"scaling": "state"}
 # Kinds of files, and their readers.
 KINDS = {
@@ -45,9 +45,9 @@ KINDS = {
     "run": "sv.Session.load(path)",
     "sweep": "sv.sweep(..., folder=path)",
 }
-# An ending of letters is that of a format; one with a digit, of a version or a date, but for these.
+# An extension of letters is a format; one with a digit is a version or a date, except for these.
 WITH_DIGITS = (".7z", ".bz2", ".h5", ".hdf5", ".mp4")
-# What a network and a run are written as.
+# Extensions of networks and runs.
 WRITTEN_AS = {
     "network": ".safetensors, .onnx, .npz, .glsl or .hlsl",
     "run": ".safetensors; s.to_csv(path) writes its losses and metrics",
@@ -56,8 +56,8 @@ WRITTEN_AS = {
 # Supported dtypes: names in safetensors and in numpy.
 DTYPES = {"U8": "uint8", "I64": "int64", "F32": "float32", "F64": "float64", "BOOL": "bool"}
 
-COPIES = 3  # of a file in memory while it is read
-LENGTH_BYTES = 8  # safetensors begins with the length of the header, which is a multiple of that
+COPIES = 3  # size of a file in memory while it is read
+LENGTH_BYTES = 8  # safetensors begins with the length of the header, a multiple of this
 
 # The JSON text begins with the checksum; its quotation marks are escaped in the file.
 BEFORE_CHECKSUM = rb"{\"checksum\":\""
@@ -65,12 +65,12 @@ NO_CHECKSUM = "0" * 64
 
 
 def write(path: object, kind: str, description: Description, arrays: Arrays) -> None:
-    """Save a description, as JSON allows, and arrays; an existing file is replaced."""
+    """Save a description, as JSON, and arrays; an existing file is replaced."""
     replace_file(as_own_path(path, kind), parts_of(kind, description, arrays))
 
 
 def as_own_path(path: object, kind: str) -> Path:
-    """Return the path of a file to write; raise InputError if it is named like another format."""
+    """Return the path of a file to write; raise InputError for the extension of another format."""
     found = as_path(path)
     ending = found.suffix.strip().lower()
     require(
@@ -115,13 +115,13 @@ def encode(kind: str, description: Description, arrays: Arrays) -> bytearray:
 
 
 def parts_of(kind: str, description: Description, arrays: Arrays) -> list[Array]:
-    """Return the parts of a file: a header, with the checksum of all, and those of the arrays."""
+    """Return the parts of a file: a header, with the checksum of all, and the arrays."""
     pick(KINDS, kind, "kind of file")
     about = {"checksum": NO_CHECKSUM, "version": VERSION, "kind": kind, "description": description}
     text = json.dumps(about, allow_nan=False, separators=(",", ":"))
     header: Description = {METADATA: {NAME: text}}
     stored = [(name, as_stored(name, array)) for name, array in arrays.items()]
-    stored.sort(key=lambda each: -each[1][1][0].itemsize)  # so that all are aligned
+    stored.sort(key=lambda each: -each[1][1][0].itemsize)  # for alignment
     codes, end = {dtype: code for code, dtype in DTYPES.items()}, 0
     for name, (shape, parts) in stored:
         start, end = end, end + sum(part.nbytes for part in parts)
@@ -145,7 +145,7 @@ def parts_of(kind: str, description: Description, arrays: Arrays) -> list[Array]
 
 
 def as_stored(name: str, array: Array | InParts) -> InParts:
-    """Return an array as it is written: in the byte order of files."""
+    """Return an array as stored, in little-endian byte order."""
     shape, parts = array if isinstance(array, tuple) else (array.shape, [array])
     dtype = parts[0].dtype
     require(
@@ -161,7 +161,7 @@ def header_length(data: bytes | bytearray) -> int:
 
 
 def place_of_checksum(data: bytes | bytearray) -> slice:
-    """Return the slice of the checksum; an empty one if there is none."""
+    """Return the slice of the checksum; empty if missing."""
     found = data.find(BEFORE_CHECKSUM, LENGTH_BYTES, LENGTH_BYTES + header_length(data))
     start = found + len(BEFORE_CHECKSUM)
     return slice(start, start + len(NO_CHECKSUM)) if found >= 0 else slice(0, 0)
@@ -207,7 +207,7 @@ def size_of(path: Path) -> int:
 
 
 def read_head(path: Path, file: IO[bytes], size: int) -> bytes:
-    """Return the first bytes of a file up to the end of the header."""
+    """Return the bytes of a file up to the end of the header."""
     first = file.read(LENGTH_BYTES)
     length = header_length(first)
     if size < LENGTH_BYTES or length > min(size - LENGTH_BYTES, LARGEST_HEADER):
@@ -286,7 +286,7 @@ def refuse(constant: str) -> None:
 
 
 def check_sum(path: Path, data: bytes, about: Description) -> None:
-    """Raise FileError unless the checksum fits the file."""
+    """Raise FileError unless the checksum matches the file."""
     place = place_of_checksum(data)
     whole = hashlib.sha256(memoryview(data)[: place.start])
     whole.update(NO_CHECKSUM.encode())
@@ -297,7 +297,7 @@ def check_sum(path: Path, data: bytes, about: Description) -> None:
 
 
 def decode_arrays(path: Path, data: bytes) -> dict[str, Array]:
-    """Return the arrays by name; safetensors checks that they are inside the file, disjoint."""
+    """Return the arrays by name; safetensors checks that they are disjoint and inside the file."""
     from safetensors import SafetensorError, deserialize
 
     try:

@@ -1,7 +1,7 @@
-"""Expression files: a compiled function as its table of operations; `load` reads any model.
+"""Expression files: a compiled function as a table of operations; `load` reads any model.
 
-The table holds numbers and names of operations, and no code. Forwards that wait for a backward and
-the engine are not saved.
+The table contains numbers and names of operations, but no code. Unmatched forwards and the engine
+are not saved.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def save_expression(expression: Expression, path: object) -> None:
     used = np.unique(trace.operations)
     names = [*EVERY_OPERATION]
     named = sum(prod(wall.shape) for wall in expression.walls.values())
-    whole = len(expression.parameters) == len(bank)  # else it is a network's, too
+    whole = len(expression.parameters) == len(bank)  # otherwise it also belongs to a network
     description = {
         "name": expression.name,
         "inputs": trace.inputs,
@@ -69,19 +69,19 @@ def save_expression(expression: Expression, path: object) -> None:
 
 @answered
 def load(path: object, engine: str = "python", *, limit: int | None = None) -> Network | Any:
-    """Read a network, or a compiled function, from a file that its `save` wrote.
+    """Load a network or a compiled function from a file written by its `save`.
 
-    Of the record of a followed training, see `sv.follow`, it returns a Followed.
+    For a record of a followed training run, see `sv.follow`, it returns a Followed.
 
     Args:
         path: the file, .safetensors or .sv
         engine: engine of the network: "python", the default, "cpu", "cuda" or "auto"
-        limit: bytes that layers which the file only describes, and the numbers of one sample on its
-            way through the network, may take; None, the default: 640 MB
+        limit: maximum bytes of layers described in the file, and of the activations of one sample;
+            None, the default: 640 MB
 
     Raises:
         FileError: for a file that is damaged, of another kind or too large.
-        EngineError: if the engine cannot run here.
+        EngineError: if the engine is not available.
     """
     budget = Budget(limit)
     if is_record(path):
@@ -92,14 +92,14 @@ def load(path: object, engine: str = "python", *, limit: int | None = None) -> N
     build = networks.build_on if is_network else build_expression
     try:
         return build(description, arrays, row, budget)
-    except Exception as error:  # also errors that no check has foreseen, in hostile files
+    except Exception as error:  # also unexpected errors, in malicious files
         raise networks.not_made(path, f"a {kind} that can be made here", error) from error
 
 
 def build_expression(
     description: Description, arrays: Mapping[str, Array], engine: EngineRow, budget: Budget
 ) -> Expression:
-    """Return a compiled function on an engine; raise InputError for what cannot be one."""
+    """Return a compiled function on an engine; raise InputError for an invalid description."""
     value = array_of(arrays, "value", field(description, "dtype", str), None)
     budget.take(BYTES * len(value), f"{len(value):,} parameters as objects")
     leaves = [Value(float(number)) for number in value]
@@ -134,7 +134,7 @@ def build_expression(
 def trace_of(
     description: Description, arrays: Mapping[str, Array], leaves: list[Value], budget: Budget
 ) -> Trace:
-    """Return the table of operations, each of which takes results of those before it."""
+    """Return the table of operations, each of which uses only earlier results."""
     names = field(description, "operations", list)
     numbers = [NUMBERS[pick(EVERY_OPERATION, name, "operation").name] for name in names]
     chosen = array_of(arrays, "operations", "int64", None)
@@ -167,7 +167,7 @@ def trace_of(
 
 
 def texts_of(given: Mapping[str, Any], count: int) -> list[str]:
-    """Return a text for each operation from those that have one, by number."""
+    """Return a text for each operation, given some by number."""
     found = [""] * count
     for key, words in given.items():
         if not (key.isdecimal() and int(key) < count and isinstance(words, str)):

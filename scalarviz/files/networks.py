@@ -2,8 +2,8 @@
 
 The description holds layers with their settings, their order (a shared layer occurs twice),
 initializer, seed and dtype. The arrays hold the bank: its values by the names of
-`named_parameters`, as "0.weight", or, until version 2 of the format, in one array "value".
-Forwards that wait for a backward are not saved, nor is the engine, which depends on the machine.
+`named_parameters`, such as "0.weight", or, until version 2 of the format, in one array "value".
+Unmatched forwards are not saved, nor is the engine, which depends on the machine.
 """
 
 from __future__ import annotations
@@ -54,17 +54,17 @@ def save_network(net: Network, path: object) -> None:
 def build_on(
     description: Description, arrays: Mapping[str, Array], engine: EngineRow, budget: Budget
 ) -> Network:
-    """Return a network on an engine; raise InputError for what cannot be one.
+    """Return a network on an engine; raise InputError for an invalid description.
 
-    A network in mixed precision is in full precision on the python engine, which has no other, and
-    cannot be loaded on cuda.
+    A network in mixed precision uses full precision on the python engine, and cannot be loaded on
+    cuda.
     """
     net = build(description, arrays, budget)
     precision = make(Precision, field(description, "precision", dict), "precision")
     fill(net, description, arrays)
     if engine.name != "python":
         net.to(engine.name, precision)
-        net.bank.state[:] = arrays["state"]  # the new engine has reset it
+        net.bank.state[:] = arrays["state"]  # reset by the new engine
     elif precision.mixed:
         start_scaling(net.bank, net.precision)
     return net
@@ -80,7 +80,7 @@ def not_made(path: object, what: str, error: Exception) -> FileError:
 
 
 def describe(net: Network) -> Description:
-    """Return the description of a network, with the state that is not in arrays."""
+    """Return the description of a network, with state not stored in arrays."""
     parts = list(dict.fromkeys(net.layers))
     places = {layer: place for place, layer in enumerate(parts)}
     layers = [describe_layer(layer) for layer in parts]
@@ -103,7 +103,7 @@ def describe(net: Network) -> Description:
 
 
 def describe_layer(layer: Layer) -> Description:
-    """Return the kind of a layer, by the name of its class, and its settings."""
+    """Return the kind of a layer (the name of its class) and its settings."""
     kind = type(layer).__name__
     require(
         {**OWN, **LAYERS}.get(kind) is type(layer),
@@ -129,7 +129,7 @@ def describe_layer(layer: Layer) -> Description:
 
 
 def describe_init(init: Init) -> Description:
-    """Return the arguments of an `Init`; of a function, which is code, those of the default."""
+    """Return the arguments of an `Init`; the default's for a function, which is code."""
     bias = None if init.bias is init.row.bias else init.bias.name
     return {
         "name": "pytorch" if init.weight.kind == "function" else init.row.name,
@@ -145,7 +145,7 @@ def build(
 ) -> Network:
     """Return a network from its description, with initial numbers, on the python engine.
 
-    A bank is made only after its size was compared with the array in the file.
+    The bank is made only after its size was compared with the array in the file.
     """
     check_own(description)
     described, order = field(description, "layers", list), field(description, "order", list)
@@ -202,7 +202,7 @@ def build_init(description: Description) -> Init:
 
 
 def if_any(**entries: Any) -> Description:
-    """Return the entries of a description that have something in them; readers do without others.
+    """Return the non-empty entries of a description; readers do not need empty ones.
 
     >>> if_any(name="", marks=[[0, 3, "lowest"]])
     {'marks': [[0, 3, 'lowest']]}
@@ -234,10 +234,10 @@ def beside_values(bank: Bank) -> dict[str, Array]:
 
 
 def value_arrays(net: Network) -> dict[str, Array]:
-    """Return views of all values, by name."""
+    """Return views of all values by name."""
     found: dict[str, Array] = {name: each.value for name, each in net.named_parameters()}
     complete = sum(array.size for array in found.values()) == len(net.bank)
-    return found if complete else {WHOLE: net.bank.value}  # a layer of a user may name too few
+    return found if complete else {WHOLE: net.bank.value}  # a custom layer may name too few
 
 
 def is_value(name: str) -> bool:
@@ -251,7 +251,7 @@ def optional(bank: Bank) -> dict[str, Array]:
 
 
 def fill(net: Network, description: Description, arrays: Mapping[str, Array]) -> None:
-    """Set the numbers of a new network to those of a file; raise InputError."""
+    """Set the numbers of a new network from a file; raise InputError."""
     bank = net.bank
     blocks = slots_of(description)
     steps = steps_of(description)
@@ -272,7 +272,7 @@ def fill(net: Network, description: Description, arrays: Mapping[str, Array]) ->
 
 
 def steps_of(description: Description) -> int:
-    """Return the number of steps that were taken."""
+    """Return the number of steps taken."""
     steps: int = field(description, "step_count", int)
     require(0 <= steps < MOST, f"step_count must be from 0 to 2**63 - 1, not {shorten(steps)}")
     return steps
@@ -320,10 +320,9 @@ def check_arrays(
     )
 
 
-# Custom formulas: a file has their names and digests, and no code. The entry "own" of a
-# description has, for each kind of formula, digests by name; see
-# `engines/custom/user_functions.py` for what a digest is. A file without this entry uses none, or
-# is from before there were digests.
+# Custom formulas: files contain their names and digests, but no code. The entry "own" of a
+# description has digests by name for each kind of formula; see `engines/custom/user_functions.py`
+# for digests. A file without this entry uses none, or is older than digests.
 
 TABLES: Mapping[str, Mapping[str, Any]] = {
     "activation": ACTIVATIONS,
@@ -341,7 +340,7 @@ def describe_own(
     schedules: Iterable[Any] = (),
     layers: Iterable[str] = (),
 ) -> Description:
-    """Return the entry for these formulas, or {}; activations and layers by their names."""
+    """Return the entry for these formulas, or {}; activations and layers are given by name."""
     rows = [ACTIVATIONS[name] for name in activations if name in ACTIVATIONS]
     parametric = [PARAMETRIC_FORMULAS[name] for name in layers]
     every: list[Iterable[Any]] = [rows, parametric, losses, optimizers, schedules]
@@ -350,7 +349,7 @@ def describe_own(
 
 
 def check_own(description: Description) -> None:
-    """Raise InputError if a formula of the user's own is not here, or is another one."""
+    """Raise InputError if a custom formula is missing here, or differs."""
     own = description.get("own", {})
     for kind, digests in own.items() if isinstance(own, dict) else [("", own)]:
         if kind not in TABLES or not isinstance(digests, dict):
@@ -371,7 +370,7 @@ def check_own(description: Description) -> None:
 
 
 def names_in(layers: Iterable[Description], setting: str) -> Iterator[str]:
-    """Iterate over a setting, such as "activation", of described layers, and of those in them."""
+    """Yield a setting, such as "activation", of described layers and their inner layers."""
     for layer in layers:
         settings = layer["settings"]
         if isinstance(settings.get(setting), str):

@@ -1,10 +1,10 @@
-"""Names that an ONNX file has for the parts of a network, as a JSON object.
+"""Names of a network's parts in an ONNX file, as a JSON object.
 
     {"graph": ..., "input": ..., "output": ..., "layers": [one for each layer, in order]}
 
-An entry for a layer has the names of its nodes ("node", "activation", ...) and of its arrays
-("weight", "bias", ...) by role, and "form", the way it was written; for a Residual also "layers".
-"shape" is the shape of a sample in the file, where it differs from that of the first layer.
+The entry of a layer has the names of its nodes ("node", "activation", ...) and of its arrays
+("weight", "bias", ...) by role, and "form", its notation; for a Residual also "layers". "shape" is
+the shape of a sample in the file if it differs from the first layer's.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def check_text(name: object) -> None:
 
 
 def clean_names(names: Names) -> Names:
-    """Replace invalid names by valid ones that are unique."""
+    """Replace invalid names by valid, unique ones."""
     used = {text for text in texts_of(names) if cleaned(text) == text}
     instead: dict[str, str] = {}
     for text in texts_of(names):
@@ -101,7 +101,7 @@ def with_texts(names: object, instead: dict[str, str]) -> Any:
 
 
 def unused(name: str, used: set[str]) -> str:
-    """Return a name like this one that is not in `used`, and add it."""
+    """Return a similar name that is not in `used`, and add it."""
     found, count = name, 1
     while found in used:
         count += 1

@@ -1,4 +1,4 @@
-"""Settings of a training as JSON and arrays, and back: optimizers, losses, data, precisions."""
+"""Settings of training as JSON and arrays, and back: optimizers, losses, data, precisions."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from scalarviz.files.networks import field
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.conditions import Condition, of_function
 
-CODE = "code"  # name of a data set that is made by code
+CODE = "code"  # name of a data set made by code
 LATEST = 2**53  # largest number of steps
-MADE: dict[str, Any] = {"precision": Precision, "loss": Loss}  # of their settings alone
+MADE: dict[str, Any] = {"precision": Precision, "loss": Loss}  # of their settings only
 
 
 @final
 class SettingsWriter:
-    """Converts settings to JSON; arrays are collected in `arrays`, by name.
+    """Converter of settings to JSON; arrays are collected in `arrays`, by name.
 
     Args:
-        samples: False: samples of arrays are left out; those to be passed again are in `needed`
+        samples: False: leave samples of arrays out; the data sets to pass again are in `needed`
     """
 
     def __init__(self, samples: bool = True) -> None:
         self.samples = samples
         self.needed: set[str] = set()
         self.arrays: dict[str, Array] = {}
-        self._known: dict[int, tuple[DataSet, Description]] = {}  # by id, with what has it
+        self._known: dict[int, tuple[DataSet, Description]] = {}  # by id, with the object
 
     def write(self, thing: Any) -> Any:
         """Return an object as JSON; the same data set is written once."""
@@ -81,11 +81,11 @@ class SettingsWriter:
 
 @final
 class SettingsReader:
-    """Converts JSON back to settings.
+    """Converter of JSON back to settings.
 
     Args:
-        data: what the file lacks: made by code, or left out
-        outputs: those of the network
+        data: a data set missing in the file: made by code, or left out
+        outputs: number of outputs of the network
     """
 
     def __init__(
@@ -122,13 +122,13 @@ class SettingsReader:
         return data.with_added(*data.as_added(*map(self.read, added)))
 
     def _again(self, samples: Description, settings: Description) -> DataSet:
-        """Return the data set that was passed, with the settings of the file."""
+        """Return the data set passed by the user, with the settings of the file."""
         code, outputs, classes = self._code, self._outputs, settings.get("classes")
         is_wide = f" x {outputs} " in str(samples.get("targets"))
         if code is not None and code.is_given and code.outputs < outputs and is_wide:
             needed = DOUBLE * len(code.settings()["targets"]) * outputs
             self._budget.take(needed, "the zeros behind its targets")
-            code = code.with_outputs(outputs)  # as for the training, by `data_for`
+            code = code.with_outputs(outputs)  # as for training, by `data_for`
         given = given_again(code, samples)
         costs = [Arrays.cost({**given.settings(), "classes": each}) for each in (classes, None)]
         self._budget.take(costs[0] - costs[1], "the rows of its labels")
@@ -193,7 +193,7 @@ def build_optimizer(value: Description) -> Optimizer:
     schedule = field(value, "schedule", dict)
     name, settings = field(schedule, "name", str), field(schedule, "settings", dict)
     if name == "one_cycle":
-        settings = {"first": 0.0} | settings  # files from before it had the setting
+        settings = {"first": 0.0} | settings  # files from before this setting
     made: Optimizer = make(
         kind,
         field(value, "settings", dict) | field(value, "common", dict),
@@ -205,9 +205,9 @@ def build_optimizer(value: Description) -> Optimizer:
 
 
 def classes_of_optimizers() -> dict[str, Any]:
-    """Return the classes of optimizers by name of their row; those of `sv.optimizer` as they are.
+    """Return the classes of optimizers by name of their row, including those of `sv.optimizer`.
 
-    Other subclasses that users define have rows of these.
+    Other user-defined subclasses use rows of these.
     """
     found: list[Any] = Optimizer.__subclasses__()
     kinds = [kind for kind in found if kind._own or kind.__module__ == Optimizer.__module__]
@@ -216,7 +216,7 @@ def classes_of_optimizers() -> dict[str, Any]:
 
 
 def lost_function(name: object) -> Condition:
-    """Return a condition of the name of a function, which a file cannot hold."""
+    """Return a condition for the name of a function, which files cannot store."""
     if not isinstance(name, str) or len(name) > LONGEST_CONDITION:
         raise InputError(f"{shorten(name)} is no name of a function")
     return of_function(name, None)
@@ -230,16 +230,16 @@ def build_clock(value: object) -> Clock:
     raise InputError(f"{shorten(value)} is no moment of a training")
 
 
-# Samples that a run file leaves out: a digest tells whether the same ones are given again.
+# Samples left out of a run file: a digest checks that the same ones are passed again.
 
 ARRAYS = ("inputs", "targets")
-KEPT = ("classes", "standardize", "input_names", "output_names")  # settings that are no samples
-SHA = " SHA-256"  # after the name of an array
-WEIGHTS = "weights" + SHA  # in the digest of samples that do not all count alike
+KEPT = ("classes", "standardize", "input_names", "output_names")  # settings other than samples
+SHA = " SHA-256"  # appended to the name of an array
+WEIGHTS = "weights" + SHA  # in the digest of samples with unequal weights
 
 
 def digest(data: Arrays) -> Description:
-    """Return what tells a data set of arrays from others: sizes, types, hashes and order."""
+    """Return the identity of a data set of arrays: sizes, types, hashes and order."""
     settings = data.settings()
     tables = {name: settings[name].reshape(len(settings[name]), -1) for name in ARRAYS}
     weights = settings.get("sample_weight")
@@ -293,5 +293,5 @@ def given_again(given: object, saved: Description) -> Arrays:
 
 
 def shown_text(saved: object) -> str:
-    """Return a text of a digest for a message."""
+    """Return a text from a digest for a message."""
     return shorten(saved).strip("'")

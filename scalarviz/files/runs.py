@@ -1,11 +1,11 @@
-"""Run files: a whole training with all branches and everything that its user did.
+"""Run files: a whole training run with all branches and all actions of its user.
 
 A file holds the network, the settings at the start, journal, losses and keyframes of every branch,
-and the clock. A loaded run continues bit for bit as if it had not stopped, on the same machine with
+and the clock. A loaded run continues bit for bit as if never interrupted, on the same machine with
 the same versions, and every earlier moment can be visited.
 
-The size is that of the keyframes, 16 MB unless more are wanted, eight bytes for each step, and the
-user's edits, about twenty bytes a weight.
+The size is the sum of the keyframes (16 MB by default), eight bytes per step, and about twenty
+bytes per edited weight.
 """
 
 from __future__ import annotations
@@ -88,11 +88,11 @@ KIND = "run"
 def save_timeline(
     timeline: Timeline, path: object, data: bool = True, keyframes: int | None = None
 ) -> None:
-    """Save a training; an existing file is replaced atomically. Raises FileError.
+    """Save a training run; an existing file is replaced atomically. Raises FileError.
 
     Args:
-        data: False: without samples of arrays, which are passed again when it is loaded
-        keyframes: bytes of the keyframes besides the first and the last; None: all
+        data: False: without samples of arrays, which must be passed when loading
+        keyframes: bytes for keyframes besides the first and the last; None: all
     """
     network = check_saving(timeline)
     found = as_own_path(path, KIND)  # before the work
@@ -105,7 +105,7 @@ def save_timeline(
 
 
 def check_saving(timeline: Timeline) -> Any:
-    """Return the network of a training; raise InputError if it cannot be saved."""
+    """Return the network of a training run; raise InputError if it cannot be saved."""
     network = timeline.trainer.network
     require(
         timeline.trainer.recorded is None,
@@ -122,12 +122,12 @@ def check_saving(timeline: Timeline) -> Any:
 def load_timeline(
     path: object, data: object = None, limit: int | None = None, metrics: object = ()
 ) -> Timeline:
-    """Return the training in a file that `save_timeline` wrote, at its clock.
+    """Return the training run in a file written by `save_timeline`, at its clock.
 
-    `data` is needed if the data set is made by code or was left out; `limit` is described in
-    base/limits.py; `metrics` are the functions of the user that it measured.
+    `data` is required if the data set is made by code or was left out; `limit` is described in
+    base/limits.py; `metrics` are user-defined metrics that it measured.
     """
-    Budget(limit)  # raises InputError for a wrong limit
+    Budget(limit)  # raises InputError for an invalid limit
     if is_record(path):
         return timeline_of(Followed(path))
     rows = rows_of_metrics(metrics)
@@ -139,7 +139,7 @@ def load_timeline(
         restore_marks(timeline, description)
         if "title" in description:
             timeline.title = visible(field(description, "title", str), LONGEST_LINE)
-    except Exception as error:  # also errors that no check has foreseen, in hostile files
+    except Exception as error:  # also unexpected errors, in malicious files
         raise not_made(path, "a run that can go on here", error) from error
     if lacks:
         caution(
@@ -167,14 +167,14 @@ def load_timeline(
 
 
 def used_kernels(timeline: Timeline) -> bool:
-    """Return whether a training has used another engine than python."""
+    """Return whether a training run has used an engine other than python."""
     frames = [frame for branch in timeline.branches for frame in branch.frames]
     engines = {frame.settings.engine for frame in frames}
     return engines | set(chosen(timeline.branches, "engine", "name")) != {"python"}
 
 
 def chosen(branches: Sequence[Branch], kind: str, detail: str = "") -> list[Any]:
-    """Return what the actions of a kind have chosen, in the detail of that name by default."""
+    """Return the values set by actions of a kind, in the detail with this name."""
     actions = [action for branch in branches for action in branch.journal]
     return [action.details[detail or kind] for action in actions if action.kind == kind]
 
@@ -185,7 +185,7 @@ def chosen(branches: Sequence[Branch], kind: str, detail: str = "") -> list[Any]
 def describe_timeline(
     timeline: Timeline, network: Network, data: bool = True, keyframes: int | None = None
 ) -> tuple[Description, Arrays]:
-    """Return a training as a JSON object and arrays; the rest is as in `save_timeline`."""
+    """Return a training run as a JSON object and arrays; arguments as in `save_timeline`."""
     trainer, here = timeline.trainer, timeline.clock
     metrics, origin = timeline.visits.metrics, timeline.origin
     start: Settings = timeline.branches[0].frames[0].settings
@@ -250,7 +250,7 @@ def describe_timeline(
 
 
 def own_of(start: Settings, branches: Sequence[Branch]) -> Description:
-    """Return the entry of the formulas of the user's own that a training has ever used."""
+    """Return the entry of all custom formulas used in a training run."""
     activations = [*start.activations, *chosen(branches, "activation", "name")]
     losses = [start.loss, *chosen(branches, "loss")]
     optimizers = [start.optimizer, *chosen(branches, "optimizer")]
@@ -260,7 +260,7 @@ def own_of(start: Settings, branches: Sequence[Branch]) -> Description:
 
 
 def given_at_start(start: Settings) -> list[Action]:
-    """Return own rates and conditions that a training began with as the actions that set them."""
+    """Return initial separate rates and conditions as the actions that set them."""
     found = [
         Action(0, 0, "own rate", {"rows": np.arange(first, end), "rate": rate})
         for first, end, rate in start.optimizer.own_rates.spans
@@ -297,7 +297,7 @@ def frame_arrays(branch: int, frames: Sequence[Frame]) -> dict[str, Array | InPa
 
 
 def stacked(rows: Sequence[Array]) -> InParts:
-    """Return rows of one shape as an array."""
+    """Return rows of equal shape as an array."""
     return (len(rows), *rows[0].shape), rows
 
 
@@ -306,14 +306,14 @@ def bits_of(bank: Bank) -> str:
     return hashlib.sha256(bank.value.tobytes()).hexdigest()[:16]
 
 
-# Rebuilding: a training from its description, which is checked in full first.
+# Rebuilding: a training run from its description, which is completely checked first.
 
 
 @final
 class Rebuilding:
-    """Builds the parts of a training in the order in which they depend on each other.
+    """Builder of the parts of a training run in the order of their dependencies.
 
-    `data` replaces a data set that is made by code.
+    `data` replaces a data set made by code.
     """
 
     def __init__(
@@ -326,7 +326,7 @@ class Rebuilding:
         check_own(description)
         self.description = description
         self.arrays = arrays
-        self.frames: dict[str, dict[str, Array]] = {}  # by number of the branch, then by name
+        self.frames: dict[str, dict[str, Array]] = {}  # by branch number, then by name
         for name, array in arrays.items():
             what, _, rest = name.partition(" ")
             if what == "frames":
@@ -348,7 +348,7 @@ class Rebuilding:
         self.start = settings_after(start, map(self._action, description.get("given", [])))
 
     def timeline(self) -> Timeline:
-        """Return the training, at the clock of the description."""
+        """Return the training run, at the clock of the description."""
         description = self.description
         trainer = Trainer(self.network, self.start, self.seed)
         timeline = Timeline(trainer, size(field(description, "memory", int), "memory"))
@@ -388,7 +388,7 @@ class Rebuilding:
         return timeline
 
     def _settings(self, value: Description) -> Settings:
-        """Return the settings at the start of the training."""
+        """Return the initial settings of the training run."""
         kinds = {"optimizer": Optimizer, "data": DataSet, "precision": Precision}
         read = {name: self.reader.read(value.get(name)) for name in kinds}
         for name, kind in kinds.items():
@@ -419,14 +419,14 @@ class Rebuilding:
         )
 
     def _check_batch(self, data: DataSet, batch: int | None) -> None:
-        """Raise InputError for a batch that takes too much memory, of samples made by code."""
+        """Raise InputError for a batch that needs too much memory, from data made by code."""
         if not isinstance(data, TableSet):
             count = data.batches(batch, self.seed).size
             needed = DOUBLE * count * (data.inputs + data.outputs)
             Budget(self.made.limit).take(needed, f"a batch of {count:,} samples")
 
     def _check_activations(self, names: Sequence[str], changed: Sequence[int]) -> None:
-        """Raise InputError for two activations of a layer."""
+        """Raise InputError for two activations of the same layer."""
         for place in changed:
             layer = self.network.layers[place]
             require(
@@ -580,7 +580,7 @@ def asked_at(asked: object, place: Clock, kind: str) -> tuple[int, int] | None:
 def settings_on_arrival(
     settings: Settings, journal: Sequence[Action], steps: Sequence[int]
 ) -> Iterator[Settings]:
-    """Yield the settings on arrival at each of these steps, which are in order."""
+    """Yield the settings on arrival at each of these steps, in order."""
     done = 0
     for step in steps:
         first = done
@@ -604,7 +604,7 @@ def metric_arrays(number: int, branch: Branch) -> dict[str, Array]:
 
 
 def read_metrics(arrays: Mapping[str, Array], names: object, number: int, branch: Branch) -> None:
-    """Put the recorded metrics into a branch; raise InputError for those it cannot have."""
+    """Store the recorded metrics in a branch; raise InputError for impossible ones."""
     for name in names_of(names):
         steps = pick(arrays, f"{STEPS} {name} {number}", "array")
         values = pick(arrays, f"{VALUES} {name} {number}", "array")
@@ -629,9 +629,9 @@ def names_of(value: object) -> list[str]:
 def restore_metrics(
     visits: FirstArrivals, description: Description, given: Mapping[str, MetricRow]
 ) -> list[str]:
-    """Let a loaded session measure what it measured; return the functions that it lacks.
+    """Let a loaded session measure its metrics; return the missing functions.
 
-    `given` are the functions that the user passes.
+    `given` are the functions passed by the user.
     """
     if "metrics" not in description:
         visits.metrics = Metrics(given, 100) if given else None
@@ -643,11 +643,11 @@ def restore_metrics(
     return [name for name in names if name not in known]
 
 
-# Marks: the steps at which a training stopped by itself or that were found, and why.
+# Marks: the steps at which training stopped automatically or that were found, and the reasons.
 
 
 def restore_marks(timeline: Timeline, description: Description) -> None:
-    """Give a loaded training its marks; raise InputError if malformed."""
+    """Restore the marks of a loaded training run; raise InputError if malformed."""
     if "marks" not in description:
         return
     listed = field(description, "marks", list)
@@ -669,13 +669,13 @@ def restore_marks(timeline: Timeline, description: Description) -> None:
     timeline.stops.marks = tuple(marks)
 
 
-# Where a session came from: the change of the network and its moment, as a text.
+# Origin of a session: the change of the network and its moment, as a text.
 
 LONGEST = 200  # characters of the description
 
 
 def read_origin(description: Description) -> Origin | None:
-    """Return where a session came from, without that session; raise InputError if malformed."""
+    """Return the origin of a session, without the earlier session; raise InputError if invalid."""
     if "origin" not in description:
         return None
     value = field(description, "origin", dict)

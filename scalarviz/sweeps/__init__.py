@@ -1,1 +1,1 @@
-"""Sweeps: many settings, each under many seeds, trained here, in processes or on a cluster."""
+"""Sweeps: many settings, each with many seeds, trained here, in processes or on a cluster."""

@@ -1,4 +1,4 @@
-"""Executors: where the tasks of a sweep are done, in processes, a pool or a Dask cluster."""
+"""Executors of the tasks of a sweep: processes, a pool or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from scalarviz.base.shell_commands import needed
 from scalarviz.errors import EngineError, InputError
 from scalarviz.sweeps.tasks import Outcome, SweepTask, perform
 
-WAITING = 2  # tasks for each worker that are sent ahead
-ON_A_CLUSTER = 256  # tasks under way on a cluster, whose workers may come and go
-TRIES = 3  # of a task whose worker ends
+WAITING = 2  # tasks sent ahead for each worker
+ON_A_CLUSTER = 256  # tasks in progress on a cluster, whose workers may change
+TRIES = 3  # attempts of a task whose worker ends
 KILLED = "KilledWorker"  # Dask's error for such a task
 ADDRESSES = ("tcp://", "tls://", "ucx://", "ws://", "wss://")
 
@@ -32,16 +32,17 @@ Result = tuple[SweepTask, Outcome | BaseException]
 @final
 @dataclass
 class Workers:
-    """Where tasks are done.
+    """Workers for tasks.
 
     Attributes:
         executor: an Executor of concurrent.futures, or a Client of Dask
-        wait: function that waits until some futures are done, as concurrent.futures has it
-        most: number of tasks that are sent ahead
-        end: function of the executor and the futures that are left: frees what belongs to a sweep
-        tries: how often a task is begun whose worker ends
-        make: makes another executor after workers have ended; None: that is not possible
-        options: of `submit`
+        wait: function that waits until some futures are done, as in concurrent.futures
+        most: number of tasks sent ahead
+        end: function of the executor and the remaining futures that releases the resources of a
+            sweep
+        tries: number of attempts for a task whose worker ends
+        make: function that makes another executor after workers have ended; None: not possible
+        options: options of `submit`
     """
 
     executor: Any
@@ -53,7 +54,7 @@ class Workers:
     options: dict[str, Any] = field(default_factory=dict)
 
     def submit(self, task: SweepTask) -> Any:
-        """Begin a task, and return its future; one that has failed if the workers have ended."""
+        """Submit a task and return its future; a failed one if the workers have ended."""
         try:
             return self.executor.submit(perform, task, **self.options)
         except BrokenProcessPool as error:
@@ -62,17 +63,17 @@ class Workers:
             return future
 
     def restart(self) -> None:
-        """Replace workers that ended, where that is possible."""
+        """Replace workers that have ended, if possible."""
         if self.make is not None:
             self.end(self.executor, [])
             self.executor = self.make()
 
 
 def workers_of(executor: object, tasks: Sequence[SweepTask]) -> Workers:
-    """Return the Workers of the argument `executor` of a sweep.
+    """Return the Workers for the argument `executor` of a sweep.
 
     Raises:
-        InputError: for what is none, and for tasks that cannot be sent.
+        InputError: for an invalid executor, and for tasks that cannot be sent.
     """
     if executor == "processes":
         check_sendable(tasks)
@@ -103,7 +104,7 @@ def workers_of(executor: object, tasks: Sequence[SweepTask]) -> Workers:
 
 
 def check_sendable(tasks: Sequence[SweepTask]) -> None:
-    """Raise InputError if a task cannot be pickled, as it must be to reach another process."""
+    """Raise InputError if a task cannot be pickled for another process."""
     try:
         for task in tasks[:1]:
             pickle.dumps(task)
@@ -115,7 +116,7 @@ def check_sendable(tasks: Sequence[SweepTask]) -> None:
 
 
 def results_of(workers: Workers, tasks: Iterable[SweepTask]) -> Iterator[Result]:
-    """Do tasks, and yield each with its Outcome or its error, in the order in which they end."""
+    """Run tasks, and yield each with its Outcome or its error, in order of completion."""
     coming, tries = iter(tasks), Counter[SweepTask]()
     under_way: dict[Any, SweepTask] = {}
     again: list[SweepTask] = []
@@ -135,7 +136,7 @@ def results_of(workers: Workers, tasks: Iterable[SweepTask]) -> Iterator[Result]
                     yield task, future.result()
                 except BrokenProcessPool as error:
                     lost[task] = error
-                except Exception as error:  # of the task: its setting is named with it
+                except Exception as error:  # raised by the task: named with its setting
                     is_lost = type(error).__name__ == KILLED
                     yield task, ended(workers.tries, error) if is_lost else error
             if lost:
@@ -163,20 +164,20 @@ def ended(times: int, error: BaseException) -> EngineError:
 
 
 def cancel(executor: Executor, futures: list[Any]) -> None:
-    """Give up what is not done in an Executor of the user."""
+    """Cancel the remaining tasks in an Executor of the user."""
     for future in futures:
         future.cancel()
 
 
 def processes() -> ProcessPoolExecutor:
-    """Return processes of a sweep's own, one for each core."""
+    """Return new processes for a sweep, one for each core."""
     return ProcessPoolExecutor(
         os.cpu_count() or 1, mp_context=get_context("spawn"), initializer=begin_worker
     )
 
 
 def end_processes(pool: ProcessPoolExecutor, futures: list[Any]) -> None:
-    """End processes of a sweep's own."""
+    """End the processes of a sweep."""
     ending = list((getattr(pool, "_processes", None) or {}).values())
     pool.shutdown(wait=False, cancel_futures=True)
     for process in ending:  # one may be in the middle of a long task
@@ -186,7 +187,7 @@ def end_processes(pool: ProcessPoolExecutor, futures: list[Any]) -> None:
 
 
 def begin_worker() -> None:
-    """Leave Ctrl-C to the process that started this one, and end with it, however it ends."""
+    """Leave Ctrl-C to the parent process, and end with it, however it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=end_with_parent, daemon=True).start()
 
@@ -199,20 +200,20 @@ def end_with_parent() -> None:
 
 
 def cluster(client: Any) -> Workers:
-    """Return the Workers of a Client, of the address of a scheduler, or of "dask": a cluster here.
+    """Return the Workers of a Client, a scheduler address, or "dask", a local cluster.
 
     Raises:
-        InputError: if Dask is not installed, or no scheduler is there.
+        InputError: if Dask is not installed, or no scheduler answers.
     """
     distributed = needed(
         "distributed", "a cluster needs Dask", "cluster", ", or use executor='processes'"
     )
     from dask import config
 
-    own: list[Any] = []  # what this sweep has begun
+    own: list[Any] = []  # tasks begun by this sweep
 
     def end(client: Any, futures: list[Any]) -> None:
-        with suppress(Exception):  # the cluster may be gone
+        with suppress(Exception):  # the cluster may be down
             client.cancel(futures)
         for each in own:
             with suppress(Exception):  # the same

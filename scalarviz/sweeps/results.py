@@ -1,7 +1,7 @@
-"""Results of a sweep: tables of one row a setting or one row a run, and statistics over the seeds.
+"""Results of a sweep: tables with one row per setting or per run, and statistics over seeds.
 
-A table is shown as text or HTML, and written as CSV, parquet or pandas. The statistics are those of
-runs that differ in their seed: rates, means and how sure they are.
+A table is shown as text or HTML, and exported as CSV, parquet or pandas. The statistics over runs
+that differ in their seed are rates, means and confidence intervals.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 CSV, PARQUET = ".csv", ".parquet"
-SHOWN = 60  # rows in a prompt
+SHOWN = 60  # rows shown at a prompt
 LONGEST_CELL = 24
 LONGEST_ERROR = 160
 ERROR = "error"  # a column of sentences
@@ -39,11 +39,11 @@ ERROR = "error"  # a column of sentences
 
 @final
 class SweepTable:
-    """Named columns of equal length. A prompt shows it as text, a notebook as HTML.
+    """Named columns of equal length, shown as text at a prompt, as HTML in a notebook.
 
     Args:
-        columns: lists of cells by name: numbers, texts, True and False; None is an empty cell
-        notes: sentences below it
+        columns: lists of cells by name: numbers, strings, True and False; None is an empty cell
+        notes: sentences below the table
     """
 
     def __init__(self, columns: dict[str, list[Any]], notes: Sequence[str] = ()) -> None:
@@ -62,7 +62,7 @@ class SweepTable:
         ]
 
     def sorted_by(self, column: str, falling: bool = False) -> SweepTable:
-        """Return the table with its rows ordered by a column; empty cells come last."""
+        """Return the table sorted by a column; empty cells come last."""
         if column not in self.columns:
             raise InputError(f"the table has the columns {', '.join(self.columns)}, not {column!r}")
         order = in_order(dict(enumerate(self.columns[column])), falling=falling)
@@ -83,7 +83,7 @@ class SweepTable:
         return data_frame(self.columns, "save a .csv file")
 
     def save(self, path: object) -> None:
-        """Write a file: `.csv`, or `.parquet`, which needs pandas and pyarrow."""
+        """Save the table as `.csv`, or `.parquet`, which requires pandas and pyarrow."""
         found = as_path(path)
         if found.suffix == CSV:
             save_text(self.csv(), found)
@@ -136,14 +136,14 @@ def as_key(cell: Any) -> tuple[int, Any]:
 
 
 def in_order(cells: Mapping[int, Any], *, falling: bool) -> list[int]:
-    """Return the numbers of some cells in the order of these; empty cells come last."""
+    """Return the keys of some cells, sorted by the cells; empty cells come last."""
     filled = [number for number in cells if not is_empty(cells[number])]
     filled.sort(key=lambda number: as_key(cells[number]), reverse=falling)
     return filled + [number for number in cells if is_empty(cells[number])]
 
 
 def in_words(cell: object, most: int = LONGEST_CELL) -> str:
-    """Return a cell as it is shown: few digits, at most so many letters, "" if empty."""
+    """Return a cell as shown: few digits, at most `most` characters, "" if empty."""
     if is_empty(cell):
         return ""
     if isinstance(cell, bool):
@@ -153,11 +153,11 @@ def in_words(cell: object, most: int = LONGEST_CELL) -> str:
     return f"{cell:,}" if isinstance(cell, int) else visible(str(cell), most)
 
 
-# The two tables of a sweep: one row a setting, and one row a run.
+# The two tables of a sweep: one row per setting, and one row per run.
 
 
 def table_of_settings(sweep: Sweep) -> SweepTable:
-    """Return a table with a row for each setting."""
+    """Return a table with one row per setting."""
     rows = [row_of_setting(sweep, number) for number in range(len(sweep.settings))]
     goal = sweep.ranking
     values = {number: row.get(goal.name) for number, row in enumerate(rows) if row["runs"]}
@@ -190,9 +190,9 @@ def cells_of(
     """Return the cells of a setting's results by column.
 
     Args:
-        judged: whether the sweep has successes; `sure` whether there are intervals
+        judged: whether the sweep has successes; `sure`: whether there are intervals
 
-    The cell of the rank is the number that is ranked, the smallest first.
+    The cell of the rank is the number used for ranking, smallest first.
     """
     row: dict[str, Any] = {
         "runs": len(outcome.seeds),
@@ -216,9 +216,9 @@ def cells_of(
 def value_of(
     setting: Mapping[str, Any], outcome: Outcome | None, column: str, ranking: Ranking
 ) -> Any:
-    """Return the cell of a setting in a column of `table_of_settings`, None if there is none.
+    """Return the cell of a setting in a column of `table_of_settings`, None if missing.
 
-    `outcome` has its results, if there are any.
+    `outcome` has its results, if present.
     """
     if column in setting:
         return plain(setting[column])
@@ -231,7 +231,7 @@ def rate_of(outcome: Outcome) -> Interval:
 
 
 def table_of_runs(sweep: Sweep) -> SweepTable:
-    """Return a table with a row for each run."""
+    """Return a table with one row per run."""
     columns: dict[str, list[Any]] = {}
     for number, setting in enumerate(sweep.settings):
         if number in sweep.errors or not sweep.knows(number):
@@ -267,14 +267,14 @@ def words_of(setting: Mapping[str, Any]) -> str:
 
 
 def plain(value: object) -> object:
-    """Return a value of the grid as a cell: numbers and texts as they are, others as text.
+    """Return a value of the grid as a cell: numbers and texts unchanged, others as text.
 
-    Whole numbers in a row, such as the sizes of layers, become "3-8-3", a function its name.
+    Lists of whole numbers, such as layer sizes, become "3-8-3", a function becomes its name.
     """
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and math.isnan(value):
-        return "nan"  # a value like others, and no empty cell
+        return "nan"  # a value, not an empty cell
     if isinstance(value, (list, tuple)) and len(value) > 1 and all(type(n) is int for n in value):
         return "-".join(map(str, value))
     if isinstance(value, (type, FunctionType)):
@@ -284,14 +284,14 @@ def plain(value: object) -> object:
 
 # Statistics of runs that differ in their seed.
 
-Z = 1.959963984540054  # of the normal distribution, for 95 %
+Z = 1.959963984540054  # quantile of the normal distribution for 95 %
 RESAMPLES = 2000
-SEED = 0  # of the bootstrap: the same runs always have the same interval
+SEED = 0  # seed of the bootstrap: the same runs always have the same interval
 SIDE = 2.5  # percent outside of a 95 % interval on each side
 
 
 class Interval(NamedTuple):
-    """A number, and the 95 % interval around it."""
+    """A number and its 95 % confidence interval."""
 
     value: float
     low: float
@@ -311,9 +311,9 @@ def rate(successes: int, count: int) -> Interval:
 
 
 def interquartile_mean(values: FloatArray) -> FloatArray:
-    """Return the mean of the middle half of the last axis; infinite if an infinite one is in it.
+    """Return the mean of the middle half of the last axis; infinite if it contains infinity.
 
-    Where the count is no multiple of four, the values at the edges count by their share.
+    If the count is not a multiple of four, the values at the edges have partial weights.
     """
     ordered = np.sort(values, axis=-1)
     count = ordered.shape[-1]
@@ -337,7 +337,7 @@ def mean_with_interval(values: FloatArray) -> Interval:
 def beats(ours: FloatArray, theirs: FloatArray) -> Interval:
     """Return the probability that a run of the first has a smaller loss than one of the second.
 
-    Equal ones count half. The interval is a bootstrap over the runs of both.
+    Ties count half. The interval is a bootstrap over the runs of both.
     """
     random = np.random.Generator(np.random.PCG64(SEED))
     theirs = np.sort(theirs)
@@ -353,10 +353,10 @@ def with_interval(value: float, runs: int, resampled: Callable[[int], FloatArray
     """Return a number with its bootstrap interval.
 
     Args:
-        runs: number of runs that each resample draws
-        resampled: function that returns the number for each of so many resamples
+        runs: number of runs in each resample
+        resampled: function that returns the number for each of a count of resamples
     """
-    portion = max(1, 2**20 // runs)  # resamples at once, in bounded memory
+    portion = max(1, 2**20 // runs)  # resamples at a time, in bounded memory
     counts = (min(portion, RESAMPLES - first) for first in range(0, RESAMPLES, portion))
     found = np.concatenate([resampled(some) for some in counts])
     low, high = np.percentile(found, [SIDE, 100 - SIDE], method="nearest")
@@ -364,7 +364,7 @@ def with_interval(value: float, runs: int, resampled: Callable[[int], FloatArray
 
 
 def share_below(ours: FloatArray, theirs: FloatArray) -> float:
-    """Return the share of pairs of which ours is smaller, equal ones counted half."""
+    """Return the share of pairs in which ours is smaller; ties count half."""
     once = np.ones((1, len(ours))), np.ones((1, len(theirs)))
     return float(shares_below(ours, np.sort(theirs), *once)[0])
 
@@ -375,10 +375,10 @@ def shares_below(
     """Return `share_below` of several resamples.
 
     Args:
-        ordered: theirs, from the smallest
-        times: how often each of ours is in each resample; `others` how often each of theirs
+        ordered: theirs, ascending
+        times: number of times each of ours occurs in each resample; `others`: the same for theirs
     """
-    above = np.zeros((len(others), len(ordered) + 1))  # number of theirs from each place on
+    above = np.zeros((len(others), len(ordered) + 1))  # number of theirs from each index
     above[:, :-1] = others[:, ::-1].cumsum(axis=1)[:, ::-1]
     larger = above[:, np.searchsorted(ordered, ours, side="right")]
     at_least = above[:, np.searchsorted(ordered, ours, side="left")]
@@ -387,7 +387,7 @@ def shares_below(
 
 
 def drawn_times(random: np.random.Generator, count: int, resamples: int) -> FloatArray:
-    """Return how often each of `count` things is drawn, in each resample of as many draws."""
+    """Return how often each of `count` items is drawn, in each resample of `count` draws."""
     drawn = random.integers(0, count, (resamples, count))
     places = drawn + count * np.arange(resamples)[:, np.newaxis]
     times = np.bincount(places.ravel(), minlength=count * resamples)

@@ -1,4 +1,4 @@
-"""Sweep: networks of many settings, each under many seeds, and what their training came to."""
+"""Sweep: networks with many settings, each with many seeds, and their results."""
 
 from __future__ import annotations
 
@@ -61,21 +61,21 @@ from scalarviz.training.session.measurements import has_all_targets
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.threads import Background
 
-STEPS = 2000  # of `play`
+STEPS = 2000  # steps of `play`
 REST = 1e-3  # seconds after a check, in which others can read
-CHECKS = 40  # of a training, unless `every` says otherwise
-SOME = 20  # settings that are made to know what they are like
-MOST_JUDGED = 1000  # samples of data of which, by default, every one is to be right
-MOST_KEPT = 256 * 2**20  # bytes of the final weights of all networks together
+CHECKS = 40  # checks of a training run, unless `every` is given
+SOME = 20  # settings made to examine them
+MOST_JUDGED = 1000  # samples of data for which "all right" is the default success
+MOST_KEPT = 256 * 2**20  # bytes of the final weights of all networks
 
 
 class Progressed(NamedTuple):
-    """How far the training of a sweep is.
+    """Progress of the training of a sweep.
 
     Attributes:
-        step: step that the least advanced networks have reached, of those trained in this process
-        done: number of networks that need no more training
-        failed: number of networks that failed, by a number that is not finite or by an error
+        step: step of the least advanced networks, among those trained in this process
+        done: number of finished networks
+        failed: number of networks that failed by a non-finite number or an error
         total: number of networks
     """
 
@@ -87,16 +87,16 @@ class Progressed(NamedTuple):
 
 @final
 class Sweep:
-    """Networks of many settings and seeds. `sv.sweep` makes it.
+    """Networks with many settings and seeds; made by `sv.sweep`.
 
     Attributes:
-        make: function that makes a session of a setting and a seed
+        make: function that makes a session from a setting and a seed
         settings: mappings from the names of the grid to values
-        seeds: seed of each network of a setting
-        success: what counts as success, in words; "" if nothing does
-        ranking: what settings and networks are ranked by
-        step: number of steps that `advance` or `train` has been asked for
-        errors: the error of each setting that raised one, by its number; the others go on
+        seeds: seeds of the networks of each setting
+        success: description of the success criterion; "" without one
+        ranking: ranking of settings and networks
+        step: number of steps requested from `advance` or `train`
+        errors: error of each failed setting, by its number; the others continue
     """
 
     def __init__(
@@ -128,23 +128,23 @@ class Sweep:
         self.errors: dict[int, BaseException] = {}
         self._lock = threading.RLock()  # while a network is trained or read
         self._thread = Background()
-        self._live: Iterator[Progressed] | None = None  # of `play`, which goes on after `pause`
+        self._live: Iterator[Progressed] | None = None  # of `play`, which continues after `pause`
         self._plan = 0, 0  # its steps and checks
         self._outcomes: dict[int, list[Outcome]] = {}
-        self._trainings: list[tuple[SweepTask, TaskTraining]] = []  # those under way
+        self._trainings: list[tuple[SweepTask, TaskTraining]] = []  # those in progress
 
     def _some_sessions(self) -> Iterator[Session]:
-        """Make sessions of some settings, those that raise an error left out."""
+        """Make sessions of some settings, except those that raise an error."""
         count = len(self.settings)
         for number in np.linspace(0, count - 1, min(count, SOME)).round().astype(int).tolist():
             try:
                 yield session_of(self.make, self.settings[number], self.seeds[0])
-            except Exception:  # of any class: the training names the setting with its error
+            except Exception:  # of any class: training names the setting with its error
                 continue
 
     @property
     def metrics(self) -> list[str]:
-        """The names of the metrics that are measured."""
+        """The names of the measured metrics."""
         return list(self._metrics)
 
     __reduce_ex__ = not_copied("a sweep, which may be training", "save its table instead")
@@ -159,38 +159,38 @@ class Sweep:
     # Training.
 
     def advance(self, steps: int, every: int | None = None, *, progress: bool = True) -> None:
-        """Train all networks to a number of steps, and wait until that is done.
+        """Train all networks up to a number of steps, and wait until done.
 
         Args:
-            steps: steps from the start; with fewer than before, nothing is trained
-            every: steps between two checks; None, the default: 40 checks
-            progress: True, the default: a bar in a terminal or a notebook; False: none
+            steps: total number of steps; a smaller number than before has no effect
+            every: steps between checks; None, the default: 40 checks
+            progress: whether to show a progress bar in a terminal or notebook; by default True
 
-        A setting that raises an error goes into `errors`, and the others go on. After Ctrl-C what
-        is done is kept, and the next call goes on with the rest.
+        Errors of settings are stored in `errors`, and the others continue. After Ctrl-C, finished
+        results are kept, and the next call continues with the rest.
         """
         with Progress(len(self), true_or_false(progress, "progress"), "networks") as bar:
             for now in self._by_tasks(*self._asked(steps, every)):
                 bar.tell(now.done)
 
     def train(self, steps: int, every: int | None = None) -> Iterator[Progressed]:
-        """Train like `advance`, and yield how far it is: at every check, or task by task.
+        """Train like `advance`, and yield the progress at every check, or after every task.
 
-        Without an executor all networks go from check to check together, so that they can be
-        looked at on the way. With one, the results appear task by task. Nothing is trained unless
-        the iterator is used: for now in runs.train(2000): ...
+        Without an executor all networks advance from check to check together, so that they can be
+        examined in between. With an executor, results appear task by task. Training runs only while
+        iterating, as in `for now in runs.train(2000)`.
         """
         asked = self._asked(steps, every)
         return self._by_tasks(*asked) if self._executor is not None else self._by_checks(*asked)
 
     def play(self, steps: int = STEPS, every: int | None = None) -> None:
-        """Train like `train` in a background thread, or go on after `pause`; returns at once.
+        """Train like `train` in a background thread, or continue after `pause`; return immediately.
 
         Args:
-            steps: steps from the start; by default 2,000
-            every: steps between two checks; None, the default: 40 checks
+            steps: total number of steps; by default 2,000
+            every: steps between checks; None, the default: 40 checks
 
-        Raises the error that ended the previous play if no `pause` has raised it.
+        Raises the error that ended the previous play unless `pause` has raised it.
         """
         self._thread.raise_error()
         asked = self._asked(steps, every)
@@ -200,29 +200,29 @@ class Sweep:
         self._thread.start(self._portions(self._live))
 
     def pause(self) -> None:
-        """Stop `play` after the current check; raise the error that ended it, if any."""
+        """Stop `play` after the current check; raise the error that ended it, if present."""
         self.stop()
         self._thread.raise_error()
 
     def stop(self) -> None:
-        """Stop `play` after the current check, and do not raise its error."""
+        """Stop `play` after the current check, without raising its error."""
         self._thread.stop(threading.TIMEOUT_MAX)
 
     @property
     def playing(self) -> bool:
-        """Whether `play` is under way."""
+        """Whether `play` is running."""
         return self._thread.busy
 
     @property
     def done(self) -> bool:
-        """Whether no network needs more training for the steps that were asked for."""
+        """Whether all networks are trained for the requested steps."""
         now = self.progressed
         return self.step > 0 and now.done == now.total
 
     def _portions(self, live: Iterator[Progressed]) -> Iterator[float]:
-        """Go through a training, in the background thread; it rests for a moment after each check.
+        """Train in the background thread, with a short rest after each check.
 
-        After an error `play` begins anew.
+        After an error `play` starts again.
         """
         try:
             for _ in live:
@@ -237,14 +237,14 @@ class Sweep:
         return steps, min(every, steps)
 
     def _tasks(self, steps: int, every: int) -> list[SweepTask]:
-        """Return all tasks of a training; a setting that raises goes into `errors`."""
+        """Return all tasks of training; errors of settings are stored in `errors`."""
         plan = Plan(steps, every, self._success, self._stop, self._metrics, self._keeps())
         tasks: list[SweepTask] = []
         self.errors = {}
         for number, setting in enumerate(self.settings):
             try:
                 tasks += tasks_of(number, self.make, setting, self.seeds, plan)
-            except Exception as error:  # of any class: the user's function raises it
+            except Exception as error:  # of any class: raised by the user's function
                 self.errors[number] = error
         if self.errors and not tasks:
             raise next(iter(self.errors.values()))
@@ -252,12 +252,12 @@ class Sweep:
         return tasks
 
     def _keeps(self) -> bool:
-        """Return whether the weights at the end of all networks fit into memory."""
+        """Return whether the final weights of all networks fit into memory."""
         sizes = [int(each.network.bank.value.nbytes) for each in self._some_sessions()]
         return max(sizes, default=0) * len(self) <= MOST_KEPT
 
     def _known(self, tasks: list[SweepTask]) -> list[SweepTask]:
-        """Take the results that the folder has, and return the other tasks."""
+        """Read the results available in the folder, and return the remaining tasks."""
         left = []
         for task in tasks:
             found = self._store.find(task) if self._store else None
@@ -312,7 +312,7 @@ class Sweep:
 
     @property
     def progressed(self) -> Progressed:
-        """How far the training is."""
+        """The progress of training."""
         with self._lock:
             running = [training for _, training in self._trainings]
             ended = [part for parts in self._outcomes.values() for part in parts]
@@ -325,7 +325,7 @@ class Sweep:
             return Progressed(step, done, failed, len(self))
 
     def _check_results(self) -> None:
-        """Warn of runs whose seed changes nothing, and of different processors."""
+        """Warn about runs that do not depend on the seed, and about different processors."""
         ended = sorted(self._outcomes.items()) if len(self.seeds) > 1 else []
         same = [number for number, parts in ended if len({d for p in parts for d in p.digests}) < 2]
         if same:
@@ -344,7 +344,7 @@ class Sweep:
     # Results.
 
     def outcome(self, setting: int) -> Outcome:
-        """Return the results of a setting, a row for each seed; raise OrderError without any."""
+        """Return the results of a setting, one row per seed; raise OrderError if missing."""
         number = self._number(setting)
         found = self.outcomes([number]).get(number)
         if found is None:
@@ -356,7 +356,7 @@ class Sweep:
         return found
 
     def outcomes(self, settings: Iterable[int] | None = None) -> dict[int, Outcome]:
-        """Return the results of settings by their number, of those that have some.
+        """Return the available results of settings, by number.
 
         Args:
             settings: numbers of settings; None, the default: all
@@ -370,7 +370,7 @@ class Sweep:
         return {number: joined(found) for number, found in parts.items() if found}
 
     def check_trained(self) -> None:
-        """Raise OrderError if there are no results at all."""
+        """Raise OrderError without any results."""
         require(
             any(self.knows(number) for number in range(len(self.settings))),
             "this sweep has no results yet: call advance(2000) on it first",
@@ -378,7 +378,7 @@ class Sweep:
         )
 
     def knows(self, setting: int) -> bool:
-        """Whether a setting has results, or an error."""
+        """Return whether a setting has results, or an error."""
         with self._lock:
             under_way = [task.number for task, _ in self._trainings]
             return any(setting in each for each in (self._outcomes, under_way, self.errors))
@@ -390,10 +390,11 @@ class Sweep:
         raise InputError(f"the sweep has settings 0 to {count - 1}, and no {shorten(setting)}")
 
     def __getitem__(self, place: tuple[int, int]) -> Session:
-        """Return one run as a Session: `runs[4, 17]` is that of setting 4 and seed 17.
+        """Return one run as a Session: `runs[4, 17]` is setting 4 with seed 17.
 
-        It is trained again to where the run ended, with its whole past. Its weights have the bits
-        of the run; if not, because it was trained elsewhere, a warning says so.
+        It is trained again to the end of the run, with its whole past. Its weights are identical to
+        the run, bit for bit; otherwise, for example if trained on another machine, a warning is
+        logged.
         """
         if not (isinstance(place, tuple) and len(place) == 2):
             raise InputError(
@@ -423,25 +424,25 @@ class Sweep:
         return session
 
     def name_of(self, setting: int, seed: int) -> str:
-        """Return a run in words, such as "hidden 4, lr 1, seed 17"."""
+        """Return a description of a run, such as "hidden 4, lr 1, seed 17"."""
         named = words_of(self.settings[self._number(setting)])
         return ", ".join([*filter(None, [named]), text("sweep.seed", seed=seed)])
 
     def table(self) -> SweepTable:
-        """Return a table with a row for each setting, in the order of `settings`.
+        """Return a table with one row per setting, in the order of `settings`.
 
-        Its columns are the names of the grid, `runs`, `rank`, 1 for the best setting by the goal,
-        and: `success`, the share of runs that succeeded, with `success low` and `success high`, the
-        95 % interval of Wilson; `steps to success`, the median over those that did; `loss`, the
+        Its columns are the names of the grid; `runs`; `rank`, 1 for the best setting by the goal;
+        `success`, the share of successful runs, with `success low` and `success high`, the 95 %
+        Wilson interval; `steps to success`, the median over successful runs; `loss`, the
         interquartile mean of the last measured losses, with `loss low` and `loss high`, a 95 %
-        bootstrap interval; the same of the goal, if it is another; `failed`, the number of runs
-        that came to a number that is not finite; the mean of each metric; `seconds` of training,
-        judging and measuring; and `error`, if a setting raised one.
+        bootstrap interval; the same for another goal; `failed`, the number of runs with non-finite
+        numbers; the mean of each metric; `seconds` of training, judging and measuring; and `error`,
+        if a setting raised one.
         """
         return table_of_settings(self)
 
     def runs(self) -> SweepTable:
-        """Return a table with a row for each run: setting, seed, loss, success, failure, digest."""
+        """Return a table with one row per run: setting, seed, loss, success, failure, digest."""
         return table_of_runs(self)
 
     def to_pandas(self) -> Any:
@@ -449,13 +450,13 @@ class Sweep:
         return self.runs().to_pandas()
 
     def save(self, path: object) -> None:
-        """Write `runs()` into a file, `.csv` or `.parquet`."""
+        """Save `runs()` to a file, `.csv` or `.parquet`."""
         self.runs().save(path)
 
     def beats(self, setting: int, other: int) -> Interval:
         """Return the probability that a run of `setting` is better than one of `other`, by `goal`.
 
-        With `low` and `high`, its 95 % bootstrap interval. Equal ones count half.
+        Returns an Interval, with `low` and `high` of the 95 % bootstrap interval. Ties count half.
         """
         return beats(*(self.outcome(each).scores(self.ranking) for each in (setting, other)))
 
@@ -474,9 +475,9 @@ class Sweep:
 
 
 def usual_success(session: Session) -> str | None:
-    """Return what is success by default: "all right" for few samples on two sides, else nothing.
+    """Return the default success: "all right" for few samples of two classes, else None.
 
-    For classes that would take long, and hardly ever be reached.
+    For one-hot classes it would be slow, and rarely reached.
     """
     targets = samples_of(session)[1]
     has_sides = len(np.unique(targets)) == 2 and not is_one_hot(targets)
@@ -497,41 +498,42 @@ def sweep(
     executor: object = None,
     folder: object = None,
 ) -> Sweep:
-    """Prepare to train every combination of some settings under many seeds; returns a Sweep.
+    """Prepare to train every combination of settings with many seeds; return a Sweep.
 
     Args:
-        make: function that returns an untrained Session, or a Show, such as a scene's function; it
-            takes the names of the grid and `seed` as keyword arguments. It is quickest if it passes
-            the seed on to a network and a session, and does nothing else with it
-        grid: mapping from argument names to lists of values, of which every combination is a
-            setting; or a list of settings, each a mapping from names to values
-        seeds: integers from 0, one for each network of a setting; by default 0 to 9
-        success: what counts as success at a check: a bound on the mean loss since the previous
-            check; a function f(outputs, targets) on all samples for training; "all right": every
-            output is on the side of its target, or the largest one that of its class; None:
-            nothing. By default "all right" if the targets are two numbers of at most 1,000 samples,
-            which are not rows with a 1 at a class; else None
-        stop: "success", or such a condition: at it a network ends; by default None
-        goal: what settings and networks are ranked by: "loss", "held_out_loss", or the name of a
-            metric, with "held_out_" before it on held-out samples, such as "held_out_accuracy"; the
-            best is the largest for metrics like accuracy, and for custom functions with - before
-            the name. By default "held_out_loss" if the data has held-out samples, else "loss"
+        make: function of the names of the grid and `seed`, as keyword arguments, that returns an
+            untrained Session, or a Show, such as the function of a scene. It is fastest if the seed
+            is only passed to a network and a session
+        grid: mapping from argument names to lists of values, whose combinations are the settings;
+            or a list of settings, each a mapping from names to values
+        seeds: non-negative integers, one for each network of a setting; by default 0 to 9
+        success: success criterion at a check: a bound on the mean loss since the previous check; a
+            function f(outputs, targets) of all training samples; "all right": every output is on
+            the side of its target, or the largest one is at the class; None: no criterion. By
+            default "all right" for at most 1,000 samples whose targets have two values and are not
+            one-hot; else None
+        stop: "success", or another such criterion at which to stop a network; by default None
+        goal: quantity for ranking settings and networks: "loss", "held_out_loss", or the name of a
+            metric, with the prefix "held_out_" for held-out samples, such as "held_out_accuracy";
+            larger is better for metrics like accuracy, and for custom functions if the name is
+            prefixed with -. By default "held_out_loss" if the data has held-out samples, else
+            "loss"
         metrics: names and functions f(predictions, targets) -> float, measured at checks on all
-            samples for training (4,096 of them, evenly spaced, if there are more), and, as is the
-            loss, on the held-out ones at every fourth check and at the end
-        executor: where the networks are trained: None, the default: in this process; "processes";
-            an Executor of concurrent.futures; a Dask Client, the address of a Dask scheduler, or
-            "dask" for a cluster on this machine. Sessions are sent as files, functions are pickled:
-            a cluster that you do not trust must not be used
-        folder: a folder where results are kept, by a digest of all that they depend on: what is
-            there is not trained again; None, the default: nowhere
+            training samples (at most 4,096 evenly spaced ones), and, like the loss, on held-out
+            samples at every fourth check and at the end
+        executor: None, the default: train in this process; "processes"; an Executor of
+            concurrent.futures; a Dask Client, the address of a Dask scheduler, or "dask" for a
+            local cluster. Sessions are sent as files, functions are pickled: use trusted clusters
+            only
+        folder: folder to store results in, by a digest of all inputs; stored results are not
+            trained again; None, the default: no folder
 
-    Networks that differ in their seed only are trained by the same kernel calls, as by
-    `sv.replicate`; others, of other engines or with data of their own, one by one. Each has, bit
-    for bit, the numbers of a session of its own.
+    Networks that differ only in their seed are trained by the same kernel calls, as in
+    `sv.replicate`; others, with other engines or separate data, one by one. Each network is
+    identical, bit for bit, to a separate session.
 
     Raises:
-        InputError: for unsuitable arguments.
+        InputError: for invalid arguments.
     """
     return Sweep(make, grid, seeds, success, stop, goal, metrics, executor, folder)
 
@@ -541,7 +543,7 @@ SUFFIX = ".safetensors"
 
 @final
 class Store:
-    """A folder of results; what is there need not be trained again."""
+    """A folder of results, which need not be trained again."""
 
     def __init__(self, folder: object) -> None:
         self.folder = as_path(folder)
@@ -554,7 +556,7 @@ class Store:
             ) from error
 
     def find(self, task: SweepTask) -> Outcome | None:
-        """Return the result of a task if it is there and whole."""
+        """Return the result of a task if available and intact."""
         if not task.key or not is_file(self.path(task)):
             return None
         try:
@@ -565,11 +567,11 @@ class Store:
         return found if found.seeds.view(np.uint64).tolist() == [*task.seeds] else None
 
     def keep(self, task: SweepTask, outcome: Outcome) -> None:
-        """Write the result of a task; a link of its name is replaced, and not followed."""
+        """Write the result of a task; a link with its name is replaced, not followed."""
         if not task.key:
             return
         path = self.path(task)
-        with suppress(OSError):  # a folder of this name stays, and writing says so
+        with suppress(OSError):  # a folder with this name is kept, and writing raises an error
             if not is_file(path):
                 path.unlink(missing_ok=True)
         outcome.save(path, task.key)
@@ -579,5 +581,5 @@ class Store:
 
 
 def is_file(path: Path) -> bool:
-    """Return whether a path is a file, and no link, pipe, device or folder."""
+    """Return whether a path is a regular file, not a link, pipe, device or folder."""
     return os.path.isfile(path) and not os.path.islink(path)

@@ -1,4 +1,4 @@
-"""Arguments of a sweep: settings, seeds, what it ranks by, and when a network has succeeded."""
+"""Arguments of a sweep: settings, seeds, ranking and success criteria."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from scalarviz.training.session.session import Session
 
 MOST_SETTINGS = 100_000
 MOST_RUNS = 10_000_000
-SEED = "seed"  # the argument of `make` that a sweep sets by itself
+SEED = "seed"  # the argument of `make` set by the sweep
 
 Setting = dict[str, Any]
 
 
-Make = Callable[..., Any]  # returns a Session, or what has one as `session`, such as a Show
+Make = Callable[..., Any]  # returns a Session, or has one as `session`, such as a Show
 
 
 def settings_of(make: Make, grid: object) -> list[Setting]:
     """Return the settings of a grid: arguments of `make` by name.
 
     Args:
-        grid: a mapping from names to lists of values, of which every combination is a setting, the
-            last name changing fastest; or a list of settings, each a mapping from names to values
+        grid: a mapping from names to lists of values, whose combinations are the settings, the last
+            name changing fastest; or a list of settings, each a mapping from names to values
 
     Raises:
-        InputError: for grids that are none.
-        UnknownNameError: for names that `make` does not take.
+        InputError: for invalid grids.
+        UnknownNameError: for names that `make` does not accept.
     """
     found = [dict(setting) for setting in rows_of(grid)]
     if not found:
@@ -82,7 +82,7 @@ def rows_of(grid: object) -> list[Mapping[str, Any]]:
 
 
 def values_of(name: object, values: object) -> list[Any]:
-    """Return the values of a name of the grid, each once."""
+    """Return the values of a name of the grid, without duplicates."""
     if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)):
         raise InputError(
             f"the values of {shorten(name)} are a list, such as [0.1, 1.0], not {shorten(values)}"
@@ -105,7 +105,7 @@ def values_of(name: object, values: object) -> list[Any]:
 
 
 def identity_of(value: object) -> object:
-    """Return what is equal for equal values: of NaN, arrays and lists a text."""
+    """Return a key that is equal for equal values: a text for NaN, arrays and lists."""
     try:
         if isinstance(value, (float, np.ndarray, list, dict)):
             return pickle.dumps(value)
@@ -116,7 +116,7 @@ def identity_of(value: object) -> object:
 
 
 def check_names(make: Make, names: Sequence[object]) -> None:
-    """Raise InputError if `make` does not take a seed and these arguments by name."""
+    """Raise InputError if `make` does not accept a seed and these arguments by name."""
     require(
         callable(make),
         f"a sweep calls a function that returns a Session, not {shorten(make)}: write "
@@ -128,7 +128,7 @@ def check_names(make: Make, names: Sequence[object]) -> None:
     require(SEED not in names, "a sweep sets the seed by itself: pass seeds=range(100), say")
     try:
         takes = inspect.signature(make).parameters.values()
-    except (TypeError, ValueError):  # without a signature: its call tells
+    except (TypeError, ValueError):  # without a signature: found out by the call
         return
     if any(each.kind == each.VAR_KEYWORD for each in takes):
         return
@@ -148,10 +148,10 @@ def check_names(make: Make, names: Sequence[object]) -> None:
 
 
 def seeds_of(seeds: object, settings: int = 1) -> list[int]:
-    """Return the seeds as a list; raise InputError for unsuitable, repeated or too many ones.
+    """Return the seeds as a list; raise InputError for invalid, repeated or too many seeds.
 
     Args:
-        settings: number of settings that have these seeds
+        settings: number of settings with these seeds
     """
     too_many = (
         f"a sweep has at most {MOST_RUNS:,} networks, and {settings:,} settings of "
@@ -164,7 +164,7 @@ def seeds_of(seeds: object, settings: int = 1) -> list[int]:
 
 
 def session_of(make: Make, setting: Setting, seed: int) -> Session:
-    """Return the session that `make` returns for a setting and a seed.
+    """Return the session returned by `make` for a setting and a seed.
 
     Raises:
         InputError: if it returns something else, or a session that has been trained.
@@ -182,18 +182,18 @@ def session_of(make: Make, setting: Setting, seed: int) -> Session:
     return session
 
 
-# What the networks and settings are ranked by.
+# Ranking of networks and settings.
 
-FALLING = "-"  # before a name: from the largest
+FALLING = "-"  # prefix of a name: largest first
 
 
 @final
 @dataclass(frozen=True)
 class Ranking:
-    """What networks are ranked by.
+    """The ranking of networks.
 
     Attributes:
-        name: "loss", or the name of a metric; of held-out samples, with HELD_OUT before it
+        name: "loss", or the name of a metric, with the prefix HELD_OUT for held-out samples
         rises: whether larger is better
     """
 
@@ -202,27 +202,27 @@ class Ranking:
 
     @property
     def words(self) -> str:
-        """The name as pictures show it."""
+        """The name as shown in pictures."""
         known = self.name.removeprefix(HELD_OUT)
         return known if known == self.name else text("chart.held_out.metric", name=known)
 
 
-Measured = Mapping[str, MetricRow | None]  # what is measured at checks; None: the loss
+Measured = Mapping[str, MetricRow | None]  # metrics measured at checks; None: the loss
 
 
 def ranking_of(
     goal: object, rows: Mapping[str, MetricRow], held_out: bool
 ) -> tuple[Ranking, Measured]:
-    """Return what a sweep ranks by, and what it measures for that and for its metrics.
+    """Return the ranking of a sweep, and the metrics measured for it and requested.
 
     Args:
-        goal: a name, or None for the loss, of held-out samples if there are any
-        rows: the metrics of the sweep; others of `METRICS` can be the goal as well
+        goal: a name, or None for the loss, of held-out samples if present
+        rows: the metrics of the sweep; other rows of `METRICS` can also be the goal
         held_out: whether the data have held-out samples
 
     Raises:
         UnknownNameError: for unknown names.
-        InputError: for held-out samples that are not there.
+        InputError: for missing held-out samples.
     """
     found: dict[str, MetricRow | None] = {**rows}
     if held_out:
@@ -241,7 +241,7 @@ def ranking_of(
     return ranking, found if row.name == LOSS else {ranking.name: row} | found
 
 
-# What counts as success, and when a network ends early.
+# Success criteria, and criteria to stop a network early.
 
 Judge = Callable[[FloatArray, FloatArray], object]
 
@@ -252,13 +252,13 @@ ARGUMENTS = ["outputs", "targets"]
 @final
 @dataclass(frozen=True)
 class Goal:
-    """A condition that is tested at every check of a training.
+    """A criterion tested at every check of a training run.
 
     Attributes:
-        bound: the mean loss since the previous check is below it; NaN: no bound
-        judge: function of outputs and targets of all samples that returns whether they are good
-            enough; None: no function
-        words: the condition in words, for tables
+        bound: upper bound of the mean loss since the previous check; NaN: no bound
+        judge: function of outputs and targets of all samples that returns whether they fulfil the
+            criterion; None: no function
+        words: description of the criterion, for tables
     """
 
     bound: float
@@ -267,13 +267,13 @@ class Goal:
 
     @property
     def key(self) -> str:
-        """The condition as a text that changes with it, its function's source included."""
+        """Text that identifies the criterion, including the source of its function."""
         return f"{self.bound!r} {code_of(self.judge) if self.judge else ''}"
 
     def reached(
         self, losses: FloatArray, answers: Callable[[], Sequence[tuple[Any, Any, Any]]]
     ) -> npt.NDArray[np.bool_]:
-        """Return which networks reach the goal.
+        """Return which networks fulfil the criterion.
 
         Args:
             losses: mean loss of each network since the previous check
@@ -284,15 +284,15 @@ class Goal:
             return losses < self.bound
         predictions, targets, _ = zip(*answers(), strict=True)
         if self.judge is right_side and all(each is targets[0] for each in targets):
-            return np.asarray(right_side(np.array(predictions), targets[0]))  # for all at once
+            return np.asarray(right_side(np.array(predictions), targets[0]))  # for all together
         return np.array([bool(self.judge(p, t)) for p, t in zip(predictions, targets, strict=True)])
 
 
 def right_side(outputs: FloatArray, targets: FloatArray) -> Any:
-    """Whether every output is on the same side of the middle between two targets as its target.
+    """Return whether every output is on the same side of the middle of two targets as its target.
 
-    If each row of targets is 1 at its class, whether every largest output is that of the class.
-    `outputs` has the shape of the targets, or (networks, samples, outputs) for one answer each.
+    For one-hot targets, return whether every largest output is at the class. `outputs` has the
+    shape of the targets, or (networks, samples, outputs) for one result per network.
     """
     if is_one_hot(targets):
         return (outputs.argmax(axis=-1) == targets.argmax(axis=-1)).all(axis=-1)
@@ -301,7 +301,7 @@ def right_side(outputs: FloatArray, targets: FloatArray) -> Any:
 
 
 def goal_of(wanted: object, what: str) -> Goal | None:
-    """Return the Goal of an argument of a sweep: a bound on the loss, a function, or None."""
+    """Return the Goal for an argument of a sweep: a bound on the loss, a function, or None."""
     if wanted is None:
         return None
     if isinstance(wanted, str):
@@ -319,8 +319,8 @@ def goal_of(wanted: object, what: str) -> Goal | None:
 
 
 def code_of(function: Any) -> str:
-    """Return a text that changes with the source of a function and of what it calls."""
-    with suppress(InputError, TypeError, OSError, SyntaxError):  # source that formulas cannot have
+    """Return a text that changes with the source of a function and of the functions it calls."""
+    with suppress(InputError, TypeError, OSError, SyntaxError):  # source not allowed in formulas
         return digest(function)
     code = getattr(function, "__code__", None)
     parts = [

@@ -1,7 +1,7 @@
-"""Tasks: the units of work of a sweep, which a process here or on another machine can do.
+"""Tasks: the units of work of a sweep, run in a process here or on another machine.
 
-A task trains the networks of one setting together and measures them at some steps; its outcome is
-arrays, which a file can hold.
+A task trains the networks of one setting together and measures them at some steps; its outcome
+consists of arrays, which can be stored in a file.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ from scalarviz.training.session.measurements import check_compared
 from scalarviz.training.session.replicas import Replicas, draw
 from scalarviz.training.session.session import Session
 
-STEP_SECONDS = 1e-6  # about what a step of the smallest network takes
+STEP_SECONDS = 1e-6  # approximate seconds per step of the smallest network
 PRODUCTS_A_SECOND = 1e9
-TASK_SECONDS = 4.0  # about what a task takes at most
-MOST_NETWORKS = 1024  # of a task
-UNUSED = 0x9E3779B97F4A7C15  # a seed that no one else has
+TASK_SECONDS = 4.0  # approximate maximum seconds per task
+MOST_NETWORKS = 1024  # networks of a task
+UNUSED = 0x9E3779B97F4A7C15  # a seed not used elsewhere
 
 
 @final
@@ -78,13 +78,13 @@ class SweepTask:
     Attributes:
         number: number of the setting in the sweep
         seeds: seeds of the networks
-        plan: what is done with them
-        key: digest of everything that the result depends on; "" if a file cannot hold all of that
-        together: whether one session stands for all, which differ in their seed only
-        files: run files of the sessions, one for all or one a seed; none: `make` makes them
-        make: function that makes a session of a setting and a seed; None if there are files
-        setting: its arguments
-        versions: of the libraries that wrote the files
+        plan: the Plan for the networks
+        key: digest of everything the result depends on; "" if files cannot store all of it
+        together: whether the networks differ only in their seed, so that one session represents all
+        files: run files of the sessions, one for all or one per seed; empty: use `make`
+        make: function that makes a session from a setting and a seed; None with files
+        setting: arguments of `make`
+        versions: versions of the libraries that wrote the files
     """
 
     number: int
@@ -102,7 +102,7 @@ class SweepTask:
         if self.files:
             sessions = [session_in(file) for file in self.files]
         else:
-            assert self.make is not None  # one of the two is there
+            assert self.make is not None  # one of the two exists
             asked = self.seeds[:1] if self.together else self.seeds
             sessions = [session_of(self.make, self.setting, seed) for seed in asked]
         networks = Replicas(sessions[0], self.seeds) if self.together else OneByOne(sessions)
@@ -117,7 +117,7 @@ class SweepTask:
 
 
 def perform(task: SweepTask) -> Outcome:
-    """Do a task in a worker, on one thread; raise EngineError if its versions are others."""
+    """Run a task in a worker, on one thread; raise EngineError if library versions differ."""
     import numba  # slow to import
 
     if other := difference(task.versions):
@@ -137,7 +137,7 @@ def tasks_of(
 ) -> list[SweepTask]:
     """Return the tasks of one setting: all its seeds, or parts of them if they take long.
 
-    The parts do not depend on the number of workers, so that results serve any executor.
+    The parts do not depend on the number of workers, so that results are valid for any executor.
     """
     first = session_of(make, setting, seeds[0])
     compared = [name for name, row in plan.metrics.items() if row is not None and not row.is_own]
@@ -164,14 +164,14 @@ def tasks_of(
 
 
 def networks_of_a_task(session: Session, plan: Plan) -> int:
-    """Return how many networks a task has, which differs with the time that a network takes."""
+    """Return the number of networks per task, depending on the time per network."""
     products = 3.0 * session.trainer.batches.size * len(session.network.bank)
     seconds = plan.steps * (STEP_SECONDS + products / PRODUCTS_A_SECOND)
     return int(min(max(1.0, TASK_SECONDS / max(seconds, 1e-9)), MOST_NETWORKS))
 
 
 def can_be_saved(session: Session) -> bool:
-    """Return whether a run file can hold a session, and what draws its initial numbers."""
+    """Return whether a run file can store a session and its initializers."""
     try:
         check_saving(session.timeline)
         file_of(session)
@@ -196,7 +196,7 @@ def session_in(file: bytes) -> Session:
 
 
 def key_of(files: Sequence[bytes], seeds: Sequence[int], plan: Plan) -> str:
-    """Return a digest of everything that a result depends on, except the processor."""
+    """Return a digest of everything the result depends on, except the processor."""
     goals = [goal.key if goal else "" for goal in (plan.success, plan.stop)]
     metrics = [f"{name} {row and code_of(row.value)}" for name, row in plan.metrics.items()]
     parts = [plan.steps, plan.every, plan.keep, *goals, *metrics, sorted(versions_here().items())]
@@ -209,23 +209,23 @@ def key_of(files: Sequence[bytes], seeds: Sequence[int], plan: Plan) -> str:
 
 # The networks of one task, trained together and measured at some steps.
 
-MOST_ROWS = 4096  # of samples that a goal and metrics are measured on
-APART = 4  # checks between two measurements on held-out samples
+MOST_ROWS = 4096  # maximum number of samples for goals and metrics
+APART = 4  # checks between measurements on held-out samples
 MEMORY = 2**20  # bytes of keyframes of a session in a sweep
 
 
 @final
 @dataclass(frozen=True)
 class Plan:
-    """What is done with every network of a sweep.
+    """The steps and measurements for every network of a sweep.
 
     Attributes:
         steps: number of steps
-        every: steps between two checks
+        every: steps between checks
         success: a Goal, or None
-        stop: the Goal at which a network ends; None: after `steps`
+        stop: the Goal at which to stop a network; None: after `steps`
         metrics: rows by name; None: the loss
-        keep: whether the weights at the end are kept
+        keep: whether to keep the final weights
     """
 
     steps: int
@@ -238,9 +238,9 @@ class Plan:
 
 @final
 class OneByOne:
-    """Sessions of their own, such as those of other engines or with data of their own.
+    """Separate sessions, for other engines or separate data.
 
-    They are trained as `Replicas` are, by the methods of that which a TaskTraining calls.
+    They have the methods of `Replicas` used by TaskTraining.
     """
 
     def __init__(self, sessions: Sequence[Session]) -> None:
@@ -259,7 +259,7 @@ class OneByOne:
                 before = session.step_index
                 try:
                     session.advance(n, progress=progress)
-                except (GradientError, UpdateError):  # the loss says so, by NaN
+                except (GradientError, UpdateError):  # indicated by a loss of NaN
                     self._ended[i] = True
                 self._losses[i, : session.step_index - before] = session.losses[before:]
 
@@ -283,7 +283,7 @@ class OneByOne:
 
 @final
 class TaskTraining:
-    """The networks of one task on their way through a Plan."""
+    """The networks of one task during a Plan."""
 
     def __init__(
         self,
@@ -292,7 +292,7 @@ class TaskTraining:
         seeds: Sequence[int],
         plan: Plan,
     ) -> None:
-        """`sessions` have the data and the loss: one for all networks, or one for each."""
+        """Initialize; `sessions` have the data and the loss: one for all networks, or one each."""
         self.networks, self.plan, self.seeds = networks, plan, list(seeds)
         self.step = 0
         sooner = np.arange(plan.every, plan.steps, plan.every, dtype=np.int64)
@@ -318,7 +318,7 @@ class TaskTraining:
 
     @property
     def running(self) -> npt.NDArray[np.bool_]:
-        """Which networks have neither failed nor ended."""
+        """Mask of the networks that have neither failed nor ended."""
         return np.asarray((self.ended == NEVER) & (self.failed == NEVER))
 
     @property
@@ -337,7 +337,7 @@ class TaskTraining:
         self.seconds += time.perf_counter() - start
 
     def measure(self, step: int, losses: FloatArray) -> None:
-        """Note losses, metrics, successes and ends at a check."""
+        """Record losses, metrics, successes and ends at a check."""
         taken = self.networks.taken
         broken = self.running & (taken < step)
         self.failed[broken] = taken[broken]
@@ -370,7 +370,7 @@ class TaskTraining:
             self.ended[ended] = step
             self.networks.end(ended)
         is_due = (self._checked + 1) % APART == 0 or step == self.plan.steps
-        last = running & (is_due | ~self.running)  # else those that have ended here
+        last = running & (is_due | ~self.running)  # otherwise those that ended here
         for prefix, which in (("", asked), (HELD_OUT, last)):
             for name, row in self._rows[prefix].items() if which.any() else ():
                 self.metrics[name][which, self._checked] = (
@@ -380,7 +380,7 @@ class TaskTraining:
                 )
 
     def _ask(self, ask: Callable[..., Any], prefix: str, which: npt.NDArray[np.bool_]) -> list[Any]:
-        """Return what a function says of inputs, targets and network, for some networks."""
+        """Return the results of a function of inputs, targets and network, for some networks."""
         masks = {0: which} if self._is_shared else dict(enumerate(np.diag(which)))
         return [
             answer
@@ -404,10 +404,10 @@ class TaskTraining:
 
 
 def samples_of(session: Session, prefix: str = "") -> tuple[FloatArray, FloatArray, Weights]:
-    """Return the inputs, targets and weights that goals and metrics are measured on.
+    """Return the inputs, targets and weights for goals and metrics.
 
-    Those are the samples of the data set, at most MOST_ROWS; of data that is made by code, those of
-    the first batch. With the prefix HELD_OUT they are the held-out samples.
+    These are the samples of the data set, at most MOST_ROWS; for generated data, the first batch.
+    With the prefix HELD_OUT they are the held-out samples.
     """
     batches, data = session.trainer.batches, session.data
     weights = data.held_out_weights if prefix else batches.weights
@@ -424,10 +424,10 @@ def samples_of(session: Session, prefix: str = "") -> tuple[FloatArray, FloatArr
 def trains_together(
     first: Session, seeds: Sequence[int], session_of: Callable[[Any], Session]
 ) -> bool:
-    """Return whether replicas of `first` are the sessions that `session_of` makes of the seeds.
+    """Return whether replicas of `first` equal the sessions made by `session_of` for the seeds.
 
-    If they give their seed to the network and to the session, and do nothing else with it, the last
-    one shows it for all; else each of them is made.
+    If they only pass their seed to the network and the session, checking the last one is
+    sufficient; otherwise each one is made.
     """
     if not first.network.layers or first.engine != "cpu":
         return False
@@ -445,7 +445,7 @@ def trains_together(
         )
 
     sealed, asked = SealedSeed(UNUSED), seeds
-    with suppress(Exception):  # of any class: the user's function may not take it
+    with suppress(Exception):  # of any class: the user's function may not accept it
         session = session_of(sealed)
         is_passed_on = sealed.opened == 2 and not sealed.read and session.network.seed == UNUSED
         if is_passed_on and is_replica(session, UNUSED):
@@ -454,7 +454,7 @@ def trains_together(
 
 
 def all_but_seed(session: Session) -> tuple[object, ...]:
-    """Return what a session trains, without its seed and what is drawn with it."""
+    """Return the settings of a session, without its seed and numbers drawn with it."""
     writer, branches, bank = SettingsWriter(), session.branches, session.network.bank
     settings = session.trainer.settings
     parts = [writer.write([*v] if isinstance(v, tuple) else v) for v in vars(settings).values()]
@@ -469,10 +469,10 @@ def all_but_seed(session: Session) -> tuple[object, ...]:
     )
 
 
-# What the training of some networks of one setting came to, as arrays and as a file.
+# Results of the networks of one task, as arrays and as a file.
 
 KIND = "sweep"  # of the files
-NEVER = -1  # in place of a step
+NEVER = -1  # instead of a step
 
 Steps = npt.NDArray[np.int64]
 
@@ -480,20 +480,19 @@ Steps = npt.NDArray[np.int64]
 @final
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Results of the networks of one setting that were trained by one task.
+    """Results of the networks of one setting trained by one task.
 
     Attributes:
-        seeds: int64, one a network
+        seeds: int64, one per network
         checks: int64: the steps at which the networks were measured
-        losses: mean training loss between two checks, shape (networks, checks); NaN after the end
+        losses: mean training loss between checks, shape (networks, checks); NaN after the end
         succeeded: int64: the check at which each network first succeeded, or NEVER
         ended: int64: the step at which `stop` ended each network, or NEVER
-        failed: int64: the step that each network could not take, since a number would not be
-            finite, or NEVER
-        values: weights at the end, shape (networks, parameters); without rows if they are not kept
+        failed: int64: the step at which each network had a non-finite number, or NEVER
+        values: final weights, shape (networks, parameters); without rows if not kept
         digests: the first 16 hexadecimal digits of the SHA-256 of each network's weights
         metrics: values of each metric, shape (networks, checks)
-        seconds: time that the training took
+        seconds: duration of training
         processor: where it ran; see `processor_here`
     """
 
@@ -510,7 +509,7 @@ class Outcome:
     processor: str = ""
 
     def last(self, name: str = LOSS) -> FloatArray:
-        """Return the last measured loss or metric of each network; NaN without any."""
+        """Return the last measured loss or metric of each network; NaN if missing."""
         table = self.losses if name == LOSS else self.metrics[name]
         known = np.isfinite(table)
         if not known.shape[1]:
@@ -519,9 +518,9 @@ class Outcome:
         return np.where(known.any(axis=1), table[np.arange(len(table)), last], np.nan)
 
     def scores(self, ranking: Ranking = Ranking()) -> FloatArray:  # noqa: B008  # it is frozen
-        """Return what networks are ranked by, by default the loss: the best has the smallest.
+        """Return scores for ranking, by default the loss: smaller is better.
 
-        Those that failed, or have none, are infinite; where larger is better, the sign is changed.
+        Failed and missing networks have infinity; if larger is better, the sign is changed.
         """
         found = self.last(ranking.name) * (-1.0 if ranking.rises else 1.0)
         return np.where((self.failed == NEVER) & np.isfinite(found), found, np.inf)
@@ -533,14 +532,14 @@ class Outcome:
 
     @property
     def lasted(self) -> Steps:
-        """Number of steps that each network was trained."""
+        """Number of training steps of each network."""
         through = np.full(len(self.seeds), self.checks[-1] if len(self.checks) else 0, np.int64)
         for stopped in (self.ended, self.failed):
             through = np.where(stopped == NEVER, through, stopped)
         return through
 
     def save(self, path: Path, key: str) -> None:
-        """Write a file, whole or not at all, with the key of its task."""
+        """Write a file atomically, with the key of its task."""
         arrays: dict[str, Array] = {
             "seeds": self.seeds.view(np.int64), "checks": self.checks, "losses": self.losses,
             "succeeded": self.succeeded, "ended": self.ended, "failed": self.failed,
@@ -558,7 +557,7 @@ class Outcome:
 
     @staticmethod
     def load(path: Path, key: str) -> Outcome:
-        """Return what `save` wrote; raise FileError if it is damaged or of another task."""
+        """Return the results written by `save`; raise FileError if damaged or of another task."""
         about, arrays = read(path, KIND)
         require(
             about.get("key") == key,
@@ -572,7 +571,7 @@ class Outcome:
 
 
 def checked(about: Mapping[str, Any], arrays: Mapping[str, Array]) -> Outcome:
-    """Return the Outcome of a file; raise KeyError, TypeError or ValueError if it is none."""
+    """Return the Outcome in a file; raise KeyError, TypeError or ValueError if invalid."""
     names = ("seeds", "checks", "succeeded", "ended", "failed")
     seeds, checks, *steps = (arrays[name] for name in names)
     count, times = len(seeds), len(checks)
@@ -595,7 +594,7 @@ def checked(about: Mapping[str, Any], arrays: Mapping[str, Array]) -> Outcome:
 def joined(parts: list[Outcome]) -> Outcome:
     """Return the results of all parts of a setting as one.
 
-    Parts under way may have fewer checks than others.
+    Unfinished parts may have fewer checks than others.
     """
     if len(parts) == 1:
         return parts[0]
@@ -623,7 +622,7 @@ def joined(parts: list[Outcome]) -> Outcome:
     )  # fmt: skip
 
 
-# What the bits of a result depend on beside the session: versions, and the processor.
+# Dependencies of the bits of a result besides the session: versions, and the processor.
 
 LIBRARIES = ("scalarviz", "numpy", "numba", "llvmlite")
 
@@ -638,7 +637,7 @@ def versions_here() -> dict[str, str]:
 
 
 def difference(theirs: dict[str, str]) -> str:
-    """Return the first version that differs from this process's, in words; "" if none does."""
+    """Return a description of the first version that differs from this process, or ""."""
     for name, here in versions_here().items():
         if theirs.get(name) != here:
             return f"{name} {here} in place of {theirs.get(name)}"
@@ -647,7 +646,7 @@ def difference(theirs: dict[str, str]) -> str:
 
 @cache
 def processor_here() -> str:
-    """Return a name of this processor and what it can do, on which rounding depends."""
+    """Return the name of this processor and its capabilities, which affect rounding."""
     from llvmlite import binding  # type: ignore[import-untyped]  # slow to import
 
     features = binding.get_host_cpu_features().flatten()

@@ -1,1 +1,1 @@
-"""A network, and the session that trains it: a clock that runs backwards, too."""
+"""Networks, and the session that trains them: a clock that also runs backwards."""

@@ -1,8 +1,8 @@
-"""Diagnosis: what is wrong with a training, found in its past.
+"""Diagnosis: faults of a training run, found in its past.
 
-`measures_of` visits some moments of a session and returns plain arrays, `judge` reads these. Each
-kind of fault is a row of FAULTS with a function that yields findings. Whatever else can fill in
-Measures, such as a training outside of scalarviz, is judged by the same functions.
+`measures_of` visits some moments of a session and returns plain arrays, which `judge` reads. Each
+kind of fault is a row of FAULTS with a function that yields findings. Measures of other sources,
+such as a training run outside of scalarviz, are judged by the same functions.
 """
 
 from __future__ import annotations
@@ -29,43 +29,43 @@ from scalarviz.training.session.threads import check_end
 from scalarviz.training.session.timeline import Timeline
 from scalarviz.training.session.trainer import Trainer
 
-# What is measured, and what is found.
+# Measures and findings.
 
 
-unknown = partial(np.zeros, 0)  # an array that nobody filled in
+unknown = partial(np.zeros, 0)  # default of an unknown array
 
 
 @dataclass(frozen=True, eq=False)
 class Measures:
-    """Numbers about some moments of a training, from which `judge` reads what is wrong.
+    """Numbers at some moments of a training run, from which `judge` derives its faults.
 
     Arrays with two axes have a row for each moment and a column for each group of parameters. NaN
-    means unknown; what is not finite is infinite.
+    means unknown; non-finite numbers are stored as infinity.
 
     Attributes:
-        steps: number of the step that was taken at each moment, increasing
-        losses: loss of each step, from step 0 on; NaN where unknown
-        names: names of the groups, from the inputs to the outputs, such as "layer 0"
-        values: root mean square of the weights of a group before the step; `gradients` of their
-            gradients, `updates` of their change by the step
-        dead: share of the units, rows of a weight matrix, that no sample can move; NaN: unknown
-        saturated: share of the activations whose slope is nearly 0, though it is steep elsewhere,
-            such as those of tanh; NaN: unknown
+        steps: number of the step taken at each moment, increasing
+        losses: loss of each step from step 0; NaN if unknown
+        names: names of the groups from inputs to outputs, such as "layer 0"
+        values: root mean square of the weights of a group before the step; `gradients` and
+            `updates`: the same of their gradients and of their changes in the step
+        dead: share of the units (rows of a weight matrix) with zero gradient for all samples; NaN:
+            unknown
+        saturated: share of the activations in a flat part of a function such as tanh; NaN: unknown
 
-    The others have defaults, which mean unknown:
+    Optional attributes, by default unknown:
 
     Attributes:
-        alike: share of the units of a group, two axes, that are others over again: 1 if all have
-            the same weights
-        gains: norm of the weights of a unit, on average over a group, two axes: the factor by which
+        alike: share of the units of a group that duplicate others, two axes: 1 if all have the same
+            weights
+        gains: norm of the weights of a unit, averaged over a group, two axes: the factor by which
             it scales the spread of its inputs
-        batch: samples of a step, of `samples` that there are for training
-        loss: name of the loss, `activation` of the activation of the outputs
+        batch: samples per step, from `samples` training samples
+        loss: name of the loss; `activation`: name of the output activation
         targets: smallest and largest target
         scales: size of each input column: its largest absolute value
-        ties: share of the variance of each column that is gone where targets are alike
-        numbers: rows of some training samples
-        sample_losses: their losses at present; `constants` are those of the best constant answer
+        ties: share of the variance of each column explained by the targets
+        numbers: indices of some training samples
+        sample_losses: their current losses; `constants`: their losses for the best constant output
         oddness: squared distance of their targets from the mean of their nearest neighbours,
             relative to the variance of the targets
     """
@@ -94,40 +94,40 @@ class Measures:
 
     @cached_property
     def reference(self) -> float:
-        """Mean loss of the best constant answer, or the first loss if that is unknown."""
+        """Mean loss of the best constant output, or the first loss if unknown."""
         known = self.losses[np.isfinite(self.losses)][:1]
         found = self.constants if len(self.constants) else known
         return max(float(np.nanmean(found)), TINY)
 
     @cached_property
     def level(self) -> float:
-        """Mean loss of the last steps, relative to the reference: 1 is as good as no training."""
+        """Mean loss of the last steps, relative to the reference: 1 is as bad as untrained."""
         known = self.losses[~np.isnan(self.losses)]
         recent = max(RECENT, self.samples // max(1, self.batch), len(known) // 10)
         return float(np.mean([*known[-recent:]] or np.inf)) / self.reference
 
     @property
     def is_high(self) -> bool:
-        """Whether the loss has hardly fallen, in enough steps to judge that."""
+        """Whether the loss has hardly fallen, after enough steps to judge."""
         return len(self.losses) >= RECENT and self.level > HIGH
 
     @cached_property
     def ratios(self) -> FloatArray:
-        """Size of each update relative to that of the weights."""
+        """Size of each update relative to the weights."""
         return self.updates / np.maximum(self.values, TINY)
 
 
 @final
 @dataclass(frozen=True)
 class Finding:
-    """Something that is wrong with a training.
+    """A fault of a training run.
 
     Attributes:
-        kind: short name of the kind of fault, a row of FAULTS, such as "dead"
-        where: the layer, module, input or samples; "" for the training as a whole
+        kind: name of a row of FAULTS, such as "dead"
+        where: the layer, module, input or samples; "" for the whole run
         step: the step at which it was first seen
-        text: what is wrong, with numbers
-        remedy: what to try
+        text: description with numbers
+        remedy: suggested change
     """
 
     kind: str
@@ -142,7 +142,7 @@ class Finding:
 
 @final
 class Diagnosis(tuple[Finding, ...]):
-    """The findings about a training, the earliest first; `looked_at` says where they come from."""
+    """The faults of a training run, earliest first; `looked_at` names their source."""
 
     looked_at = ""
 
@@ -152,15 +152,15 @@ class Diagnosis(tuple[Finding, ...]):
 
 @answered
 def diagnose(shown: object) -> Diagnosis:
-    """Return what is wrong with a training, with the step at which it began and what to try.
+    """Find the faults of a training run, the step at which each began, and a remedy.
 
     Args:
-        shown: a Session, which is unchanged; or an object with a method `measures()` that returns
+        shown: a Session, which is unchanged, or an object whose method `measures()` returns
             Measures
 
-    The past is visited at 24 moments at equal distances, and where the loss rises most, so that
-    most steps are known as exactly as these are apart. Raises OrderError before the first step,
-    InputError for another object.
+    The past is examined at 24 equally spaced moments, and where the loss rises most, so most
+    reported steps are accurate to this spacing. Returns a Diagnosis. Raises OrderError before the
+    first step, InputError for another object.
     """
     measures: Any = getattr(shown, "measures", None)
     if not isinstance(shown, Session) and not callable(measures):
@@ -170,7 +170,7 @@ def diagnose(shown: object) -> Diagnosis:
         )
     m: Measures = measures_of(shown) if isinstance(shown, Session) else measures()
     with np.errstate(all="ignore"), catch_warnings():
-        simplefilter("ignore", RuntimeWarning)  # about means of what is unknown
+        simplefilter("ignore", RuntimeWarning)  # about means of unknown numbers
         found = Diagnosis(judge(m))
     count, moments = int(np.isfinite(m.losses).sum()), len(m.steps)
     weights = f"the weights at {moments} moment{'s' * (moments != 1)}"
@@ -182,30 +182,30 @@ def diagnose(shown: object) -> Diagnosis:
     return found
 
 
-# Faults. A function returns where it finds one, at which step, and numbers for the text.
+# Faults. Each function returns where and at which step it finds one, and numbers for the text.
 
-RECENT = 20  # steps at least that a loss is averaged over, and before which it judges nothing
+RECENT = 20  # least steps to average a loss over; before, nothing is judged
 TINY = 1e-30  # instead of a division by 0
-HIGH = 0.5  # level of a loss that has hardly fallen: half of what a constant answer has
-LOW = 0.1  # level below which a training does well, so that its faults do not matter
-MOST = 0.5  # share of a layer, or of the moments, that counts as most
-LARGE_STEP = 0.1  # of the weights a step: ten steps turn them over; about 0.001 is usual
-SMALL_STEP = 1e-4  # of the weights a step: it takes 10,000 steps to move them by their size
-OVERSHOOT = 3.0  # times the loss at first: batches differ by less, and descent only lowers it
-APART = 1e3  # between gradients of first and last layer: one rate cannot suit both
-LARGE = 4.0  # gain: initializers have 0.6 to 1.4, and tanh is flat from 2.2 on; level at first
-SPREAD = 30.0  # between inputs: curvatures differ by its square, about 1,000
-TIED = 0.995  # share of a column that is gone: what is measured has more noise
+HIGH = 0.5  # level of a loss that has hardly fallen: half of a constant output's
+LOW = 0.1  # level below which training succeeds, so that faults do not matter
+MOST = 0.5  # share of a layer, or of the moments, that counts as most of it
+LARGE_STEP = 0.1  # update per weight: ten steps replace it; about 0.001 is usual
+SMALL_STEP = 1e-4  # update per weight: 10,000 steps change it by its size
+OVERSHOOT = 3.0  # times the initial loss: batches differ less, and descent only lowers it
+APART = 1e3  # ratio of the gradients of the first and last layer: one rate cannot suit both
+LARGE = 4.0  # gain: initializers have 0.6 to 1.4, and tanh is flat above 2.2; initial level
+SPREAD = 30.0  # ratio of inputs: curvatures differ by its square, about 1,000
+TIED = 0.995  # explained share of a column: measured data has more noise
 FEW = 20  # samples below which a column can fit the targets by chance
-GAP = 4.0  # between losses of wrong samples and of others: near a border they are closer
-RARE = 0.05  # share of the samples: more of them are no exceptions
+GAP = 4.0  # ratio of losses of wrong samples to others: near a border they are closer
+RARE = 0.05  # share of the samples: more would not be exceptions
 
 
 def not_finite(m: Measures) -> list[Any]:
     moments, groups = np.nonzero(np.isinf(m.gradients) | np.isinf(m.values))
     bad = np.flatnonzero(np.isinf(m.losses)).tolist()
     where = ["", *[m.names[int(i)] for i in groups[moments == min(moments, default=0)]]][-1]
-    return [(where, min([*bad, *m.steps[moments]]))] if bad or where else []  # the last goes first
+    return [(where, min([*bad, *m.steps[moments]]))] if bad or where else []  # the last layer first
 
 
 def scale(m: Measures) -> list[Any]:
@@ -232,7 +232,7 @@ def loss(m: Measures) -> list[Any]:
 
 
 def alike(m: Measures) -> list[Any]:
-    shares = zip(m.names[:-1], m.alike[:1].ravel(), strict=False)  # outputs may begin alike
+    shares = zip(m.names[:-1], m.alike[:1].ravel(), strict=False)  # outputs may start equal
     return [(name, 0, 100.0 * share) for name, share in shares if share > MOST]
 
 
@@ -265,7 +265,7 @@ def rate(m: Measures) -> list[Any]:
 
 
 def standing(kind: str, level: float, m: Measures) -> list[Any]:
-    """Return the groups of which most has a fault at present, if the loss is above a level."""
+    """Return the groups in which most units now have a fault, if the loss is above a level."""
     shares: FloatArray = getattr(m, kind)
     marks = (shares > MOST) & (m.level > level)
     groups = np.flatnonzero(marks[-1]).tolist()
@@ -273,7 +273,7 @@ def standing(kind: str, level: float, m: Measures) -> list[Any]:
 
 
 def apart(small: int, large: int, m: Measures) -> list[Any]:
-    """Return the first group, if gradients differ much between the first and the last one."""
+    """Return the first group, if its gradients differ much from the last group's."""
     ratios = m.gradients[:, large] / np.maximum(m.gradients[:, small], TINY)
     found = m.names[0], m.steps[np.argmax(ratios > APART)], np.median(ratios), m.names[-1]
     return [found] if m.level > HIGH and np.mean(ratios > APART) > MOST else []
@@ -307,8 +307,8 @@ def stuck(m: Measures) -> list[Any]:
     return [("", m.steps[0], m.level)] if len(m.losses) >= 10 * RECENT and m.level > least else []
 
 
-# For each kind what finds it, what a finding says, with the numbers found, what to try, and other
-# kinds that it is a consequence of: it is not reported beside them.
+# For each kind: its function, the text of a finding with its numbers, a remedy, and the kinds that
+# cause it: if one of these is found, it is not reported.
 FAULTS: dict[str, tuple[Callable[[Measures], list[Any]], str, str, str]] = {
     "not finite": (
         not_finite,
@@ -426,7 +426,7 @@ FAULTS: dict[str, tuple[Callable[[Measures], list[Any]], str, str, str]] = {
 
 
 def judge(measures: Measures) -> list[Finding]:
-    """Return what is wrong with a training by its measures, the earliest first."""
+    """Return the faults shown by the measures of a training run, earliest first."""
     found: list[Finding] = []
     for kind, (find, text, remedy, causes) in FAULTS.items():
         if not {each.kind for each in found}.intersection(causes.split(", ")):
@@ -439,10 +439,10 @@ def judge(measures: Measures) -> list[Finding]:
 
 # Measures of a session.
 
-MOMENTS = 24  # of the past that are visited, besides that after which the loss rises most
-SAMPLES = 1024  # samples that are compared with each other, a matrix of their distances
-NEIGHBOURS = 5  # of a sample, by distance of inputs
-FLAT = 0.0125  # of the way between both ends of an activation: tanh has a slope of 0.05 there
+MOMENTS = 24  # past moments visited, besides the one after which the loss rises most
+SAMPLES = 1024  # samples compared with each other in a distance matrix
+NEIGHBOURS = 5  # nearest samples, by distance of inputs
+FLAT = 0.0125  # share of the range of an activation: tanh has a slope of 0.05 there
 
 
 def measures_of(session: Session) -> Measures:
@@ -454,7 +454,7 @@ def measures_of(session: Session) -> Measures:
     with session.doing():
         losses, bank = session.losses, session.network.bank
         if session.next == "step" and not np.isfinite(bank.grad).all():
-            losses = np.append(losses, session.loss)  # of the step that was refused
+            losses = np.append(losses, session.loss)  # of the rejected step
         require(
             len(losses),
             "nothing was trained yet, so nothing can be wrong: advance first",
@@ -472,12 +472,12 @@ def measures_of(session: Session) -> Measures:
 
 
 def without_nan(numbers: FloatArray) -> FloatArray:
-    """Return infinity in place of NaN, which in Measures means unknown."""
+    """Replace NaN by infinity, since NaN means unknown in Measures."""
     return np.where(np.isnan(numbers), np.inf, numbers)
 
 
 def groups_of(program: Program, count: int) -> list[tuple[str, Any]]:
-    """Return name and rows of each layer with weights; those of Affine layers are constants."""
+    """Return name and rows of each layer with weights, except Affine layers, which are constant."""
     fixed = [each.label for each in program.affines]
     return [
         (f"layer {label}" if label else "all weights", rows)
@@ -487,7 +487,7 @@ def groups_of(program: Program, count: int) -> list[tuple[str, Any]]:
 
 
 def visits(timeline: Timeline, steps: list[int], groups: list[Any]) -> Iterator[FloatArray]:
-    """Yield the numbers of all groups at each step: those of Measures from `values` to `gains`."""
+    """Yield the numbers of all groups at each step: the Measures from `values` to `gains`."""
     now, bank = timeline.clock, timeline.trainer.bank
     with timeline.visit(Clock()):
         try:
@@ -496,7 +496,7 @@ def visits(timeline: Timeline, steps: list[int], groups: list[Any]) -> Iterator[
                 timeline.enter(step)
                 timeline.forward(Clock(step, len(timeline.trainer.moments) - 1))
                 before = bank.value.copy(), bank.grad.copy(), of_units(timeline.trainer, groups)
-                timeline.forward(min(Clock(step + 1), now))  # not beyond a step that was refused
+                timeline.forward(min(Clock(step + 1), now))  # not beyond a rejected step
                 whole = np.array([*before[:2], bank.value - before[0]], np.float64)
                 sizes = [np.sqrt(np.mean(whole[:, rows] ** 2, axis=1)) for _, rows in groups]
                 yield np.vstack([without_nan(np.transpose(sizes)), before[2]])
@@ -506,13 +506,13 @@ def visits(timeline: Timeline, steps: list[int], groups: list[Any]) -> Iterator[
 
 
 def of_units(trainer: Trainer, groups: list[Any]) -> FloatArray:
-    """Return shares of units that are dead, saturated, alike, and gains, by group of parameters.
+    """Return the shares of dead, saturated and duplicate units, and gains, by parameter group.
 
     They are NaN for groups without an activation.
     """
     known = trainer.network.survey(samples_of(trainer.batches, IN_PYTHON)[0])
     bank, found = trainer.bank.value.astype(np.float64), np.full((4, len(groups)), np.nan)
-    # Those of BatchNorm, with one axis, begin alike.
+    # Those of BatchNorm, with one axis, start equal.
     for operation, still_ones in [pair for pair in still_neurons(trainer) if pair[0].shape[1:]]:
         after = trainer.network.program.readers(operation.target)[0]
         units = bank[rows_of_neurons(operation)]
@@ -526,10 +526,10 @@ def of_units(trainer: Trainer, groups: list[Any]) -> FloatArray:
 
 
 def dead_share(still: Any, after: Operation, known: dict[str, FloatArray]) -> float:
-    """Return the share of units whose activation has the slope 0 for all samples, too.
+    """Return the share of units without a gradient whose slope is 0 for all samples.
 
     Args:
-        still: bool for each unit: whether its weights had no gradient
+        still: bool array: whether the weights of each unit had no gradient
     """
     x, y = [known[each.name].T.reshape(len(still), -1) for each in (after.source, after.target)]
     slopes = [
@@ -540,14 +540,14 @@ def dead_share(still: Any, after: Operation, known: dict[str, FloatArray]) -> fl
 
 
 def ends(activation: str) -> tuple[float, float]:
-    """Return the smallest and the largest result of an activation; infinity without an end."""
+    """Return the smallest and largest result of an activation; infinity if unbounded."""
     value = ACTIVATIONS.get(activation, ACTIVATIONS["linear"]).value
     low, *_, high = sorted(value(float(x)) for x in (-1000, *np.linspace(-10, 10, 401), 1000))
     return low if low > -10.0 else -np.inf, high if high < 10.0 else np.inf
 
 
 def flat_share(activation: str, y: FloatArray) -> float:
-    """Return the share of results near the ends of an activation that is flat there; else NaN."""
+    """Return the share of results near the bounds of an activation that saturates; else NaN."""
     (low, high), value = ends(activation), ACTIVATIONS[activation].value
     is_flat = low < value(0.0) < high == value(1000.0)
     return (
@@ -556,10 +556,10 @@ def flat_share(activation: str, y: FloatArray) -> float:
 
 
 def facts_of(trainer: Trainer) -> dict[str, Any]:
-    """Return what Measures say of the data, the loss and the outputs, as they are at present."""
+    """Return the Measures of the data, the loss and the outputs at present."""
     inputs, targets, _ = samples_of(trainer.batches, SAMPLES)
     program = trainer.network.program
-    seen = trainer.network.survey(inputs).get(  # standardized, if the first layer is an Affine
+    seen = trainer.network.survey(inputs).get(  # standardized if the first layer is an Affine
         program.raw.get(program.inputs.name, ""), inputs
     )
     return {
@@ -577,7 +577,7 @@ def facts_of(trainer: Trainer) -> dict[str, Any]:
 
 
 def losses_of(trainer: Trainer, inputs: FloatArray, targets: FloatArray) -> dict[str, Any]:
-    """Return the loss of each sample, and that of the best answer that is the same for all."""
+    """Return the loss of each sample, and its loss for the best constant output."""
     loss, answer = trainer.loss, targets.mean(axis=0)
     if loss.row.logits:  # sigmoid's are differences
         answer = np.log(answer + 1e-6) - (loss.row.logits == "sigmoid") * np.log1p(1e-6 - answer)
@@ -589,10 +589,10 @@ def losses_of(trainer: Trainer, inputs: FloatArray, targets: FloatArray) -> dict
 
 
 def ties_of(inputs: FloatArray, targets: FloatArray) -> Any:
-    """Return the share of the variance of each column that is gone between samples of like targets.
+    """Return the share of the variance of each column explained by the targets.
 
-    These are those of a class, or else neighbours in the order of a target. Numbers of a column
-    count by their ranks, so that a few large ones do not decide.
+    It is missing within classes, or between neighbours in the order of a target. Ranks are used
+    instead of numbers, so that a few large ones do not dominate.
     """
     columns = np.array([np.unique(column, return_inverse=True)[1] for column in inputs.T])
     classes = np.unique(targets, axis=0, return_inverse=True)[1].ravel()
@@ -605,9 +605,9 @@ def ties_of(inputs: FloatArray, targets: FloatArray) -> Any:
 
 
 def oddness_of(inputs: FloatArray, targets: FloatArray) -> Any:
-    """Return how far each target is from those of the nearest neighbours; see Measures."""
+    """Return the distance of each target from its nearest neighbours' targets; see Measures."""
     x = (inputs - inputs.mean(axis=0)) / np.maximum(inputs.std(axis=0), TINY)
-    distances = np.sum(x**2, axis=1) - 2.0 * x @ x.T  # squared, less what a row has in common
+    distances = np.sum(x**2, axis=1) - 2.0 * x @ x.T  # squared, minus a constant of each row
     np.fill_diagonal(distances, np.inf)
     nearest = np.argpartition(distances, NEIGHBOURS, axis=1)[:, :NEIGHBOURS]
     return np.sum((targets - targets[nearest].mean(axis=1)) ** 2, axis=1) / max(

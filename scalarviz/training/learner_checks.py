@@ -1,4 +1,4 @@
-"""Checks of what a learner has written: its numbers beside those of a Weight, a Value, a layer."""
+"""Checks of learners' code, against the numbers of a Weight, a Value or a layer."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from scalarviz.training.network.gradcheck import MOST, TOLERANCE, Problem, diffe
 
 
 def scenario(mine: Any, like: Any, x: Any) -> tuple[str, Iterator[Comparison]]:
-    """Return what something of a learner is, and the moments of its check."""
+    """Return the kind of a learner's object, and the moments of its check."""
     kind = mine if isinstance(mine, type) else type(mine)
     if like is not None and not isinstance(like, Optimizer | Perceptron | Dense):
         raise InputError(f"like must be an optimizer, a Perceptron or a Dense, not {shorten(like)}")
@@ -64,9 +64,9 @@ def scenario(mine: Any, like: Any, x: Any) -> tuple[str, Iterator[Comparison]]:
     )
 
 
-LONGEST = 200  # characters of an error that is quoted
-DOTS = re.compile(r"\.\.\.(?! *[],])")  # in place of code, and not of an index
-# Folders of code that is no learner's: this package, and what Python brings.
+LONGEST = 200  # characters of a quoted error
+DOTS = re.compile(r"\.\.\.(?! *[],])")  # instead of code, not of an index
+# Folders of code not written by the learner: this package, and Python's libraries.
 OURS = tuple(f"{x}{os.sep}" for x in (PACKAGE, Path(os.__file__).parent))
 
 Mistakes = Iterable[tuple[str, Any]]
@@ -74,15 +74,15 @@ Mistakes = Iterable[tuple[str, Any]]
 
 @dataclass(frozen=True)
 class Comparison:
-    """A number that the code of a learner has given, or the error that it has raised.
+    """A number computed by a learner's code, or the error raised by it.
 
     Attributes:
-        place: where it stands: "w.grad after backward(-4)", or the line of an error
-        got: the number; None, or any object, if the code gives none; an error as text; `...` where
-            code is still to be written
-        expected: the right number; None of an error
-        why: how the right number is made, or which mistake gives this one; "" of an error
-        graph: our Value at this moment, and the one in its graph that has this number
+        place: its description, such as "w.grad after backward(-4)", or the line of an error
+        got: the number; None or another object if the code returns no number; the text of an error;
+            `...` for unwritten code
+        expected: the right number; None for an error
+        why: computation of the right number, or the mistake that gives this number; "" for an error
+        graph: the reference Value at this moment, and the node of its graph with this number
     """
 
     place: str
@@ -111,11 +111,11 @@ def compared(
     graph: tuple[Value, Value] | None = None,
     **fields: object,
 ) -> Comparison:
-    """Return a Comparison that says which mistake gives its number.
+    """Return a Comparison that names the mistake that gives the learner's number.
 
     Args:
-        why: key of the text for a number that no mistake gives
-        mistakes: the number that each typical mistake gives, with the key of its text
+        why: key of the text for a number not explained by a mistake
+        mistakes: the result of each typical mistake, with the key of its text
         fields: fields of these texts
     """
     key = next((key for key, result in mistakes if near(got, result)), why)
@@ -124,27 +124,27 @@ def compared(
 
 
 def near(got: Any, expected: Any) -> bool:
-    """Return whether a learner's number is the expected one, but for rounding."""
+    """Return whether a learner's number equals the expected one up to rounding."""
     try:
         return bool(np.isclose(number(got, "", finite=False), expected, rtol=1e-5, atol=1e-8))
-    except (InputError, TypeError):  # no numbers
+    except (InputError, TypeError):  # not numbers
         return False
 
 
 def shown(x: object) -> str:
-    """Return a number as text, a text as it is, anything else as its shortened repr."""
+    """Return a number as text, a text unchanged, anything else as its shortened repr."""
     if isinstance(x, (float, np.floating)):
         return f"{x:.6g}"
     if x is ...:
-        return "..."  # as it is written
+        return "..."  # as written
     return x if isinstance(x, str) else shorten(x)
 
 
 def first_wrong(moments: Iterable[Comparison], name: str) -> Comparison | None:
-    """Return the first moment that is wrong or an error; `name` is that of the learner's code."""
+    """Return the first moment with a wrong number or an error; `name` names the learner's code."""
     try:
         return next((each for each in moments if not near(each.got, each.expected)), None)
-    except Exception as error:  # code of a learner raises anything
+    except Exception as error:  # learners' code raises anything
         frames = extract_tb(error.__traceback__)
         theirs = [each for each in frames if not each.filename.startswith(OURS)]
         if isinstance(error, InputError) and not theirs:
@@ -158,7 +158,7 @@ def first_wrong(moments: Iterable[Comparison], name: str) -> Comparison | None:
 
 
 class Rate(float):
-    """A learning rate: a number, and also an object with `lr`, as an optimizer."""
+    """A learning rate: a number, and also an object with `lr`, like an optimizer."""
 
     lr = property(float)
 
@@ -173,7 +173,7 @@ CALLS: tuple[tuple[str, *tuple[float, ...]], ...] = (
 
 
 def of_weight(kind: Callable[[float], Any]) -> Iterator[Comparison]:
-    """Call the methods that a learner's weight has, each beside ours."""
+    """Call the methods of a learner's weight, each together with the reference."""
     ours, mine = Weight(START), kind(START)
     yield compared("w.value", mine.value, START, "weight_value")
     for name, *args in CALLS:
@@ -182,14 +182,14 @@ def of_weight(kind: Callable[[float], Any]) -> Iterator[Comparison]:
 
 
 def called(ours: Weight, mine: Any, name: str, *args: float) -> Iterator[Comparison]:
-    """Call a method of both, and compare what it returns or changes."""
+    """Call a method of both, and compare their results or changes."""
     w, grad = ours.value, ours.grad
     g = (*args, 0.0)[0]
     x = ours._inputs[-1] if name == "backward" else g
     right = getattr(ours, name)(*[SGD(g)] if name == "step" else args)
     now = {"result": getattr(mine, name)(*args), "grad": mine.grad, "value": mine.value}
     rights = {"result": right, "grad": ours.grad, "value": ours.value}
-    mistakes: dict[str, list[tuple[str, float]]] = {  # of each number that is compared
+    mistakes: dict[str, list[tuple[str, float]]] = {  # of each compared number
         "forward result": [],
         "zero_grad grad": [],
         "backward grad": [
@@ -213,7 +213,7 @@ def called(ours: Weight, mine: Any, name: str, *args: float) -> Iterator[Compari
 
 
 def graph_of(name: str, what: str, ours: Weight, x: float, g: float) -> tuple[Value, Value]:
-    """Return y = w x as a graph, and the node that has the number that is compared."""
+    """Return y = w x as a graph, and its node with the compared number."""
     w, seen = Value(ours.value, label="w"), Value(x, label="x")
     y = w * seen
     if name == "backward":
@@ -224,19 +224,19 @@ def graph_of(name: str, what: str, ours: Weight, x: float, g: float) -> tuple[Va
 LEAVES = {"a": 0.5, "b": 3.0, "c": -2.0}
 BINARY = (operator.add, operator.mul, operator.sub, operator.truediv)
 UNARY = [row.name for row in OPERATIONS.values() if len(row.partials) == 1 and not row.symbol]
-# Expressions with an operator f, and with g, which is * or else another one.
+# Expressions with an operator f, and with g, which is * or another operator.
 FORMS: list[Callable[..., Any]] = [
     lambda f, g, a, b, c: f(a, b),
     lambda f, g, a, b, c: f(a, a),
     lambda f, g, a, b, c: g(f(a, b), c),
     lambda f, g, a, b, c: g(f(a, b), f(a, b)),
-    lambda f, g, a, b, c: (lambda d: g(g(d, c), d))(f(a, b)),  # d is used at once and later
+    lambda f, g, a, b, c: (lambda d: g(g(d, c), d))(f(a, b)),  # d is used at once and again later
     lambda f, g, a, b, c: (lambda d: g(d, g(d, c)))(f(a, b)),
 ]
 
 
 def expressions(kind: type) -> Iterator[tuple[Any, ...]]:
-    """Return a form, f and g for the operators that a class has, simple expressions first."""
+    """Return a form, f and g for the operators of a class, simple expressions first."""
     binary = [each for each in BINARY if hasattr(kind, f"__{each.__name__}__")]
     unary: list[Any] = [methodcaller(name) for name in UNARY if hasattr(kind, name)]
     unary += [operator.neg] * hasattr(kind, "__neg__")
@@ -251,7 +251,7 @@ def expressions(kind: type) -> Iterator[tuple[Any, ...]]:
 
 
 def of_value(kind: type) -> Iterator[Comparison]:
-    """Compute each expression with Values of a learner's class, and with ours."""
+    """Compute each expression with the Values of a learner's class, and with the reference."""
     for form, f, g in expressions(kind):
         leaves = [Value(data, label=name) for name, data in LEAVES.items()]
         theirs = [kind(data) for data in LEAVES.values()]
@@ -267,10 +267,10 @@ def of_value(kind: type) -> Iterator[Comparison]:
 
 
 def of_gradient(got: Any, root: Value, leaf: Value) -> Comparison:
-    """Compare the gradient of a leaf, with the numbers that mistakes on its way give."""
+    """Compare the gradient of a leaf with the results of typical mistakes on its path."""
     made = made_values(root)
     sources = [id(x) for node in made for x in node._inputs]
-    terms = []  # of each use: gradient of the result, derivative, and wrong derivatives
+    terms = []  # for each use: gradient of the result, derivative, and wrong derivatives
     for node in made:
         inputs, y = [x._data for x in node._inputs], node._data
         for x, partial in zip(node._inputs, node._formula.partials, strict=True):
@@ -297,16 +297,16 @@ def of_gradient(got: Any, root: Value, leaf: Value) -> Comparison:
 
 INPUTS = (0.5, -1.5, 2.0, -0.75, 1.25)
 UPSTREAM = (2.0, -3.0, 0.5, 1.5, -1.0)
-TINY = 1e-300  # of relu the derivative may be 0
+TINY = 1e-300  # the derivative of relu may be 0
 
-Arrays = list[tuple[str, FloatArray]]  # by the key of a text
+Arrays = list[tuple[str, FloatArray]]  # by key of the text
 
 
 class Learned:
     """A copy of a learner's layer, with the names of its parameters.
 
     A parameter is an attribute such as `weights` with its gradient in `weights_grad`: a number, a
-    list or an array; or an attribute with objects that have `value` and `grad`.
+    list or an array; or an attribute that holds objects with `value` and `grad`.
     """
 
     def __init__(self, mine: Any) -> None:
@@ -325,18 +325,18 @@ class Learned:
         )
 
     def numbers(self, kept: str, of: str = "value") -> FloatArray:
-        """Return the numbers of an attribute; of objects their values or their gradients."""
+        """Return the numbers of an attribute; for objects, their values or gradients."""
         found = np.array(getattr(self.mine, kept), dtype=object)
         return np.array([getattr(x, of, x) for x in found.flat], float).reshape(found.shape)
 
     def gradient(self, name: str) -> tuple[str, FloatArray]:
-        """Return the gradient of a parameter, and how the learner writes it."""
+        """Return the gradient of a parameter, and its name in the learner's code."""
         if hasattr(self.mine, f"{name}_grad"):
             return f"{name}_grad", self.numbers(f"{name}_grad")
         return f"{name}.grad", self.numbers(name, "grad")
 
     def given(self, array: FloatArray) -> Any:
-        """Return numbers as the learner has the weights: an array, or lists."""
+        """Return numbers in the form of the learner's weights: an array, or lists."""
         is_array = isinstance(getattr(self.mine, self.names[0]), np.ndarray)
         return array.copy() if is_array else array.tolist()
 
@@ -354,21 +354,21 @@ class Learned:
 
 
 def objects_in(kept: Any) -> Any:
-    """Return the objects that an attribute holds; of an array of numbers, however large, none."""
+    """Return the objects in an attribute; none for an array of numbers."""
     if isinstance(kept, np.ndarray) and kept.dtype != object:
         return ()
     try:
         return np.array(kept, dtype=object).flat
-    except ValueError:  # arrays of several shapes, of which no parameter is made
+    except ValueError:  # arrays of several shapes cannot form a parameter
         return ()
 
 
 def of_layer(
     made: Any, like: Perceptron | Dense | None, x: FloatArray | None
 ) -> Iterator[Comparison]:
-    """Compare a forward with one of ours, if it is given, and gradients with differences.
+    """Compare a forward with the reference, if given, and gradients with finite differences.
 
-    The first parameter are the weights W, if the outputs are f(W x + b).
+    The first parameter is the weight matrix W if the outputs are f(W x + b).
     """
     mine = Learned(made)
     parts = [mine.numbers(name) for name in mine.names]
@@ -400,7 +400,7 @@ def of_backward(
     wrong: list[Arrays],
     fields: dict[str, Any],
 ) -> Iterator[Comparison]:
-    """Compare the gradients of a backward of g, of one more, and after zero_grad."""
+    """Compare the gradients of a backward of g, of a second one, and after zero_grad."""
     before = [mine.gradient(name)[1] for name in mine.names]
     once = f"backward({shorten(g.tolist())})"
     for call in (once, f"{once}, {once}"):
@@ -423,7 +423,7 @@ def of_backward(
 def entries(
     name: str, call: str, got: Any, right: FloatArray, why: str, known: Arrays, **fields: Any
 ) -> Iterator[Comparison]:
-    """Compare arrays entry by entry: of a gradient, or if the name is empty of a result."""
+    """Compare arrays entry by entry: a gradient, or a result if the name is empty."""
     if got is ...:
         yield Comparison(name or call, got, None)
         return
@@ -442,7 +442,7 @@ def entries(
 
 
 def sums(parts: list[FloatArray], x: FloatArray) -> Any:
-    """Return W x + b; None if the shapes do not fit. A row or a column of W makes an output."""
+    """Return W x + b; None if the shapes do not fit. Rows or columns of W belong to outputs."""
     weights, *others = parts
     try:
         return x @ (weights.T if weights.shape[-1:] == x.shape[-1:] else weights) + sum(others)
@@ -451,7 +451,7 @@ def sums(parts: list[FloatArray], x: FloatArray) -> Any:
 
 
 def activation_of(like: Perceptron | Dense | None, z: Any, y: FloatArray) -> Any:
-    """Return the activation of one of ours, or the first that makes y of z, or None."""
+    """Return the activation of the reference, or the first one that maps z to y, or None."""
     if like is None:
         rows = ACTIVATIONS.values() if np.shape(z) == y.shape else ()
         return next((row for row in rows if np.allclose(np.vectorize(row.value)(z), y)), None)
@@ -461,7 +461,7 @@ def activation_of(like: Perceptron | Dense | None, z: Any, y: FloatArray) -> Any
 
 
 def differences(mine: Learned, parts: list[FloatArray], g: FloatArray) -> list[FloatArray]:
-    """Return the gradients of parameters and inputs, `parts`, by finite differences."""
+    """Return the gradients of `parts`, parameters and inputs, by finite differences."""
     ends = np.cumsum([part.size for part in parts])[:-1]
 
     def pieces(point: FloatArray) -> list[FloatArray]:
@@ -485,13 +485,13 @@ def differences(mine: Learned, parts: list[FloatArray], g: FloatArray) -> list[F
 def mistakes(
     rights: list[FloatArray], parts: list[FloatArray], x: FloatArray, y: FloatArray, slopes: Arrays
 ) -> list[Arrays]:
-    """Return the gradients that typical mistakes give, of each parameter and of the inputs."""
+    """Return the gradients that typical mistakes give, for each parameter and the inputs."""
     samples = len(np.atleast_2d(x))
     found: list[Arrays] = [
         [("layer_sign", -right), ("layer_nothing", 0.0 * right), ("layer_mean", right / samples)]
         for right in rights
     ]
-    if x.ndim == 1 and parts[0].shape[-1:] == x.shape:  # one sample, and a row for each output
+    if x.ndim == 1 and parts[0].shape[-1:] == x.shape:  # one sample, and one row per output
         found[0].append(("layer_no_input", rights[0] / (x + TINY)))
         for wrong, right in zip(found[:-1] if y.ndim else found, rights, strict=False):
             each = y.shape + (1,) * (right.ndim - y.ndim)
@@ -503,7 +503,7 @@ def mistakes(
 
 
 def wrong_slopes(row: Formula, z: FloatArray, y: FloatArray) -> Arrays:
-    """Return wrong derivatives of an activation relative to the right one, for each output."""
+    """Return wrong derivatives of an activation, divided by the right one, for each output."""
     slope = np.vectorize(row.derivative, otypes=[float])
     ends = ((z, z), (y, y), (y, np.vectorize(row.value)(y)))
     wrong = [("layer_no_derivative", 1.0), *[("layer_wrong_place", slope(*end)) for end in ends]]
@@ -514,10 +514,10 @@ GRADIENTS = (-8.0, 4.0, 1.0, -2.0)
 
 
 def of_rule(mine: Any, like: Optimizer) -> Iterator[Comparison]:
-    """Take some steps of one weight with a learner's optimizer, each beside ours.
+    """Take some steps of one weight with a learner's optimizer, and with the reference.
 
-    An object has `step(w, g)`, its class is called with the rate; a function takes w, its gradient
-    and perhaps the rate. Both return the new w.
+    An object has a method `step(w, g)`, and its class is called with the rate; a function takes w,
+    its gradient and optionally the rate. Both return the new w.
     """
     made = mine(like.lr) if isinstance(mine, type) else deepcopy(mine)
     move: Callable[..., Any] = getattr(made, "step", made)

@@ -1,9 +1,10 @@
-"""Metrics of any predictions: how good they are, in numbers, and which classes are confused.
+"""Metrics: measures of the quality of predictions, and confusion matrices.
 
-Predictions and targets are rows, as a network gives and takes them, or one number a sample: class
-labels from 0 on where classes are compared. Predictions of a network that is trained on logits are
-`net.predict_proba(x)`; for the largest output logits do as well. For one output, and for labels 0
-and 1, `precision`, `recall` and `f1` are of class 1, else the mean over the classes.
+Predictions and targets are arrays of shape (samples, outputs) or (samples,); one number per sample
+is a class label from 0 if classes are compared. For a network trained on logits, pass
+`net.predict_proba(x)`; logits suffice if only the largest output matters. For one output, and for
+labels 0 and 1, `precision`, `recall` and `f1` refer to class 1, otherwise to the mean over the
+classes.
 
 >>> accuracy([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], [0, 1, 1])
 0.6666666666666666
@@ -30,15 +31,15 @@ from scalarviz.errors import NotFiniteError, ShapeError
 
 __all__ = ["Confusion", "confusion", *METRICS]  # names
 
-MOST = 1000  # classes of a confusion table
+MOST = 1000  # classes in a confusion matrix
 
 
 def _rows_of(predictions: object, targets: object, labels: bool) -> tuple[FloatArray, FloatArray]:
-    """Return both as tables of the same shape; raise ShapeError or InputError if they do not fit.
+    """Return both as arrays of the same shape; raise ShapeError or InputError if they do not fit.
 
     Args:
-        predictions, targets: rows, or one number a sample
-        labels: whether such a number is a class label, for a row that is 1 at its class
+        predictions, targets: rows, or one number per sample
+        labels: whether such a number is a class label, converted to a one-hot row
     """
     p, t = as_floats(predictions, "predictions"), as_floats(targets, "targets")
     count = len(t) if t.ndim else 0
@@ -69,11 +70,11 @@ def _rows_of(predictions: object, targets: object, labels: bool) -> tuple[FloatA
 
 
 def _wide(numbers: FloatArray, count: int, classes: int, labels: bool) -> FloatArray:
-    """Return one number a sample as rows: of one number, or 1 at the class.
+    """Return one number per sample as rows of one number, or as one-hot rows.
 
     Args:
-        numbers: of `count` samples
-        classes: numbers of a row
+        numbers: numbers of `count` samples
+        classes: length of a row
         labels: whether a number is a class label
     """
     if not is_one_each(numbers, count):
@@ -93,8 +94,8 @@ def _metric(name: str) -> Callable[..., float]:
     value.__name__ = value.__qualname__ = name
     said = row.value.__doc__ or f"The {name} of predictions and targets."
     value.__doc__ = (
-        f"{said}\n\n`predictions` and `targets` are as the module says; `sample_weight` has how "
-        "much each sample counts, a number from 0 on; None, the default: all alike."
+        f"{said}\n\n`predictions` and `targets` have shape (samples, outputs) or (samples,). "
+        "`sample_weight` has non-negative weights of the samples; None, the default: equal weights."
     )
     return value
 
@@ -104,20 +105,20 @@ globals().update({name: _metric(name) for name in METRICS})
 
 def __getattr__(name: str) -> Callable[..., float]:
     if name in METRICS:
-        return _metric(name)  # of a row that was added since
+        return _metric(name)  # of a row added since
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 @final
 @dataclass(frozen=True)
 class Confusion:
-    """How often each class was taken for each: a row a true class, a column what was said.
+    """A confusion matrix: a row for each true class, a column for each predicted class.
 
     Attributes:
-        counts: integers, shape (classes, classes)
-        names: of the classes
+        counts: number of samples, int, shape (classes, classes)
+        names: names of the classes
 
-    A notebook shows it as a table. `sv.metrics.confusion` makes one.
+    Notebooks show it as a table. `sv.metrics.confusion` returns one.
     """
 
     counts: npt.NDArray[np.int64]
@@ -135,16 +136,16 @@ class Confusion:
 def confusion(
     predictions: object, targets: object, names: Sequence[str] | None = None
 ) -> Confusion:
-    """Return how often each class was taken for each.
+    """Return the confusion matrix of predictions and targets.
 
     Args:
-        predictions: rows, of which the largest number says the class, or labels; of one output, a
-            number above 0.5 (above 0 for targets -1 and 1) says the second class
-        targets: rows with a 1 at the class, or labels
-        names: of the classes; by default "0", "1" and so on
+        predictions: rows, whose largest number is the predicted class, or labels; for one output, a
+            number above 0.5 (above 0 for targets -1 and 1) predicts the second class
+        targets: one-hot rows, or labels
+        names: names of the classes; by default "0", "1" and so on
 
     Raises:
-        InputError: if there are not as many names as classes.
+        InputError: if the number of names differs from the number of classes.
     """
     p, t = _rows_of(predictions, targets, True)
     if p.shape[1] == 1:

@@ -1,16 +1,16 @@
-"""Texts that people read - captions, cards, notices, controls, menus - in one table by key.
+"""Texts for people - captions, cards, notices, controls, menus - in one table by key.
 
 English is `english.json`. A translation is a file with the same keys: SCALARVIZ_LANGUAGE=xx, or
---language xx behind any command, selects `xx.json` beside it, a value that ends in .json any other
-file. A text that a translation lacks, or has with other fields, stays English. The table is read
-when the first text is needed, in 0.3 ms; TOML takes 9 ms with the import of tomllib. Lessons of a
-language lie in the folder of its name, see scalarviz/pages/lessons/lesson.py.
+--language xx after any command, selects `xx.json` beside it; a value that ends in .json selects any
+other file. Texts missing in a translation, or with other fields, remain English. The table is read
+on first use, in 0.3 ms; TOML takes 9 ms with the import of tomllib. Lessons of a language are in
+the folder with its name, see scalarviz/pages/lessons/lesson.py.
 
-A row of a table to which users can add, such as `ACTIVATIONS` or `CONTROLS`, holds its own English
-words; a translation has them as `rows.TABLE.NAME.FIELD`, such as `rows.activations.tanh.caption`.
+Rows of extensible tables, such as `ACTIVATIONS` or `CONTROLS`, contain their English texts;
+translations have them as `rows.TABLE.NAME.FIELD`, such as `rows.activations.tanh.caption`.
 
-Not in this table: messages of errors and of the logger, docstrings, the help of the command line,
-and names that are also used in Python, such as those of weights, operations, channels and cameras.
+Not in this table: messages of errors and of the logger, docstrings, command-line help, and names
+that are also used in Python, such as those of weights, operations, channels and cameras.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ ROWS = "rows."
 
 
 def text(key: str, /, **fields: object) -> str:
-    """The text of a key, with its fields filled in.
+    """Return the text of a key, with its fields filled in.
 
-    A key or a field that does not exist is a warning, and the key or the bare text is returned.
+    An unknown key or field causes a warning, and the key or the bare text is returned.
     """
     try:
         return texts()[key].format(**fields)
@@ -43,18 +43,18 @@ def text(key: str, /, **fields: object) -> str:
 
 
 def plural(key: str, count: int, /, **fields: object) -> str:
-    """The text KEY.one for a count of 1, otherwise KEY.many; its field `count` is the count."""
+    """Return the text KEY.one for a count of 1, otherwise KEY.many, with the field `count`."""
     return text(f"{key}.{'one' if count == 1 else 'many'}", count=count, **fields)
 
 
 def row_text(key: str, words: str) -> str:
-    """The text of a row of a table: that of its key if there is one, otherwise its own words."""
+    """Return the text of a table row: the text of its key if it exists, otherwise its own words."""
     return texts().get(key, words)
 
 
 @cache
 def texts() -> Mapping[str, str]:
-    """The whole table: English, with the texts of the chosen translation in place of its own."""
+    """Return the whole table: English, replaced by the chosen translation where available."""
     english: dict[str, str] = json.loads(text_beside(__file__, "english.json"))
     language = os.environ.get(LANGUAGE) or "english"
     if language == "english":
@@ -80,7 +80,7 @@ def texts() -> Mapping[str, str]:
 
 
 def translation(language: str, english: Mapping[str, str]) -> dict[str, str]:
-    """The usable texts of a translation, given by its name or its file."""
+    """Return the usable texts of a translation, given by name or file."""
     found = json.loads(file_of(language).read_text(encoding="utf-8"))
     if not isinstance(found, dict):
         raise ValueError("it is no object of keys and texts")
@@ -88,24 +88,24 @@ def translation(language: str, english: Mapping[str, str]) -> dict[str, str]:
 
 
 def file_of(language: str) -> Path:
-    """The file of a language, given by its name or as that file."""
+    """Return the file of a language, given by name or as a file."""
     is_file = language.endswith(".json")
     return Path(language if is_file else f"{Path(__file__).parent}/{language}.json")
 
 
 def languages() -> list[str]:
-    """The names of the languages of the package."""
+    """Return the names of the languages of the package."""
     return sorted(path.stem for path in Path(__file__).parent.glob("*.json"))
 
 
 def choose(language: str) -> None:
-    """Show texts in a language from now on, given by its name or its file."""
+    """Show texts in a language from now on, given by name or file."""
     os.environ[LANGUAGE] = language
     texts.cache_clear()
 
 
 def is_usable(key: str, words: object, english: Mapping[str, str]) -> bool:
-    """Whether the words of a translation can be shown: the row or the English text is known."""
+    """Return whether a translation can be shown: the row or the English text is known."""
     try:
         is_known = key.startswith(ROWS) or fields_of(str(words)) <= fields_of(english[key])
     except (LookupError, ValueError):
@@ -114,7 +114,7 @@ def is_usable(key: str, words: object, english: Mapping[str, str]) -> bool:
 
 
 def fields_of(words: str) -> set[tuple[str, str | None, str | None]]:
-    """The fields of a text: their names, formats and conversions."""
+    """Return the fields of a text: their names, formats and conversions."""
     return {
         (name, format, conversion)
         for _, name, format, conversion in Formatter().parse(words)

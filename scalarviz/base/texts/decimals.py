@@ -1,20 +1,20 @@
-"""Numbers as people read them: plain decimals, and exponents only beyond LEAST and MOST."""
+"""Numbers for people: plain decimals, and exponents only beyond LEAST and MOST."""
 
 from __future__ import annotations
 
 import math
 import re
 
-LEAST, MOST = -6, 6  # exponents of ten from which to below which a number is a plain decimal
+LEAST, MOST = -6, 6  # exponents of ten between which a number is a plain decimal
 CHANGE = 4  # digits of numbers before and after a step
-# The zero before a point: not in "layer 0.5", which is a layer within a layer.
+# The zero before a point; not in "layer 0.5", a layer within a layer.
 LEADING = re.compile(r"(?<![\w.])(?<!layer )(?<!Schicht )0\.(?=\d)", re.ASCII)
-# A sign of a number, a difference, and the sign of an exponent; no hyphen, as in 3-8-3.
+# The sign of a number, a difference, or an exponent; not a hyphen, as in 3-8-3.
 MINUS = re.compile(r"(?<![\w.)\]-])-(?=[.\d(]|inf\b)|(?<= )-(?![^ \n])|(?<=\de)-(?=\d)", re.ASCII)
 
 
 def rounded(value: float, digits: int = 2) -> str:
-    """Return a number with some digits: 0.15, -1.3, 1234, 1.4e-8, and never -0."""
+    """Return a number with some digits: 0.15, -1.3, 1234, 1.4e-8, never -0."""
     if not math.isfinite(value):
         return f"{value:f}"  # nan, inf, -inf
     if value == 0.0:
@@ -27,15 +27,15 @@ def rounded(value: float, digits: int = 2) -> str:
 
 
 def stripped(number: str) -> str:
-    """Return a number without zeros that say nothing."""
+    """Return a number without insignificant zeros."""
     return number.rstrip("0").rstrip(".") if "." in number else number
 
 
 def short(value: float, digits: int = 2) -> str:
-    """Return a number of a picture: .25, -1.30, 12.5, 1,234, 3.1e7; .00 for what rounds to it.
+    """Return a number for a picture: .25, -1.30, 12.5, 1,234, 3.1e7; .00 if it rounds to it.
 
     Args:
-        digits: how many follow the point, less one for each before it but the first
+        digits: decimal places, minus one for each digit before the point except the first
     """
     if not abs(value) < 10.0**MOST:
         return rounded(value)
@@ -46,7 +46,7 @@ def short(value: float, digits: int = 2) -> str:
 
 
 def typeset(words: str) -> str:
-    """Return words as they are drawn: no zero before a point, and true minus signs."""
+    """Return words as drawn: no zero before a point, and true minus signs."""
     return LEADING.sub(".", MINUS.sub("−", words))
 
 
@@ -56,12 +56,12 @@ def old_and_new(old: float, new: float) -> str:
 
 
 def changed(old: float, new: float) -> list[str]:
-    """Return an arrow with the change of a number, of four digits; nothing for a smaller one."""
+    """Return an arrow with the change of a number, of four digits; "" for a smaller change."""
     words = short(abs(new - old), CHANGE)
     return [f"{'↑' if new > old else '↓'} {words}"] if words.strip(".0") else []
 
 
 def near_border(number: float, border: float) -> str:
-    """Return a number with two digits, with a third where it would be rounded to the border."""
+    """Return a number with two digits, or three if it would be rounded to the border."""
     words = short(number)
     return short(number, 3) if words == short(border) and number != border else words

@@ -1,10 +1,10 @@
 """The activations: y = f(x), each with its derivative beside it.
 
-A derivative is called with x and the result y, and uses whichever makes it shortest. To add an
-activation, write the two functions and one row of `ACTIVATIONS`: every engine, `Value`, ONNX,
+A derivative is called with x and the result y, and uses whichever gives the shorter formula. To add
+an activation, write the two functions and one row of `ACTIVATIONS`: every engine, `Value`, ONNX,
 shaders, captions, tests and error messages take it from the table.
 
-Each is safe at any x: at +-1000 there is no exception, only the right limit.
+Each is defined for every x: at +-1000 it returns the limit and raises no exception.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from scalarviz.core.formulas.elementary import cos, erfc, exp, expm1, log1p, pi,
 from scalarviz.core.formulas.formula import FloatFunction, Formula, copy_of, pick, table
 from scalarviz.errors import InputError
 
-# Settings that a name can give other values, such as "leaky_relu(0.2)"; see `FAMILIES`.
+# Settings that a name can change, as in "leaky_relu(0.2)"; see `FAMILIES`.
 LEAK = 0.01  # the slope of leaky_relu below zero
 ALPHA = BETA = 1.0
 LOW, HIGH = -1.0, 1.0
-LAMBD = 0.5  # softshrink and hardshrink give 0 up to this distance from 0
+LAMBD = 0.5  # softshrink and hardshrink are 0 up to this distance from 0
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 GELU_FIRST = 2.0 * sqrt(2.0 / pi)  # gelu_tanh is x sigmoid(GELU_FIRST x + GELU_THIRD x^3)
 GELU_THIRD = 0.044715 * GELU_FIRST
@@ -39,11 +39,10 @@ class OnnxOperator:
 
     Attributes:
         name: name of the operator, such as "Elu"
-        attributes: for each attribute, the value that it must have, and ONNX's default for it
-        gate: an operator g with which the activation can be written as x * g(x), for operators that
-            many programs do not know yet
-        inputs: numbers that it takes besides x
-        around: an operator that is written before it, and one behind it, each with its numbers
+        attributes: required value and ONNX default of each attribute
+        gate: operator g with activation(x) = x * g(x), for operators that few programs support yet
+        inputs: inputs besides x
+        around: operators written before and after it, each with its constants
     """
 
     name: str
@@ -58,15 +57,15 @@ class ActivationFormula(Formula):
     """A row of `ACTIVATIONS`; only name, value and partials are required.
 
     Attributes:
-        limits: values at -1000 and at 1000, and derivatives there, for tests
-        slope: the derivative as captions write it, of the input z and the result a, in the notation
-            of `error` and `slope` of `LossRow` in losses.py; by default as the code of the
-            derivative says it, or "slope of NAME" if it does not fit a line
-        caption: what the activation does to the sum of a neuron, whose name replaces "{unit}"
-        zero_caption: the same where the result is 0; by default as elsewhere
-        backward_caption: what it does to what arrives on the way back; by default the slope is said
-        onnx: its operator in ONNX files; None: its formula is written, and not read back
-        digest: hash of the source of a user's activation, else ""
+        limits: values and derivatives at -1000 and at 1000, for tests
+        slope: the derivative in captions, of the input z and the result a, in the notation of
+            `LossRow` in losses.py; by default from the code of the derivative, or "slope of NAME"
+            if it does not fit on a line
+        caption: effect of the activation on the sum of a neuron, whose name replaces "{unit}"
+        zero_caption: the same for a result of 0; by default `caption`
+        backward_caption: effect on the gradient in the backward pass; by default the slope
+        onnx: its operator in ONNX files; None: files contain its formula, which is not read back
+        digest: hash of the source of a custom activation, else ""
     """
 
     limits: tuple[float, float, float, float] | None = None
@@ -161,7 +160,7 @@ def gelu_derivative(x: float, y: float) -> float:
     return 0.5 * erfc(-x * SQRT_HALF) + x * density
 
 
-# The tanh of the paper, 0.5 (1 + tanh(u)), is sigmoid(2 u), which keeps its digits below zero.
+# The tanh in the paper, 0.5 (1 + tanh(u)), is sigmoid(2 u), which is accurate below zero.
 def gelu_tanh(x: float) -> float:
     return x * sigmoid(x * (GELU_FIRST + GELU_THIRD * x * x))
 
@@ -445,17 +444,16 @@ ACTIVATIONS = table(
 )
 
 
-# Activations with settings, such as "leaky_relu(0.2)". Such a row is made when it is first named:
-# the functions of its family with other constants. From then on it is in the table like any
-# other.
+# Activations with settings, such as "leaky_relu(0.2)". Such a row is made at its first use, from
+# the functions of its family with other constants, and is in the table from then on.
 
 LEAST, MOST = 1e-30, 1e30  # of settings: float32 has them
-MOST_ROWS = 1000  # of ACTIVATIONS, which a file with many names would fill
+MOST_ROWS = 1000  # of ACTIVATIONS, which a file with many names would otherwise fill
 LONGEST = 100  # characters of a name
 WITH_SETTINGS = re.compile(r"\s*(\w+)\s*\(([^()]*)\)\s*")
 
 
-# The one of ACTIVATIONS is 0 and 1 at -3 and 3, whatever 1/6 is rounded to.
+# The row of ACTIVATIONS is 0 and 1 at -3 and 3, however 1/6 is rounded.
 def hard_sigmoid_family(x: float) -> float:
     y = ALPHA * x + BETA
     return 0.0 if y <= 0.0 else (1.0 if y >= 1.0 else y)
@@ -470,12 +468,12 @@ class Family:
     """Activations that differ by their settings.
 
     Attributes:
-        name: name of the row of `ACTIVATIONS` that has the usual ones
-        settings: for each, the name of its constant in the functions, and its usual value
-        allowed: which ones can be used, in words, and, for those up to MOST, as a function
-        onnx: the operator of a row with these settings; None: that of the usual one, whose
-            attributes they are
-        functions: the function and its derivative; empty: those of the usual row
+        name: name of the row of `ACTIVATIONS` with the default settings
+        settings: constant in the functions and default value of each setting
+        allowed: valid settings in words and, up to MOST, as a predicate
+        onnx: the operator for these settings; None: the operator of the default row, with the
+            settings as its attributes
+        functions: the function and its derivative; empty: the functions of the default row
     """
 
     name: str
@@ -523,14 +521,14 @@ FAMILIES = table(
 
 @dataclass(frozen=True, slots=True)
 class WithSettings(ActivationFormula):
-    """A row that is made when it is named; a pickle and a copy of it refer to it by its name."""
+    """A row made at its first use; pickles and copies refer to it by name."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return activation_row, (self.name,)
 
 
 def activation_row(name: object) -> ActivationFormula:
-    """Return the row of an activation, with settings or without.
+    """Return the row of an activation, with or without settings.
 
     Args:
         name: such as "relu" or "leaky_relu(0.2)"
@@ -547,7 +545,7 @@ def activation_row(name: object) -> ActivationFormula:
 
 
 def numbers_in(family: Family, text: str) -> list[float]:
-    """Return the settings in a text; raise InputError if they cannot be used."""
+    """Return the settings in a text; raise InputError if they are invalid."""
     words, fits = family.allowed
     try:
         numbers = [float(each) + 0.0 for each in text.split(",")]  # -0.0 becomes 0.0
@@ -569,7 +567,7 @@ def written(number: float) -> str:
 
 
 def with_settings(family: Family, *numbers: float) -> ActivationFormula:
-    """Return the row of `ACTIVATIONS` with these settings; it is made if there is none."""
+    """Return the row of `ACTIVATIONS` with these settings, made at its first use."""
     usual = ACTIVATIONS[family.name]
     if numbers == tuple(value for _, value in family.settings):
         return usual
@@ -590,14 +588,14 @@ def with_settings(family: Family, *numbers: float) -> ActivationFormula:
 
 
 def with_constants(function: Any, constants: dict[str, float]) -> FloatFunction:
-    """Return a copy of a function in which some of its constants have other values."""
+    """Return a copy of a function with other values of some constants."""
     known, code = function.__globals__ | constants, function.__code__
     used = {key: known[key] for key in ("__name__", *code.co_names) if key in known}
     return copy_of(function, used)
 
 
 def with_attributes(usual: OnnxOperator | None, numbers: tuple[float, ...]) -> OnnxOperator:
-    """Return an operator of ONNX with these values of its attributes."""
+    """Return an ONNX operator with these values of its attributes."""
     assert usual is not None
     given = zip(usual.attributes.items(), numbers, strict=True)
     attributes = {key: (number, default) for (key, (_, default)), number in given}

@@ -1,8 +1,8 @@
 """The operations of expressions of `Value`s: plus, times, log, ...
 
 One row each: the value, and one partial derivative for each input, called with the inputs and the
-result. `symbol` is how the operation prints. The activations are operations too; together they are
-everything that a `Value` can do.
+result. `symbol` is the printed operator. Activations are operations as well; together these are all
+operations of a `Value`.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def erfc_derivative(x: float, y: float) -> float:
 
 
 def by_some(formula: Formula, wanted: Sequence[bool]) -> Formula:
-    """Return a row with derivatives with respect to some inputs only: the others are numbers."""
+    """Return a row with the derivatives with respect to the `wanted` inputs only."""
     if all(wanted):
         return formula
     partials = zip(formula.partials, wanted, strict=True)
@@ -214,8 +214,8 @@ OPERATIONS = table(
     ]
 )
 
-# Operations only in an expression that `sv.compile` records: elsewhere a comparison of Values gives
-# True or False.
+# Operations only in an expression recorded by `sv.compile`; elsewhere a comparison of Values
+# returns True or False.
 COMPARISONS = table(
     [
         Formula("less", less, (flat, flat), "<"),

@@ -1,10 +1,10 @@
-"""exp, log, sqrt, ...: the functions that formulas are made of, for Python's own floats.
+"""exp, log, sqrt, ...: the elementary functions of formulas, for Python floats.
 
-They differ from the `math` module in one way: they never raise. Where `math.exp(1000)` is an
-OverflowError and `math.log(0.0)` a ValueError, these give what every processor gives: inf, -inf
-or NaN. So a formula has the same limits in plain Python as in a compiled kernel.
+Unlike the `math` module they never raise. Where `math.exp(1000)` is an OverflowError and
+`math.log(0.0)` a ValueError, these return what every processor returns: inf, -inf or NaN. So a
+formula has the same limits in plain Python as in a compiled kernel.
 
-A formula imports its functions from here and says `exp`; each target replaces `exp` by its own (see
+Formulas import their functions from here and call `exp`; each target substitutes another `exp` (see
 `formula.py`).
 """
 
@@ -18,7 +18,7 @@ pi = math.pi
 
 
 def exp(x: float) -> float:
-    """e to the power x; inf where that is too large for a float."""
+    """e to the power x; inf on overflow."""
     try:
         return math.exp(x)
     except OverflowError:
@@ -72,7 +72,7 @@ def divide(x: float, y: float) -> float:
 
 
 def power(x: float, y: float) -> float:
-    """x to the power y; inf where that is too large, NaN where it is not a real number."""
+    """x to the power y; inf on overflow, NaN where it is not a real number."""
     try:
         return math.pow(x, y)
     except OverflowError:

@@ -1,6 +1,6 @@
-"""Formula: a plain function on floats with its derivatives, in a table where it is found by name.
+"""Formula: a scalar function with its derivatives, as a row of a table.
 
-It runs on Python's floats, in a numba kernel on a CPU or a GPU, and on `Value`s, for derivatives of
+It runs on Python floats, in numba kernels on CPUs and GPUs, and on `Value`s, for second
 derivatives: a `Target` replaces its elementary functions and its constants.
 """
 
@@ -23,8 +23,8 @@ FloatFunction = Callable[..., float]
 class Formula:
     """One operation on scalars: `value(*inputs)`, and one partial derivative for each input.
 
-    A partial derivative is called as `partial(*inputs, result)`, so that tanh can say
-    `1 - y * y` without computing tanh again.
+    A partial derivative is called as `partial(*inputs, result)`, so that the derivative of tanh can
+    be `1 - y * y`.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Formula:
 
     @property
     def derivative(self) -> FloatFunction:
-        """The derivative of a formula of one input: `derivative(x, y)`, y being the result."""
+        """Derivative of a formula of one input: `derivative(x, y)` with the result y."""
         (derivative,) = self.partials
         return derivative
 
@@ -66,7 +66,7 @@ def pick(rows: Mapping[str, AnyT], name: object, kind: str) -> AnyT:
     raise UnknownNameError(kind, name, rows)
 
 
-# Objects made again from their settings, which may come from a file.
+# Objects rebuilt from their settings, which may come from a file.
 
 MadeT = TypeVar("MadeT")
 
@@ -74,7 +74,7 @@ BY_KEYWORD = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD
 
 
 def make(kind: Callable[..., MadeT], settings: Mapping[str, Any], what: str, **given: Any) -> MadeT:
-    """Return `kind(**settings, **given)`; raise an error for names that `kind` does not take.
+    """Return `kind(**settings, **given)`; raise InputError for names that `kind` does not accept.
 
     `what` names the object in errors: "layer Dense". Values are checked by `kind`.
     """
@@ -98,7 +98,7 @@ def given(**settings: float | None) -> dict[str, float]:
 def check_names(
     kind: Callable[..., object], settings: Mapping[str, Any], what: str, *given: str
 ) -> None:
-    """Raise an error for settings that a function does not take, or that are missing."""
+    """Raise InputError for settings that a function does not accept, or that are missing."""
     known, takes_more = parameters_of(kind)
     for key in settings:
         if key in given or not isinstance(key, str):
@@ -116,18 +116,18 @@ def check_names(
 
 
 # The same formula on another target, such as a numba kernel, or on `Value`s. A formula is Python
-# source that says `exp` and `0.5`. Each target has its own `exp`, and its own type of 0.5:
-# `retarget` makes a copy of the function in which the elementary functions and the constants are
-# those of the target, and does the same to every formula that it calls.
+# source that contains `exp` and `0.5`. Each target has a different `exp` and a different type for
+# 0.5: `retarget` copies the function with the elementary functions and constants of the target, and
+# does the same to every formula that it calls.
 
-# Functions that a target needs for all formulas.
+# Functions that a target must provide.
 ELEMENTARY = tuple("cos divide erfc exp expm1 log log1p power sin sqrt tanh".split())
 
 
 def copy_of(
     function: Any, known: dict[str, Any], code: CodeType | None = None, cells: Any = None
 ) -> FunctionType:
-    """Return a function with other global names, and with other code or free variables if given."""
+    """Return a copy of a function with other globals and, if given, other code or closure cells."""
     code = code or function.__code__
     copy = FunctionType(code, known, function.__name__, function.__defaults__, cells)
     copy.__module__ = function.__module__
@@ -138,10 +138,10 @@ class Target:
     """A target for formulas: its elementary functions, its type of numbers, its compiler.
 
     Args:
-        functions: its versions of the functions in `ELEMENTARY`, by name
+        functions: versions of the functions in `ELEMENTARY`, by name
         number: converts a constant to the type of the target, such as `numpy.float32`
-        compiler: is applied to every copied function, such as `numba.njit`
-        formulas: its own versions of whole formulas
+        compiler: decorator for every copied function, such as `numba.njit`
+        formulas: versions of whole formulas for this target
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class Target:
         self._copies.update(formulas or {})
 
     def retarget(self, function: Callable[..., Any]) -> Any:
-        """Return a copy of a formula for this target; the same copy at each call."""
+        """Return the copy of a formula for this target, the same at each call."""
         if function not in self._copies:
             if not isinstance(function, FunctionType):
                 raise TypeError(f"{function!r} is not a plain Python function")

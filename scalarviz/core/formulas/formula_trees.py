@@ -1,19 +1,20 @@
-"""Formulas as trees of lists, read from the source of functions.
+"""Formulas as expression trees of lists, read from the source of functions.
 
-Captions, the steps of optimizers, JavaScript and ONNX are written from these trees.
+Captions, optimizer steps, JavaScript and ONNX are generated from these trees.
 
-A tree is a number, a name, or [operation, *trees], such as ["-", 1.0, ["*", "y", "y"]]. Others are
+A tree is a number, a name, or [operation, *trees], such as ["-", 1.0, ["*", "y", "y"]]. Special
+forms:
 
-    ["let", name, tree, rest]           a name of a number in the rest; of several, tuples of both
+    ["let", name, tree, rest]           binds a name in the rest; for several, both are tuples
     ["if", test, tree, tree]
     ["compare", signs, *trees]
     ["call", function, *trees]          with an argument for each parameter
     ["constant", name, number]          a number from outside
-    ["default", name, number]           the default of a parameter that a call leaves out
+    ["default", name, number]           default of a parameter left out in a call
     ["tuple", *trees]
-    ["unwritable"]                      what is no expression of numbers
+    ["unwritable"]                      anything other than an expression of numbers
 
-For JavaScript and ONNX a tree has operations, "let", "if", and "call" only, with functions as
+For JavaScript and ONNX a tree contains only operations, "let", "if" and "call", with functions as
 {"names": parameters, "result": tree}.
 """
 
@@ -73,11 +74,11 @@ UNWRITABLE = ["unwritable"]
 
 
 class UnwritableError(Exception):
-    """A function has no formula."""
+    """A function cannot be written as a formula."""
 
 
 class ExpressionFunction:
-    """A function of the numbers of `names`: an expression of Python that calls `functions`."""
+    """A function of the arguments `names`, given by a Python expression that calls `functions`."""
 
     def __init__(self, code: str, names: Sequence[str], functions: Mapping[str, Any]) -> None:
         self.code, self.names, self.functions = code, names, functions
@@ -98,10 +99,10 @@ class ExpressionFunction:
 def read(
     function: Callable[..., Any], names: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[list[str], Tree]:
-    """Return the parameters of a function written with def, and the tree of what it returns.
+    """Return the parameters of a function written with def, and the tree of its result.
 
     Args:
-        names: what variables of the function are called in the tree; the others keep their names
+        names: names in the tree for variables of the function; other variables keep their names
 
     Raises:
         UnwritableError: for a function without source, or if a name is taken.
@@ -122,18 +123,18 @@ def read_expression(code: str, names: Sequence[str], functions: Mapping[str, Any
 
 
 class Reader:
-    """Reads syntax as trees.
+    """Convert Python syntax to trees.
 
     Args:
-        local: what the variables of a function are called in its tree
-        outer: what names outside of the function stand for
+        local: names in the tree for the variables of a function
+        outer: values of names from outside the function
     """
 
     def __init__(self, local: Mapping[str, str], outer: Mapping[str, Any]) -> None:
         self.local, self.outer = local, outer
 
     def body(self, statements: Sequence[ast.stmt], rest: Tree) -> Tree:
-        """Return what statements return, which `rest` follows."""
+        """Return the tree of the result of some statements followed by `rest`."""
         for statement in reversed(statements):
             match statement:
                 case ast.Pass():
@@ -163,7 +164,7 @@ class Reader:
                 return tuple(map(self.target, targets))
 
     def tree(self, node: ast.expr) -> Tree:
-        """Return an expression as a tree."""
+        """Return the tree of an expression."""
         try:
             return self.expression(node)
         except UnwritableError:
@@ -197,7 +198,7 @@ class Reader:
         raise UnwritableError
 
     def arguments(self, call: ast.Call, function: Callable[..., Any]) -> list[Tree]:
-        """Return what a call gives each parameter of a function, with the defaults of others."""
+        """Return the argument of each parameter in a call, defaults included."""
         named = {str(each.arg): each.value for each in call.keywords}
         is_function = isinstance(function, FunctionType)
         if any(isinstance(x, ast.Starred) for x in call.args) or (named and not is_function):
@@ -217,7 +218,7 @@ class Reader:
 
 @lru_cache(maxsize=256)
 def syntax_of(function: Callable[..., Any]) -> ast.FunctionDef:
-    """Return the syntax tree of a function written with def; raise UnwritableError without one."""
+    """Return the syntax tree of a function written with def; raise UnwritableError for others."""
     try:
         (syntax,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
     except (OSError, TypeError, ValueError, SyntaxError) as error:
@@ -230,7 +231,7 @@ def syntax_of(function: Callable[..., Any]) -> ast.FunctionDef:
 
 
 def variables(function: Callable[..., Any]) -> Mapping[str, Any]:
-    """Return the names that a function finds outside: of modules, and of functions around it."""
+    """Return the names that a function reads from outside: globals and closure variables."""
     assert isinstance(function, FunctionType)
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     inner = {}
@@ -241,7 +242,7 @@ def variables(function: Callable[..., Any]) -> Mapping[str, Any]:
 
 
 def called(syntax: ast.expr, outer: Mapping[str, Any]) -> Any:
-    """Return the object that a name, or an attribute of a module, stands for."""
+    """Return the object referred to by a name, or by an attribute of a module."""
     if isinstance(syntax, ast.Name) and syntax.id in outer:
         return outer[syntax.id]
     if isinstance(syntax, ast.Attribute):
@@ -262,11 +263,10 @@ def sign_of(operator: ast.AST) -> str:
 
 
 def function_tree(function: Callable[..., Any], place: int = 0) -> Tree:
-    """Return a function as a tree; None if it is no plain function of numbers.
+    """Return the tree of a function; None if it is not a plain function of numbers.
 
     Args:
-        place: which number of those that it returns; by default the first, as the weight of an
-            update
+        place: index of the returned number; by default the first, such as the weight of an update
     """
     try:
         return closed(function, place)
@@ -275,7 +275,7 @@ def function_tree(function: Callable[..., Any], place: int = 0) -> Tree:
 
 
 def closed(function: Callable[..., Any], place: int | None) -> Tree:
-    """Return what `function_tree` does; raise UnwritableError if that is impossible."""
+    """Return the result of `function_tree`; raise UnwritableError if impossible."""
     if isinstance(function, ExpressionFunction):
         names = [*function.names]
         tree = read_expression(function.code, names, function.functions)
@@ -288,11 +288,11 @@ def closed(function: Callable[..., Any], place: int | None) -> Tree:
 
 
 def closed_tree(tree: Tree, known: set[str], place: int | None = None) -> Tree:
-    """Return a tree with what its functions do in place of them.
+    """Return a tree with its functions inlined.
 
     Args:
-        known: the names that have numbers
-        place: of several numbers that it returns: which one; None if it can only be one
+        known: names bound to numbers
+        place: index of the returned number; None for a single result
     """
 
     def of(part: Tree) -> Tree:
@@ -327,7 +327,7 @@ def closed_tree(tree: Tree, known: set[str], place: int | None = None) -> Tree:
 
 
 def number(value: object) -> Tree:
-    """Return a number as a tree; JSON has no infinity and no NaN."""
+    """Return a number as a tree; JSON has neither infinity nor NaN."""
     if not isinstance(value, (int, float)):
         raise UnwritableError
     if math.isfinite(value):

@@ -1,8 +1,8 @@
-"""Formulas in the language of captions, from the source of functions.
+"""Formulas in the notation of captions, from the source of functions.
 
-The language is that of `LossRow.error` in losses.py: `2 * (p - t)`, `(p - t)^2`, `|p|`, `e^p`,
-`(1 if p > t, else 0)`. A sum and a conditional expression have brackets, since captions multiply
-them. A constant has six digits at most.
+The notation is defined by `LossRow.error` in losses.py: `2 * (p - t)`, `(p - t)^2`, `|p|`, `e^p`,
+`(1 if p > t, else 0)`. Sums and conditional expressions have brackets, since captions multiply
+them. Constants have at most six digits.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from scalarviz.core.formulas.formula_trees import (
 )
 
 LONGEST = 60  # characters of a formula
-MOST_CODE = 2000  # characters of its code: assignments can double what they put in
-DEEPEST = 8  # functions in functions
+MOST_CODE = 2000  # characters of its code, which assignments can double
+DEEPEST = 8  # nested functions
 MOST_CASES = 32
-POINTS = -1.3, -0.2, 0.0, 0.4, 0.9, 2.7  # numbers at which a formula must agree with its function
+POINTS = -1.3, -0.2, 0.0, 0.4, 0.9, 2.7  # points where a formula must equal its function
 MOST_POINTS = 256
-# How tightly the parts of a formula hold together; JOINED are conditions with "and" or "or".
+# Precedence of the parts of a formula; JOINED are conditions with "and" or "or".
 JOINED, CONDITION, SUM, PRODUCT, POWER, ATOM = range(6)
 LIBRARIES = "math", "builtins", "numpy", "elementary", "arithmetic"
-GENERATED = "<scalarviz "  # begins the name of the file of a source that nobody wrote
+GENERATED = "<scalarviz "  # first part of the file name of generated sources
 
 
 def sign(x: float) -> float:
     return 1.0 if x > 0.0 else (-1.0 if x < 0.0 else 0.0)
 
 
-# Functions of operations on Values, as formulas call them, and how many arguments they have there.
+# Functions of operations on Values, as called in formulas, and their numbers of arguments there.
 OF_ARITHMETIC: dict[str, tuple[str, Callable[..., float], int | None]] = {
     "maximum": ("max", max, 2),
     "minimum": ("min", min, 2),
@@ -53,14 +53,14 @@ OF_ARITHMETIC: dict[str, tuple[str, Callable[..., float], int | None]] = {
 
 @dataclass(frozen=True)
 class Term:
-    """A part of a formula: in the language of captions, and as Python.
+    """A part of a formula, in the notation of captions and as Python.
 
     Attributes:
-        rank: how tightly it holds together
-        head: of a product: what stands before its last factor
-        base: the last factor without its exponent; "" if another factor cannot be joined to it
-        exponent: that of the last factor
-        number: the number that it is, or None
+        rank: its precedence
+        head: the factors of a product before the last one
+        base: the last factor without its exponent; "" if it cannot be joined to another factor
+        exponent: exponent of the last factor
+        number: its value if it is a constant, or None
         cases: of a conditional expression: the condition and both expressions
     """
 
@@ -74,12 +74,12 @@ class Term:
     cases: tuple[Term, Term, Term] | None = None
 
     def within(self, rank: int) -> str:
-        """Return the text, in brackets where it holds together less tightly than `rank`."""
+        """Return the text, in brackets if its precedence is below `rank`."""
         return self.text if self.rank >= rank else f"({self.text})"
 
     @property
     def last(self) -> tuple[str, str, int]:
-        """What stands before the last factor, this factor, and its exponent."""
+        """The factors before the last one, the last factor, and its exponent."""
         if self.rank in (PRODUCT, POWER):
             return self.head, self.base, self.exponent
         return "", self.within(ATOM), 1
@@ -87,12 +87,12 @@ class Term:
 
 @dataclass(frozen=True)
 class WrittenFormula:
-    """A formula of some names.
+    """A formula of named arguments.
 
     Attributes:
-        text: the formula as a factor of others: a sum has brackets
+        text: the formula as a factor, with brackets around a sum
         alone: the formula without these brackets
-        compute: computes what the text says from numbers of the names
+        compute: function that evaluates the text, given the arguments
     """
 
     text: str
@@ -101,11 +101,11 @@ class WrittenFormula:
 
 
 def written(function: Callable[..., float], names: Sequence[str] = ()) -> str:
-    """Return the formula of a function; "" if it cannot be written on a line.
+    """Return the formula of a function; "" if it does not fit on a line.
 
     Args:
         function: a plain function of numbers with one result
-        names: what the formula calls its arguments; by default as the function does
+        names: names of the arguments in the formula; by default as in the function
     """
     found = formula_of(function, tuple(names))
     return "" if found is None else found.text
@@ -115,14 +115,14 @@ def written(function: Callable[..., float], names: Sequence[str] = ()) -> str:
 def formula_of(
     function: Callable[..., float], names: tuple[str, ...] = ()
 ) -> WrittenFormula | None:
-    """Return the formula of a function; None if it cannot be written on a line.
+    """Return the formula of a function; None if it does not fit on a line.
 
     Args:
         function: a plain function of numbers with one result
-        names: what the formula calls its arguments; by default as the function does
+        names: names of the arguments in the formula; by default as in the function
     """
     names = names or tuple(inspect.signature(function).parameters)
-    for inline in (True, False):  # without the formulas of the functions that it calls
+    for inline in (True, False):  # without inlining the functions that it calls
         try:
             writer = FormulaWriter(names, inline=inline)
             part = writer.inlined(function, [Term(name, name, ATOM) for name in names])
@@ -136,12 +136,12 @@ def formula_of(
 
 
 def in_words(formula: str, names: Iterable[str], calls: Mapping[str, Any]) -> str:
-    """Return an expression of Python in the language of captions; "" if it cannot be written.
+    """Return a Python expression in the notation of captions; "" if impossible.
 
     Args:
         formula: the expression
-        names: names of its numbers
-        calls: the functions that it calls, by their names in it
+        names: names of its variables
+        calls: functions called in it, by name
     """
     try:
         known = {name: Term(name, name) for name in names}
@@ -154,21 +154,21 @@ def in_words(formula: str, names: Iterable[str], calls: Mapping[str, Any]) -> st
 def agrees(
     compute: Callable[..., float], function: Callable[..., float], names: Sequence[str]
 ) -> bool:
-    """Return whether a formula gives what its function gives; the source may have been changed."""
+    """Return whether a formula agrees with its function, whose source may have changed."""
     points = islice(product(POINTS, repeat=len(names)), MOST_POINTS)
     pairs = [(value_at(compute, *point), value_at(function, *point)) for point in points]
     return all(same(*pair) for pair in pairs) and any(a == a for a, _ in pairs)
 
 
 def same(a: float, b: float) -> bool:
-    """Return whether two numbers agree; where one of them is none, neither must the other be."""
+    """Return whether two numbers agree, or neither is finite."""
     if not math.isfinite(a) or not math.isfinite(b):
         return not math.isfinite(a) and not math.isfinite(b)
     return math.isclose(a, b, rel_tol=1e-4, abs_tol=1e-6)
 
 
 def value_at(function: Callable[..., float], *numbers: float) -> float:
-    """Return what a function of users gives, as kernels do: no error, but infinity or NaN."""
+    """Return the value of a custom function; infinity or NaN instead of an error, as in kernels."""
     try:
         with np.errstate(all="ignore"):
             return float(function(*map(np.float64, numbers)))
@@ -177,18 +177,18 @@ def value_at(function: Callable[..., float], *numbers: float) -> float:
 
 
 def number_text(value: float) -> str:
-    """Return a constant of a formula, with six digits at most."""
+    """Return a constant of a formula, with at most six digits."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise UnwritableError
     return f"{value:.6g}"
 
 
 class FormulaWriter:
-    """Writes formulas of some names.
+    """Write formulas of named arguments.
 
     names   the names
-    inline  whether a call is replaced by the formula of its function
-    literal whether brackets, products and the names of functions stay as they are in the source
+    inline  whether calls are replaced by the formulas of their functions
+    literal whether brackets, products and function names are kept as in the source
     """
 
     def __init__(
@@ -201,14 +201,14 @@ class FormulaWriter:
         self.names, self.inline, self.literal = names, inline, literal
         self.functions: dict[str, Any] = {}
         self.depth = 0
-        self.folds = False  # whether numbers are computed, and conditions come first
+        self.folds = False  # whether constants are folded and conditions come first
 
     def code_function(self, code: str) -> ExpressionFunction:
-        """Return the function that computes an expression of the names."""
+        """Return the function that evaluates an expression of the names."""
         return ExpressionFunction(code, self.names, self.functions)
 
     def inlined(self, function: Callable[..., Any], arguments: Sequence[Term]) -> Term:
-        """Return what a function makes of its arguments."""
+        """Return the formula of a function with these arguments."""
         names, tree = read(function)
         if len(names) != len(arguments) or self.depth > DEEPEST:
             raise UnwritableError
@@ -229,7 +229,7 @@ class FormulaWriter:
         return Term(text, code, cases=(test, first, second))
 
     def part(self, tree: Tree, known: Mapping[str, Term]) -> Term:
-        """Return a tree as a part of a formula; `known` has the formulas of its names."""
+        """Return a tree as a part of a formula; `known` maps names to formulas."""
 
         def of(each: Tree) -> Term:
             return self.part(each, known)
@@ -265,7 +265,7 @@ class FormulaWriter:
         return found
 
     def joined(self, sign: str, a: Term, b: Term) -> Term:
-        """Return two parts with a sign of arithmetic between them."""
+        """Return two parts joined by an arithmetic sign."""
         if self.folds:
             found = self.folded(sign, a, b)
             if found is not None:
@@ -297,9 +297,9 @@ class FormulaWriter:
         return self.joined("*", constant(-1.0), part) if self.folds else negative(part)
 
     def folded(self, sign: str, a: Term, b: Term) -> Term | None:
-        """Return two parts with a sign between them, shorter by arithmetic; None if they are not.
+        """Return two parts joined by a sign and simplified; None if that is impossible.
 
-        Numbers are computed. Of conditional expressions, the cases are.
+        Constants are folded; in conditional expressions, each case is.
         """
         if a.number is not None and b.number is not None and sign != "**":
             return constant(eval(f"{a.number!r} {sign} {b.number!r}"))
@@ -323,7 +323,7 @@ class FormulaWriter:
         return self.chosen(test, lambda: ends[0], lambda: ends[1])
 
     def call(self, function: Callable[..., Any], parts: Sequence[Term]) -> Term:
-        """Return a call: of a function with a sign of its own, by its formula, or by its name."""
+        """Return a call, written as an operator, as an inlined formula, or by function name."""
         own_name = str(getattr(function, "__name__", ""))
         name = next((r.name for r in ACTIVATIONS.values() if r.value is function), "")
         library = (getattr(function, "__module__", None) or "numpy").rpartition(".")[2]
@@ -352,7 +352,7 @@ class FormulaWriter:
         return Term(f"{name}({given_text})", f"{name}({code})")
 
     def of_library(self, name: str, parts: Sequence[Term]) -> Term | None:
-        """Return a call of a function that formulas write with signs; None for the others."""
+        """Return a call of a function that formulas write with signs; None for other functions."""
         match name, parts:
             case "where", [test, yes, no]:
                 if test.rank > CONDITION:
@@ -401,13 +401,13 @@ def negative(part: Term) -> Term:
 
 
 def both(word: str, parts: Sequence[Term]) -> Term:
-    """Return conditions that are joined by "and" or by "or"."""
+    """Return conditions joined by "and" or "or"."""
     text = f" {word} ".join(part.within(CONDITION) for part in parts)
     return Term(text, f"({f' {word} '.join(part.code for part in parts)})", JOINED)
 
 
 def compared(first: Term, *others: tuple[str, Term]) -> Term:
-    """Return a comparison of numbers: the first one, and signs with the others."""
+    """Return a comparison of `first` with others, each with its sign."""
     text, code = first.within(SUM), first.code
     for sign, other in others:
         text += f" {sign} {other.within(SUM)}"
@@ -419,10 +419,10 @@ def compared(first: Term, *others: tuple[str, Term]) -> Term:
 
 
 class Choices:
-    """Which conditions of a function hold: some that are given, then all others, as they are met.
+    """Outcomes of the conditions of a function: those given, then True for each further one.
 
     Attributes:
-        taken: what was chosen so far
+        taken: the outcomes so far
     """
 
     def __init__(self, given: Sequence[bool]) -> None:
@@ -430,13 +430,13 @@ class Choices:
         self.taken: list[bool] = []
 
     def next(self) -> bool:
-        """Return whether the next condition holds."""
+        """Return the outcome of the next condition."""
         self.taken.append(next(iter(self.given[len(self.taken) :]), True))
         return self.taken[-1]
 
 
 def all_choices() -> Iterator[Choices]:
-    """Yield choices for each case of a function, which is to be followed before the next one."""
+    """Yield the choices for each case of a function; evaluate each before taking the next."""
     waiting: list[list[bool]] = [[]]
     for _ in range(MOST_CASES):
         if not waiting:
@@ -448,10 +448,10 @@ def all_choices() -> Iterator[Choices]:
 
 
 class CaseWriter(FormulaWriter):
-    """Writes one of the cases that the conditions of a formula have.
+    """Write one case of a formula with conditions.
 
     Attributes:
-        tests: the conditions that were met, as Python
+        tests: the conditions evaluated so far, as Python
     """
 
     def __init__(self, names: Sequence[str], choices: Choices, *, inline: bool) -> None:
@@ -467,7 +467,7 @@ class CaseWriter(FormulaWriter):
 def written_cases(
     function: Callable[..., float], names: Sequence[str], *, inline: bool
 ) -> Iterator[tuple[CaseWriter, Term]]:
-    """Yield a writer for each case of a function, with what was chosen, and what it has written."""
+    """Yield a writer, its choices and its text for each case of a function."""
     for choices in all_choices():
         writer = CaseWriter(names, choices, inline=inline)
         try:

@@ -1,8 +1,8 @@
-"""The initializers: distributions of weights, given fan_in and fan_out of a layer.
+"""Initializers: distributions of weights, given fan_in and fan_out of a layer.
 
-fan_in is the number of inputs of an output, fan_out the number of outputs that an input reaches.
-A law has the two parameters of a distribution: (low, high) of a uniform one, (mean, deviation) of a
-normal one. A row of `INITIALIZERS` has the laws of weights and of biases.
+fan_in is the number of inputs of an output, fan_out the number of outputs of an input. A law has
+two parameters: (low, high) if uniform, (mean, deviation) if normal. A row of `INITIALIZERS` has the
+laws of weights and of biases.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from scalarviz.core.formulas.randomness import (
     unit_pairs,
 )
 
-# Rows drawn at once. Larger arrays leave a core's cache, and the system gives and takes back their
-# memory at every operation, which takes two or three times as long.
+# Rows drawn at once. Larger arrays exceed a core's cache, and their memory is allocated again at
+# every operation, which takes two or three times as long.
 PORTION = 2**13
 
 FAN_IN, FAN_OUT, BOTH = (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)
@@ -39,11 +39,11 @@ class Law:
     """A distribution whose two parameters depend on the fans of a layer, or are settings.
 
     Attributes:
-        kind: "uniform", "normal", or "function": one of the user, which returns the numbers
-        gain: divided by `fan`, it is the square of the deviation, or of the bound of a uniform one;
-            None: the settings are the parameters
-        fan: shares of fan_in and of fan_out
-        function: that of the user, see `Init`
+        kind: "uniform", "normal", or "function": a custom function that returns the numbers
+        gain: divided by `fan`, the square of the deviation of a normal law, or of the bound of a
+            uniform law; None: the settings are the parameters
+        fan: weights of fan_in and fan_out
+        function: the custom function, see `Init`
     """
 
     name: str
@@ -53,7 +53,7 @@ class Law:
     function: Callable[..., Any] | None = None
 
     def spread(self, fan_in: float, fan_out: float, *settings: float) -> tuple[float, ...]:
-        """Return the two parameters."""
+        """Return the two parameters of the distribution."""
         if self.gain is None:
             return settings
         size = sqrt(self.gain / (self.fan[0] * fan_in + self.fan[1] * fan_out))
@@ -113,17 +113,17 @@ class Init:
     Args:
         name: row of `INITIALIZERS`, which states the law of weights and of biases: "pytorch", the
             default, "uniform", "normal", "he_uniform", "he_normal", "xavier_uniform", ...; or a
-            function f(rng, shape) of a numpy Generator and the shape of an array of weights, as in
-            `net.state_dict()`, that returns the numbers; biases begin with 0
+            function f(rng, shape) of a numpy Generator and the shape of a weight array, as in
+            `net.state_dict()`, that returns the numbers; biases then start at 0
         bias: another law for the biases: "zeros", "fan_in" (+-1/sqrt(in)) or "fan_out"
-            (+-sqrt(6/out)); None, the default: that of the row
+            (+-sqrt(6/out)); None, the default: the law of the row
         low, high: bounds of "uniform"; by default -1.0 and 1.0
-        mean: of "normal"; by default 0.0
+        mean: mean of "normal"; by default 0.0
         deviation: standard deviation of "normal"; by default 1.0
 
     Raises:
-        UnknownNameError: for an unknown name or a setting of another law.
-        InputError: for a bad number.
+        UnknownNameError: for an unknown name, or a setting that the law does not have.
+        InputError: for an invalid number.
     """
 
     @answered
@@ -168,7 +168,7 @@ class Init:
 
     @staticmethod
     def of(init: str | Init | Callable[..., Any]) -> Init:
-        """Return `init` if it is an Init, else the Init of that name."""
+        """Return `init` if it is an Init, else the Init with that name."""
         return init if isinstance(init, Init) else Init(init)
 
     def draw(
@@ -176,8 +176,8 @@ class Init:
     ) -> npt.NDArray[np.float64]:
         """Return initial numbers for the bank's rows `first`, `first` + 1, ... of a layer.
 
-        A row's number depends on the seed and on the row alone, so a network that grows by a
-        layer keeps the numbers it had.
+        The number of a row depends only on the seed and the row, so adding a layer to a network
+        does not change its other initial numbers.
 
         Args:
             law: distribution of the numbers
@@ -203,7 +203,7 @@ class Init:
         first: int,
         sides: tuple[int, ...] = (),
     ) -> None:
-        """Write initial numbers into `rows` of the bank, an array with these `sides`.
+        """Write initial numbers into `rows` of the bank, an array of shape `sides`.
 
         `law`, `shape`, `seed` and `first` are as in `draw`.
         """
@@ -230,12 +230,12 @@ class Init:
         return f"Init({', '.join(parts)})"
 
 
-# The random numbers behind initial numbers; those of many small networks can be drawn together.
+# The random numbers behind initial numbers, drawn together for many small networks.
 
 Pairs = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 
-FIRST_ROWS = 128  # that are drawn at once: numpy needs 0.1 ms however few there are
-MOST_ROWS = 2**18  # that are kept
+FIRST_ROWS = 128  # drawn at once: numpy needs 0.1 ms for any number of draws
+MOST_ROWS = 2**18  # cached
 
 _kept: dict[int, Pairs] = {}  # the pairs of the first rows, by seed
 
@@ -252,7 +252,7 @@ def initial_pairs(seed: int, first: int, count: int) -> Pairs:
 
 
 def draw_together(seeds: Iterable[int], rows: int) -> None:
-    """Draw the pairs of the first `rows` rows for several seeds, and keep them for a while."""
+    """Draw and cache the pairs of the first `rows` rows for several seeds."""
     missing = [seed for seed in seeds if seed not in _kept or len(_kept[seed][0]) < rows]
     if not missing:
         return

@@ -1,11 +1,11 @@
-"""The formulas of layers: norms, encodings, softmax, pooling, and formulas with parameters.
+"""Formulas of layers: norms, encodings, softmax, pooling, and formulas with parameters.
 
 A row of `ROW_FORMULAS` needs all numbers of a sample. It works on any sequence: lists in plain
 Python, arrays in a kernel. `forward` reads x, writes y, and returns one number for `backward`;
 `backward` writes the derivative with respect to each x into `gradient`. The length is passed as a
 float, since an integer would turn float32 into float64 in a kernel.
 
-A row of `PARAMETRIC_FORMULAS` is y = f(x, w, ...), number by number, each with its own weights.
+A row of `PARAMETRIC_FORMULAS` is an elementwise function y = f(x, w, ...) with separate weights.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from scalarviz.base.checks import FloatArray, require
 from scalarviz.core.formulas.elementary import cos, exp, log, pi, sin, sqrt
 from scalarviz.core.formulas.formula import FloatFunction, pick, table
 
-# Pooling: one number for each window of a picture, its maximum or its mean. A picture is a row of
-# numbers: channel by channel, line by line. Windows are `tall` x `broad` pixels, and `down` and
-# `across` pixels apart; the first one reaches `above` and `beside` pixels beyond the edge. There
-# are `high` of them from top to bottom and `wide` from left to right. `share` is what one pixel is
-# of a window, 1 / (tall * broad), as a float.
+# Pooling: the maximum or mean of each window of a picture. A picture is a row of numbers: channel
+# by channel, line by line. Windows are `tall` x `broad` pixels, and `down` and `across` pixels
+# apart; the first one begins `above` and `beside` pixels before the edge. There are `high` windows
+# from top to bottom and `wide` from left to right. `share` is 1 / (tall * broad), the weight of one
+# pixel, as a float.
 
 
 def max_pool(
     x: Row, y: MutableRow, height: int, width: int, tall: int, broad: int, down: int, across: int,
     above: int, beside: int, high: int, wide: int, share: float,
 ) -> float:  # fmt: skip
-    """Write the largest number of each window to y; numbers beyond the edge do not count."""
+    """Write the maximum of each window to y; padding is ignored."""
     for place in range(len(y)):
         top = place // wide % high * down - above
         left = place % wide * across - beside
@@ -53,9 +53,9 @@ def max_pool_backward(
     width: int, tall: int, broad: int, down: int, across: int, above: int, beside: int, high: int,
     wide: int, share: float,
 ) -> None:  # fmt: skip
-    """Pass the gradient to the pixel that was the largest, the first one if there are several.
+    """Pass the gradient to the largest pixel, the first one if several are equal.
 
-    It is found as a pixel that is equal to y.
+    The pixel is found by comparison with y.
     """
     for i in range(len(gradient)):
         gradient[i] = 0.0
@@ -77,7 +77,7 @@ def average_pool(
     x: Row, y: MutableRow, height: int, width: int, tall: int, broad: int, down: int, across: int,
     above: int, beside: int, high: int, wide: int, share: float,
 ) -> float:  # fmt: skip
-    """Write the mean of each window to y; numbers beyond the edge count as 0."""
+    """Write the mean of each window to y; padding counts as 0."""
     for place in range(len(y)):
         top = place // wide % high * down - above
         left = place % wide * across - beside
@@ -95,7 +95,7 @@ def average_pool_backward(
     width: int, tall: int, broad: int, down: int, across: int, above: int, beside: int, high: int,
     wide: int, share: float,
 ) -> None:  # fmt: skip
-    """Pass to each pixel of a window its share of the gradient."""
+    """Pass an equal share of the gradient to each pixel of a window."""
     for i in range(len(gradient)):
         gradient[i] = 0.0
     for place in range(len(y)):
@@ -128,7 +128,7 @@ def layer_norm(x: Row, y: MutableRow, length: float, eps: float) -> float:
 def layer_norm_backward(
     x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, length: float, eps: float
 ) -> None:
-    """y does not change when x is shifted or scaled as a whole: these components are removed."""
+    """Remove the components that shift or scale all of x: y does not depend on them."""
     shift = 0.0
     stretch = 0.0
     for i in range(len(y)):
@@ -157,7 +157,7 @@ def group_norm_backward(
     x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, size: int, length: float,
     eps: float,
 ) -> None:  # fmt: skip
-    """As `layer_norm_backward` in each group; the factor is computed again, as there are many."""
+    """Apply `layer_norm_backward` to each group; the factor of each is computed again."""
     for group in range(len(x) // size):
         mean = 0.0
         shift = 0.0
@@ -212,7 +212,7 @@ def frequency_encoding(x: Row, y: MutableRow, octaves: int) -> float:
 def frequency_encoding_backward(
     x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, octaves: int
 ) -> None:
-    """The derivative of the sine is the cosine beside it, that of the cosine minus the sine."""
+    """The derivative of each sine is its cosine, and of each cosine minus its sine."""
     for i in range(len(x)):
         frequency = pi
         total = 0.0
@@ -224,7 +224,7 @@ def frequency_encoding_backward(
 
 
 def softmax(x: Row, y: MutableRow, length: float) -> float:
-    """Write exp(x) by their sum; the largest is subtracted first, to avoid overflow."""
+    """Write exp(x) divided by its sum; the maximum is subtracted first, to avoid overflow."""
     largest = x[0]
     for i in range(len(x)):
         largest = x[i] if x[i] > largest else largest
@@ -240,7 +240,7 @@ def softmax(x: Row, y: MutableRow, length: float) -> float:
 def softmax_backward(
     x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, length: float
 ) -> None:
-    """The sum of y is always 1: the mean of the gradient, weighted by y, is subtracted."""
+    """Subtract the mean of the gradient, weighted by y, since the sum of y is always 1."""
     mean = 0.0
     for i in range(len(y)):
         mean += upstream[i] * y[i]
@@ -249,7 +249,7 @@ def softmax_backward(
 
 
 def log_softmax(x: Row, y: MutableRow, length: float) -> float:
-    """Write the logarithms of the shares of `softmax`, also of shares too small for a float."""
+    """Write the logarithms of `softmax`, also where its results underflow."""
     largest = x[0]
     for i in range(len(x)):
         largest = x[i] if x[i] > largest else largest
@@ -266,7 +266,7 @@ def log_softmax(x: Row, y: MutableRow, length: float) -> float:
 def log_softmax_backward(
     x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, length: float
 ) -> None:
-    """Each y loses its share of what all of them gain."""
+    """Subtract from each gradient its probability times their sum."""
     total = 0.0
     for i in range(len(y)):
         total += upstream[i]
@@ -332,7 +332,7 @@ class RowFormula:
         y: list[float],
         number: float,
     ) -> list[float]:
-        """Return the gradient of the inputs of a sample, given that of its outputs."""
+        """Return the gradient of the inputs of a sample, given the gradient of its outputs."""
         found = [0.0] * len(x)
         self.backward(x, y, number, upstream, found, *settings)
         return found
@@ -355,7 +355,7 @@ ROW_FORMULAS = table(
 
 
 def typed(function: Callable[..., Any], settings: Sequence[float] | FloatArray) -> list[Any]:
-    """Return settings for the last parameters of a function, as int where declared so."""
+    """Return settings for the last parameters of a function, as int where declared."""
     parameters = list(signature(function).parameters.values())[-len(settings) :]
     return [
         int(setting) if parameter.annotation in ("int", int) else setting
@@ -363,9 +363,9 @@ def typed(function: Callable[..., Any], settings: Sequence[float] | FloatArray) 
     ]
 
 
-# Formulas with parameters. To add one, write its functions and a row of `PARAMETRIC_FORMULAS`,
-# and a class in `core/layers/elementwise_layers.py` if it is to be a layer with its own name.
-# Rows that users add by `sv.layer` stand in the same table.
+# Formulas with parameters. To add one, write its functions and a row of `PARAMETRIC_FORMULAS` and,
+# for a layer with a separate name, a class in `core/layers/elementwise_layers.py`. `sv.layer` adds
+# rows to the same table.
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,9 +375,9 @@ class ParametricFormula:
     Attributes:
         value: function of x and the parameters
         derivative: its derivative with respect to x, with the same arguments
-        by_parameter: that with respect to a parameter, given by its place before these arguments
-        starts: what each parameter is at first, by its name
-        digest: hash of the source of a user's formula, else ""
+        by_parameter: its derivative with respect to a parameter, whose index is the first argument
+        starts: initial value of each parameter, by name
+        digest: hash of the source of a custom formula, else ""
     """
 
     name: str
@@ -388,11 +388,11 @@ class ParametricFormula:
     digest: str = ""
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Copy or pickle by the name, as the functions of a user cannot be pickled."""
+        """Copy or pickle by name, as custom functions cannot be pickled."""
         return formula_called, (self.name, self.digest)
 
     def check_is_current(self) -> None:
-        """Raise InputError if another formula has its name by now."""
+        """Raise InputError if another formula now has this name."""
         formula_called(self.name, self.digest)
 
     @property
@@ -402,7 +402,7 @@ class ParametricFormula:
 
 
 def formula_called(name: str, digest: str) -> ParametricFormula:
-    """Return a row by its name; raise UnknownNameError, and InputError if it is another by now."""
+    """Return the row called `name`; raise UnknownNameError, or InputError if it has changed."""
     row = pick(PARAMETRIC_FORMULAS, name, "formula")
     require(
         row.digest == digest,

@@ -1,11 +1,11 @@
-"""The losses: the error of a prediction p with target t, with the derivative with respect to p.
+"""Losses: the error of a prediction p for a target t, and its derivative with respect to p.
 
-A row of `LOSSES` works on one number; a row of `ROW_LOSSES` (softmax) needs a whole row of outputs.
+A row of `LOSSES` works on one number; a row of `ROW_LOSSES` (softmax) on a whole row of outputs.
 `Loss` reduces the errors to one number, with a mean and a factor.
 
 The relative losses multiply the error by a `weight`, such as 1 / (p * p + .01). The derivative
-treats the weight as a constant although p is in it. (So do the renderers that these losses come
-from: otherwise an error could be lowered by making p larger, and predictions would grow.)
+treats the weight as a constant although it depends on p, as in the renderers that introduced these
+losses: otherwise the error could be lowered by increasing p.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from scalarviz.core.formulas.formula import FloatFunction, pick, table
 from scalarviz.errors import OrderError, ShapeError
 
 EVERYWHERE = (-math.inf, math.inf)
-# Predictions that a loss was computed of, by id, as long as somebody has them.
+# Predictions of computed losses, by id, while they are alive.
 JUDGED: WeakValueDictionary[int, FloatArray] = WeakValueDictionary()
 FLOOR = 0.01  # keeps the relative losses finite where the divisor is 0
 
@@ -129,20 +129,20 @@ def softmax_cross_entropy_gradient(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AboutLoss:
-    """What a row of either table says of its loss.
+    """Attributes of rows of both tables.
 
     Attributes:
-        logits: name of the activation that the loss applies itself, or ""
-        error, slope: error and derivative, with their weight, as captions write them, of p and t;
-            by default as the code of the functions says them, or "NAME(p, t)" and "NAME'(p, t)" if
-            there is a weight or they do not fit a line. A caption puts numbers into them, and a
-            test computes them: a product is `2 (p - t)` or `t * p`, a power `p^2`, a magnitude
-            `|p|`; functions are exp (or `e^p`), log, cos, sign, clip and the activations. A
-            translation has them as `rows.losses.NAME.error` and `rows.losses.NAME.derivative`.
-        digest: hash of the source of a user's loss, else ""
-        domain: the numbers between which predictions lie; by default all
-        outputs, targets: numbers of a sample that a loss of rows takes; 0, the default: any number
-            of outputs, and a target for each
+        logits: name of the activation included in the loss, or ""
+        error, slope: error and derivative in captions, with their weight, of p and t; by default
+            from the code of the functions, or "NAME(p, t)" and "NAME'(p, t)" if there is a weight
+            or they do not fit on a line. Captions substitute numbers, and a test evaluates them: a
+            product is `2 (p - t)` or `t * p`, a power `p^2`, a magnitude `|p|`; functions are exp
+            (or `e^p`), log, cos, sign, clip and the activations. A translation has them as
+            `rows.losses.NAME.error` and `rows.losses.NAME.derivative`.
+        digest: hash of the source of a custom loss, else ""
+        domain: bounds of predictions; by default all numbers
+        outputs, targets: required numbers of outputs and targets of a row loss; 0, the default: any
+            number of outputs, and one target for each
     """
 
     logits: str = ""
@@ -160,7 +160,7 @@ class LossRow(AboutLoss):
 
     Attributes:
         value, derivative: the error of one number, and its derivative with respect to p
-        weight: a factor of both that is taken as a constant; by default 1
+        weight: a factor of both, treated as a constant; by default 1
     """
 
     name: str
@@ -171,9 +171,9 @@ class LossRow(AboutLoss):
 
 @dataclass(frozen=True, slots=True)
 class RowLossRow(AboutLoss):
-    """A row of `ROW_LOSSES`: the error of a row of numbers, and what writes its gradient.
+    """A row of `ROW_LOSSES`: the error of a row of numbers, and the function writing its gradient.
 
-    Captions show `error` and `slope` as they are, without numbers, by default "NAME(p, t)" and
+    Captions show `error` and `slope` without substituting numbers; by default "NAME(p, t)" and
     "NAME'(p, t)".
     """
 
@@ -268,7 +268,7 @@ MEANS: dict[str, Mean] = {mean: mean for mean in get_args(Mean)}
 
 @final
 class LossValue(float):
-    """A loss: a float, whose missing attribute `backward` raises an error that says where it is."""
+    """A loss: a float whose missing attribute `backward` raises an error with a remedy."""
 
     if not TYPE_CHECKING:
         backward = Absent()
@@ -277,9 +277,10 @@ class LossValue(float):
 class Loss:
     """The loss of a batch of predictions, as one number: `Loss("mse")`.
 
-    The errors of a batch are added up, multiplied by `factor`, and divided as `mean` says: "all"
-    by the number of samples and outputs (as PyTorch does), "samples" by the number of samples
-    only, "none" not at all. A softmax loss has one error a sample, so "all" and "samples" agree.
+    The errors of a batch are added up, multiplied by `factor`, and divided according to `mean`:
+    "all" divides by the number of samples times outputs (as PyTorch), "samples" by the number of
+    samples, "none" does not divide. A softmax loss has one error per sample, so "all" and "samples"
+    agree.
 
     The relative losses (relative_l1, relative_l2, mape, smape) divide by a number that can contain
     the prediction; their derivative treats it as a constant.
@@ -287,18 +288,18 @@ class Loss:
     Other conventions: (p - t) per batch is `factor=.5, mean="samples"`; 2 (p - t) / batch,
     not divided by the channels, is `mean="samples"`; a plain sum of squares is `mean="none"`.
 
-    With `sample_weight` the error of each sample is multiplied by its weight, and what was divided
-    by the number of samples is divided by the sum of their weights.
+    With `sample_weight` the error of each sample is multiplied by its weight, and the sum of
+    weights replaces the number of samples in the divisor.
 
     Args:
         name: row of LOSSES or ROW_LOSSES: "mse", the default, "mae", "huber",
-            "softmax_cross_entropy", ..., or what `sv.loss` returned
-        factor: factor of the sum of errors, above 0; by default 1.0
+            "softmax_cross_entropy", ..., or a loss made by `sv.loss`
+        factor: factor of the sum of errors, positive; by default 1.0
         mean: "all", the default, "samples" or "none"
 
     Raises:
         UnknownNameError: for an unknown name.
-        InputError: for a bad factor.
+        InputError: for an invalid factor.
 
     >>> loss = Loss("mse")
     >>> loss.forward([[0.0, 1.0]], [[1.0, 1.0]])
@@ -331,7 +332,7 @@ class Loss:
         row = LOSSES.get(loss) if isinstance(loss, str) else None
         if row is None:
             return Loss(loss)
-        made = Loss.__new__(Loss)  # without the checks of numbers that are not given
+        made = Loss.__new__(Loss)  # without checks of missing numbers
         made._begin(row)
         return made
 
@@ -349,26 +350,27 @@ class Loss:
         return self.row.name, self.row.digest, self.factor, self.mean
 
     def __call__(self, prediction: object, target: object, sample_weight: object = None) -> float:
-        """Return the loss as `forward` does, without keeping anything for `backward`."""
+        """Return the loss as `forward` does, without storing anything for `backward`."""
         return self._value(*self._batch(prediction, target, sample_weight)[:3])
 
     def forward(self, prediction: object, target: object, sample_weight: object = None) -> float:
-        """Return the loss of a batch, and keep what `backward` needs.
+        """Return the loss of a batch, and store its derivative for `backward`.
 
         `prediction` and `target` have shape (samples, outputs), or (outputs,) for one sample. A
-        target of shape (samples,) has numbers for one output, or the labels of a loss on logits.
-        `sample_weight` has how much each sample counts; None, the default: all alike.
-        Raises ShapeError if they differ, NotFiniteError if the target is not finite, InputError for
-        wrong labels.
+        target of shape (samples,) contains numbers for one output, or labels for a loss on logits.
+        `sample_weight` is the weight of each sample; None, the default: equal weights. Raises
+        ShapeError if they differ, NotFiniteError if the target is not finite, InputError for wrong
+        labels.
         """
         batch = self._batch(prediction, target, sample_weight)
         self._stack.append(batch)
         return self._value(*batch[:3])
 
     def of_each(self, prediction: object, target: object) -> FloatArray:
-        """Return the loss of each sample by itself: their mean, or sum, is that of the batch.
+        """Return the loss of each sample: their mean, or sum, is the loss of the batch.
 
-        `prediction` and `target` are as in `forward`. By weights it is the weighted mean.
+        `prediction` and `target` are as in `forward`. With weights, the loss of the batch is the
+        weighted mean.
 
         >>> Loss("mse").of_each([[0.0], [3.0]], [[1.0], [1.0]])
         array([1., 4.])
@@ -377,7 +379,7 @@ class Loss:
         return self._errors(p, t) * self.scale((1, p.shape[1]))
 
     def backward(self) -> FloatArray:
-        """Return the derivative of the newest unmatched forward's loss for each prediction.
+        """Return the derivative of the most recent unmatched forward's loss for each prediction.
 
         Raises:
             OrderError: without an unmatched forward.
@@ -393,20 +395,20 @@ class Loss:
         return gradient[0] if single else gradient
 
     def classes(self, outputs: int) -> int:
-        """Return the number of classes that labels can name with `outputs` outputs; 0: no labels.
+        """Return the number of classes for labels with `outputs` outputs; 0: labels not supported.
 
-        The losses on logits take labels from 0 on, one for each output; sigmoid_cross_entropy takes
-        0 and 1 for a single one.
+        The losses on logits accept labels from 0, one for each output; sigmoid_cross_entropy
+        accepts 0 and 1 for a single output.
         """
         if not self.row.logits:
             return 0
         return outputs if outputs > 1 or isinstance(self.row, RowLossRow) else 2
 
     def targets(self, outputs: int) -> int:
-        """Return how many numbers the target of a sample has, given its `outputs`.
+        """Return the number of targets of a sample, given its number of `outputs`.
 
-        Engines get targets as wide as outputs, with zeros behind these numbers. Raises ShapeError
-        if the loss takes another number of outputs.
+        Engines get targets as wide as the outputs, padded with zeros. Raises ShapeError if the loss
+        requires another number of outputs.
         """
         if self.row.outputs not in (0, outputs):
             raise ShapeError(
@@ -416,9 +418,9 @@ class Loss:
         return self.row.targets or outputs
 
     def check_output(self, activation: str) -> None:
-        """Raise InputError for a last `activation` that does not go with this loss.
+        """Raise InputError for a last `activation` that does not fit this loss.
 
-        The loss applies it itself, or it gives numbers outside the domain of the loss.
+        The loss already includes it, or its results are outside the domain of the loss.
         """
         row = ACTIVATIONS.get(activation)
         low, high = self.row.domain
@@ -445,11 +447,11 @@ class Loss:
     ) -> tuple[FloatArray, FloatArray, Weights, bool]:
         if isinstance(prediction, np.ndarray):
             JUDGED[id(prediction)] = prediction
-        # A diverging network predicts inf: the loss is then inf or NaN, which is no error.
+        # A diverging network predicts inf: the loss is then inf or NaN, which is not an error.
         p, single = as_batch(prediction, None, "a loss", finite=False)
         who = f"the target of a prediction of shape {p.shape}"
         classes, width = self.classes(p.shape[1]), self.targets(p.shape[1])
-        is_wide = getattr(target, "shape", ()) == p.shape  # as engines have it
+        is_wide = getattr(target, "shape", ()) == p.shape  # as in engines
         t = as_targets(target, len(p), p.shape[1] if is_wide else width, who, classes=classes)
         weights = None if sample_weight is None else as_weights(sample_weight, len(p), least=0)
         return p, widened(t, p.shape[1]), weights, single
@@ -458,8 +460,7 @@ class Loss:
         """Return the factor of the sum of errors of a batch of `shape` (samples, outputs).
 
         Args:
-            weights: of the samples, by which their errors are multiplied; they are added up in
-                order, as kernels do
+            weights: weights of the samples, added up in order, as in kernels
         """
         samples, outputs = shape
         total = samples if weights is None else float(np.cumsum(weights, dtype=np.float64)[-1])

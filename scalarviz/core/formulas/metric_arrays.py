@@ -1,4 +1,4 @@
-"""What metrics do with rows of numbers, one a sample; pages have it in web/metric_arrays.js."""
+"""Array operations of metrics, on one row per sample; web/metric_arrays.js has them for pages."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from scalarviz.core.formulas.losses import Weights
 
 
 def mean(each: FloatArray | list[float], w: Weights = None) -> float:
-    """Return the mean of one number a sample, or of several, by the weights of samples."""
+    """Return the mean over the samples, of one or several numbers each, with optional weights."""
     if w is None:
         return float(np.mean(each))
     return float(np.average(np.reshape(each, (len(w), -1)).mean(axis=1), weights=w))
 
 
 def totals(rows: FloatArray, w: Weights) -> list[float]:
-    """Return the sum of each output over the samples, by their weights."""
+    """Return the weighted sum of each output over the samples."""
     weighted = rows if w is None else rows * w[:, np.newaxis]
     return [float(total) for total in weighted.sum(axis=0)]
 
 
 def centered(rows: FloatArray, w: Weights) -> FloatArray:
-    """Return rows less their mean over the samples, by their weights."""
+    """Return rows minus their weighted mean over the samples."""
     found: FloatArray = rows - np.average(rows, axis=0, weights=w)
     return found
 
 
 def largest_of(rows: FloatArray) -> FloatArray:
-    """Return where the largest number of each row is."""
+    """Return the index of the largest number of each row."""
     return np.asarray(np.arange(rows.shape[1]) == rows.argmax(axis=1)[:, np.newaxis])
 
 
 def areas(p: FloatArray, there: FloatArray, w: Weights) -> list[float]:
-    """Return the area under the ROC curve of each output that divides the samples.
+    """Return the area under the ROC curve of each output with samples of both kinds.
 
     Args:
-        there: which classes are there
+        there: true classes of each sample
     """
     found, weights = [], np.ones(len(p)) if w is None else w
     for scores, own in zip(p.T, there.T, strict=True):

@@ -1,4 +1,4 @@
-"""The table of metrics, metrics of the user, and what they are measured of.
+"""The table of metrics, user-defined metrics, and the arrays they are computed from.
 
 Predictions of a loss on logits are probabilities: `predictions_of` applies sigmoid or softmax.
 """
@@ -16,21 +16,21 @@ from scalarviz.core.formulas.losses import Loss, Weights
 from scalarviz.core.formulas.metric_functions import METRIC_ROWS
 from scalarviz.core.formulas.metric_functions import MetricRow as MetricRow
 
-HELD_OUT = "held_out_"  # before the name of a metric of held-out samples
+HELD_OUT = "held_out_"  # prefix of metrics of held-out samples
 LOSS = "loss"
 METRICS = table(METRIC_ROWS)
 
 
 def is_one_hot(targets: FloatArray) -> bool:
-    """Return whether each row has a 1 at its class, and else zeros, of two or more numbers."""
+    """Return whether each row, of two or more numbers, is 1 at one class and 0 elsewhere."""
     is_binary = bool(((targets == 0.0) | (targets == 1.0)).all())
     return targets.shape[1] > 1 and is_binary and bool((targets.sum(axis=1) == 1.0).all())
 
 
 def rows_of_metrics(metrics: object) -> dict[str, MetricRow]:
-    """Return the rows of some metrics, names or functions, by name; raise InputError.
+    """Return rows of metrics, given as names or functions, by name; raise InputError.
 
-    "loss" has no row: it is that of held-out samples, which is always measured.
+    "loss" has no row: it is the held-out loss, which is always measured.
     """
     given: Any = [metrics] if isinstance(metrics, str) or callable(metrics) else metrics
     require(
@@ -51,7 +51,7 @@ def rows_of_metrics(metrics: object) -> dict[str, MetricRow]:
 
 
 def own_metric(function: Callable[[FloatArray, FloatArray], float]) -> MetricRow:
-    """Return the row of a function of the user; raise InputError if it cannot be one."""
+    """Return the row of a user-defined metric; raise InputError if it is invalid."""
     name = str(getattr(function, "__name__", type(function).__name__))
     require(
         name.isidentifier()
@@ -66,7 +66,7 @@ def own_metric(function: Callable[[FloatArray, FloatArray], float]) -> MetricRow
 
 
 def check_of_one_class(name: str, t: FloatArray) -> None:
-    """Raise InputError for the accuracy of targets that have several classes at once, or none."""
+    """Raise InputError for accuracy if a target has several classes, or no class."""
     several = ((t == 0.0) | (t == 1.0)).all() and (t.sum(axis=1) != 1.0).any()
     require(
         name != "accuracy" or t.shape[1] == 1 or not several,
@@ -76,14 +76,14 @@ def check_of_one_class(name: str, t: FloatArray) -> None:
 
 
 def measured(row: MetricRow, p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Return a metric of predictions and targets; raise InputError if it is no number.
+    """Return a metric of predictions and targets; raise InputError unless it is a number.
 
     Args:
-        w: weights of the samples, which a function of the user does not get
+        w: weights of the samples, not passed to user-defined metrics
 
-    An error of a function of the user gets a note with its name.
+    An error in a user-defined metric gets a note with its name.
     """
-    if not row.is_own:  # of a network that diverges, too
+    if not row.is_own:  # also of a diverging network
         with np.errstate(over="ignore", invalid="ignore"):
             return row.value(p, t, w)
     try:

@@ -1,7 +1,7 @@
-"""The metrics: numbers that say how good predictions are, for people rather than for gradients.
+"""Metrics: measures of prediction quality for people, not for gradients.
 
-A row of `METRIC_ROWS` works on arrays of shape (samples, outputs). Pages have it, too:
-docs/TRANSLATOR.md says of what Python this file may be.
+A row of `METRIC_ROWS` works on arrays of shape (samples, outputs). The file is translated for
+pages; docs/TRANSLATOR.md lists the allowed Python.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from scalarviz.core.formulas.metric_arrays import areas, centered, largest_of, m
 
 @dataclass(frozen=True, slots=True)
 class MetricRow:
-    """A metric, which is public as `sv.metrics.NAME`, or a function of the user.
+    """A metric, public as `sv.metrics.NAME`, or a user-defined one.
 
     Attributes:
-        value: function of predictions, targets and perhaps weights of samples; one of the user
-            takes no weights
+        value: function of predictions, targets and optional sample weights; user-defined metrics
+            take no weights
         rises: whether larger is better; by default False
-        labels: whether one number a sample is a class label, also of several classes; by default
-            False
-        is_own: whether it is a function of the user, which no file can hold; by default False
+        labels: whether a target of one number is a class label, also for more than two classes; by
+            default False
+        is_own: whether it is user-defined, and so cannot be stored in files; by default False
     """
 
     name: str
@@ -36,33 +36,33 @@ class MetricRow:
 
 
 def accuracy(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Share of samples of the right class: that of the largest output, or above `cut` for one."""
+    """Share of samples with the right class: largest output, or side of the threshold for one."""
     if len(p[0]) == 1:
         return binary_accuracy(p, t, w)
     return mean(p.argmax(1) == t.argmax(1), w)
 
 
 def binary_accuracy(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Share of outputs on the right side of `cut`, each by itself."""
+    """Share of outputs on the right side of the threshold between two classes."""
     return mean((p > cut(t)) == there_in(t), w)
 
 
 def subset_accuracy(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Share of samples of which each output is on the right side of `cut`."""
+    """Share of samples whose outputs are all on the right side of the threshold."""
     right: FloatArray = (p > cut(t)) == there_in(t)
     return mean(right.sum(1) == len(p[0]), w)
 
 
 def cut(t: FloatArray) -> float:
-    """The number between the two classes: 0 for targets -1 and 1, else 0.5."""
+    """Return the threshold between two classes: 0 for targets -1 and 1, else 0.5."""
     return 0.0 if (t < 0.0).any() else 0.5
 
 
 def there_in(t: FloatArray) -> FloatArray:
-    """Return which classes targets say are there: those of numbers above `cut`.
+    """Return the true classes of each sample: the targets above `cut`.
 
-    Rows that are of one class each say that of their largest number, which is the only one above
-    `cut`, or above half of itself: one-hot rows may have weights, and be smoothed.
+    In rows of one class it is the largest number, the only one above `cut` or above half of itself:
+    one-hot rows may be weighted and smoothed.
     """
     there: FloatArray = t > cut(t)
     top: FloatArray = t.max(1)
@@ -72,10 +72,10 @@ def there_in(t: FloatArray) -> FloatArray:
 
 
 def counted(p: FloatArray, t: FloatArray, w: Weights) -> Sequence[tuple[float, float, float]]:
-    """Return how often each class was said, how often it is there, and how often both.
+    """Return counts for each class: predicted, true, and both.
 
-    A class that is neither said nor there is left out. Each output above `cut` says its class; if
-    every sample is of one class, it is the largest output.
+    Classes that are neither predicted nor true are left out. Each output above `cut` predicts its
+    class; if every sample has one class, the largest output predicts it.
     """
     there: FloatArray = there_in(t)
     is_one = len(p[0]) > 1 and (there.sum(1) == 1).all()
@@ -85,61 +85,53 @@ def counted(p: FloatArray, t: FloatArray, w: Weights) -> Sequence[tuple[float, f
 
 
 def shares(parts: Sequence[tuple[float, float]]) -> float:
-    """Return the mean of the shares of classes, each a part and the whole; 0 of nothing is 0."""
+    """Return the mean over the classes of part divided by whole; 0 of 0 counts as 0."""
     return mean([part / (whole or 1.0) for part, whole in parts]) if parts else 0.0
 
 
 def precision(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Share of samples that are of the class that is said.
-
-    It is that of class 1 for one output, and the mean over the classes for several.
-    """
+    """Share of a class's predictions that are right; of class 1 for one output, else the mean."""
     return shares([(both, said) for said, _, both in counted(p, t, w)])
 
 
 def recall(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Share of the samples of a class of which it is said.
-
-    It is that of class 1 for one output, and the mean over the classes for several.
-    """
+    """Share of a class's samples that are predicted; of class 1 for one output, else the mean."""
     return shares([(both, there) for _, there, both in counted(p, t, w)])
 
 
 def f1(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Harmonic mean of precision and recall of a class.
-
-    It is that of class 1 for one output, and the mean over the classes for several.
-    """
+    """Harmonic mean of precision and recall; of class 1 for one output, else the mean."""
     return shares([(2.0 * both, said + there) for said, there, both in counted(p, t, w)])
 
 
 def auc(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Chance that a sample of a class gets a larger number than another one; mean of the classes.
-
-    It is the area under the ROC curve; NaN if no class divides the samples.
-    """
+    """Area under the ROC curve, averaged over the classes; NaN if no class divides the samples."""
     found = areas(p, there_in(t), w)
     return mean(found) if found else math.nan
 
 
 def mae(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
+    """Mean absolute error."""
     return mean(abs(p - t), w)
 
 
 def mse(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
+    """Mean squared error."""
     return mean((p - t) ** 2, w)
 
 
 def rmse(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
+    """Root mean squared error."""
     return math.sqrt(mse(p, t, w))
 
 
 def max_error(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
+    """Largest absolute error; weights are ignored."""
     return float(abs(p - t).max())
 
 
 def r2(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Mean of the coefficients of determination of the outputs; NaN if targets do not vary."""
+    """Coefficient of determination, the mean over the outputs; NaN if the targets are constant."""
     left, spread = totals((p - t) ** 2, w), totals(centered(t, w) ** 2, w)
     return mean([1.0 - a / b if b else math.nan for a, b in zip(left, spread, strict=True)])
 

@@ -1,9 +1,9 @@
-"""The formulas of optimizers: how one weight w moves, given its gradient g, and at which rate.
+"""Formulas of optimizers: the update of one weight w, given its gradient g and learning rate.
 
-An update is called with w, g, the optimizer's own numbers for this weight (its slots: the velocity,
-or Adam's m and v), the learning rate, its settings, and constants that are the same for all weights
-in one step; it returns the new w and the new slots. The constants are computed once a step, always
-in float64: 1 - .999 in float32 would be wrong in the fifth digit.
+An update is called with w, g, the slots of this weight (the velocity, or Adam's m and v), the
+learning rate, the settings, and constants shared by all weights in a step; it returns the new w and
+the new slots. The constants are computed once a step, always in float64: 1 - .999 in float32 would
+be wrong in the fifth digit.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def adamw(
 
 
 def clip(g: float, scale: float, limit: float) -> float:
-    """Scale a gradient, so that the norm of all fits, then limit it to +-limit."""
+    """Scale a gradient by the factor for the norm, then limit it to +-limit."""
     g = g * scale
     return -limit if g < -limit else (limit if g > limit else g)
 
@@ -97,9 +97,9 @@ def regularize(g: float, w: float, l1: float, l2: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class OptimizerRow:
-    """An update, the names of its slots, defaults of its settings, the constants of a step.
+    """An update, its slot names, default settings, and the constants of a step.
 
-    `digest` is a hash of the source of an optimizer of the user's own, else "".
+    `digest` is a hash of the source of a custom optimizer, else "".
     """
 
     name: str
@@ -127,9 +127,8 @@ OPTIMIZERS = table(
 )
 
 
-# The schedules: factors of the learning rate at each step. `step` counts the steps already taken:
-# the first one is step 0. Setting `optimizer.lr` ends the schedule; the new rate holds from the
-# next step on.
+# Schedules: factors of the learning rate at each step. `step` is the number of steps taken, so the
+# first is 0. Setting `optimizer.lr` ends the schedule; the new rate applies from the next step.
 
 
 def constant(step: float) -> float:
@@ -177,7 +176,7 @@ class ScheduleRow:
     digest: str = ""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the name, as the functions of a user cannot be pickled."""
+        """Pickle the name, as custom functions cannot be pickled."""
         return schedule_called, (self.name, self.digest)
 
     def __deepcopy__(self, memo: object) -> ScheduleRow:
@@ -185,7 +184,7 @@ class ScheduleRow:
 
 
 def schedule_called(name: str, digest: str) -> ScheduleRow:
-    """Return the row of a pickled schedule; raise InputError if it is not known, or another one."""
+    """Return the row of a pickled schedule; raise InputError if it is unknown or has changed."""
     if name in SCHEDULES and SCHEDULES[name].digest == digest:
         return SCHEDULES[name]
     raise InputError(
@@ -219,25 +218,25 @@ SCHEDULES = table(
 
 
 class Schedule:
-    """The learning rate over the steps, as a factor: `Schedule("cosine", steps=10_000)`.
+    """A learning rate schedule: a factor for each step, as in `Schedule("cosine", steps=10_000)`.
 
     Args:
-        name: "constant", the default: always 1 "step": multiplied by `factor` after `every` steps
-            "cosine": half a cosine from 1 down to `floor`, reached after `steps` steps
-            "warmup_cosine": linear up over `warmup` steps, then the cosine, which ends after
-            `steps` steps "warmup": linear up over `warmup` steps, then 1 "one_cycle": half a cosine
-            from `factor` up to 1 at step `warmup`, then the cosine, down to `floor` at step
-            `steps`, the last one: PyTorch's OneCycleLR(total_steps=steps)
+        name: "constant", the default: always 1; "step": multiplied by `factor` after every `every`
+            steps; "cosine": half a cosine from 1 down to `floor`, reached after `steps` steps;
+            "warmup": linear up to 1 over `warmup` steps; "warmup_cosine": the same, then half a
+            cosine, which ends after `steps` steps; "one_cycle": half a cosine from `factor` up to 1
+            at step `warmup`, then half a cosine down to `floor` at step `steps`, the last one, as
+            PyTorch's OneCycleLR(total_steps=steps)
         every: number of steps, at least 1
-        factor: at least 0; by default 0.1, and of "one_cycle" 0.04
+        factor: at least 0; by default 0.1, for "one_cycle" 0.04
         steps: number of steps, at least 1
-        warmup: number of steps, at least 1 and less than `steps`; by default, of "one_cycle" alone,
-            30 percent of `steps`
-        floor: share of the rate, at least 0; by default 0.0, and of "one_cycle" 4e-6
+        warmup: number of steps, at least 1 and less than `steps`; by default 30 percent of `steps`
+            for "one_cycle"; required otherwise
+        floor: share of the rate, at least 0; by default 0.0, for "one_cycle" 4e-6
         first: number of the first step in "one_cycle", by default 1
 
-    `sv.schedule` adds custom ones. Raises UnknownNameError for a setting of another schedule,
-    InputError for one that is missing or bad.
+    `sv.schedule` adds custom schedules. Raises UnknownNameError for a setting that the schedule
+    does not have, InputError for a missing or invalid setting.
 
     >>> Schedule("step", every=100, factor=0.5).factor(250)
     0.25

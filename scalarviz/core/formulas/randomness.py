@@ -1,10 +1,9 @@
-"""The random generator: counter-based, so that any draw can be repeated by itself.
+"""The random generator, counter-based, so that each draw can be repeated independently.
 
-Draw number `index` of a stream at a step depends on the seed and on nothing else: not on earlier
-draws, the engine, or the number of threads. It is Philox 4x32 with ten rounds (Salmon et al.,
-"Parallel random numbers: as easy as 1, 2, 3", 2011), written so that it gives the same on Python's
-integers, on numpy arrays of int64 and in a kernel: a product that overflows 64 bits keeps the bits
-that are used.
+Draw number `index` of a stream at a step depends only on the seed: not on earlier draws, the
+engine, or the number of threads. It is Philox 4x32 with ten rounds (Salmon et al., "Parallel random
+numbers: as easy as 1, 2, 3", 2011), with the same results on Python integers, on numpy arrays of
+    int64 and in kernels: a product that overflows 64 bits keeps the required bits.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from scalarviz.errors import InputError
 MASK = 0xFFFFFFFF
 ROUNDS = 10
 
-# Streams separate the draws of different purposes.
+# Streams separate draws for different purposes.
 STREAM_INITIAL = 0
 STREAM_ORDER = 1
 STREAM_PICKS = 2
 STREAM_POINTS = 3
-STREAM_DROPOUT = 4  # plus 8 times the place of the layer's state
+STREAM_DROPOUT = 4  # plus 8 times the position of the layer's state
 
-LARGEST_TABLE = 2**31  # samples that can be shuffled
+LARGEST_TABLE = 2**31  # limit of shuffled samples
 
 
 def philox(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> tuple[Any, Any, Any, Any]:
@@ -56,14 +55,14 @@ def uniform(u: float, low: float, high: float) -> float:
 
 
 def normal(u: float, v: float, mean: float, deviation: float) -> float:
-    """Return a normally distributed number, from u and v between 0 and 1 (Box and Muller)."""
+    """Return a normally distributed number, from u and v between 0 and 1 (Box-Muller transform)."""
     return mean + deviation * sqrt(-2.0 * log(u)) * cos(2.0 * pi * v)
 
 
 def scramble(x: Any, mask: Any, shift: Any, k0: Any, k1: Any, k2: Any, k3: Any) -> Any:
-    """Permute the numbers from 0 to `mask`, by four keys: return the number for x.
+    """Permute the numbers from 0 to `mask` with four keys: return the image of x.
 
-    `mask` is a power of two less one, `shift` at least half of its bits, rounded up.
+    `mask` is a power of two minus one, `shift` at least half of its bits, rounded up.
     """
     x = ((x ^ (k0 & mask)) * (k1 | 1)) & mask
     x = x ^ (x >> shift)
@@ -77,18 +76,18 @@ def scramble(x: Any, mask: Any, shift: Any, k0: Any, k1: Any, k2: Any, k3: Any) 
 def drop_word(number: Any, sample: Any, step: Any, place: Any, low: Any, high: Any) -> Any:
     """Return the random number that decides whether dropout drops a number of a sample.
 
-    `place` is that of the layer's state; `low` and `high` are the halves of the seed.
+    `place` is the position of the layer's state; `low` and `high` are the halves of the seed.
     """
     return unit(philox(number, sample, step & MASK, STREAM_DROPOUT + 8 * place, low, high)[0])
 
 
 class SealedSeed:
-    """A seed that can only be passed on, which shows whether a function does no more with it.
+    """A seed that can only be passed on, to check that a function uses it for nothing else.
 
     Attributes:
-        number: the seed that it stands for
-        opened: how often `check_seed` took it
-        read: whether somebody tried to look at it, which raises TypeError
+        number: the seed
+        opened: number of times `check_seed` read it
+        read: whether it was used otherwise, which raises TypeError
     """
 
     def __init__(self, number: int) -> None:
@@ -101,13 +100,13 @@ class SealedSeed:
     __eq__ = __hash__ = __bool__ = __index__ = __int__ = __float__ = __array__ = _refuse
     __str__ = __format__ = _refuse
 
-    def __repr__(self) -> str:  # also of a list in which the user's function keeps it
+    def __repr__(self) -> str:  # also inside a list made by the user's function
         self.read = True
         return "SealedSeed()"
 
 
 def check_seed(seed: object) -> int:
-    """Return the seed as an int; raise InputError unless it has at most 64 bits."""
+    """Return the seed as an int; raise InputError unless it fits into 64 bits."""
     if isinstance(seed, SealedSeed):
         seed.opened += 1
         return seed.number
@@ -128,9 +127,9 @@ def unit_pairs(
 def shuffled(
     seed: int, epoch: int, places: npt.NDArray[np.int64], count: int
 ) -> npt.NDArray[np.int64]:
-    """Return which of `count` samples are at these places in the order of an epoch.
+    """Return the samples at these places in the shuffled order of an epoch of `count` samples.
 
-    Each place is computed by itself: numbers are permuted until they are below `count`.
+    Each place is computed independently: numbers are permuted until they are below `count`.
     """
     keys = philox(0, 0, epoch & MASK, STREAM_ORDER, seed & MASK, seed >> 32)
     bits = (count - 1).bit_length()

@@ -1,9 +1,9 @@
-"""The layers, one class a kind; `kinds` lists them."""
+"""The layers, one class for each kind; `kinds` lists them."""
 
 from typing import TYPE_CHECKING, Any
 
 from scalarviz.core.layers import kinds
-from scalarviz.core.layers.kinds import *  # noqa: F403  # its names are all that it has
+from scalarviz.core.layers.kinds import *  # noqa: F403  # it contains only these
 from scalarviz.core.layers.layer import Layer as Layer
 from scalarviz.core.perceptron import Perceptron as Perceptron
 
@@ -14,6 +14,6 @@ LAYERS: dict[str, type[Layer]] = {
 if TYPE_CHECKING:
 
     class AnyLayer(Layer):
-        """A layer of a network, for type checkers: what else it has depends on its kind."""
+        """A layer of a network, for type checkers: further attributes depend on its kind."""
 
         def __getattr__(self, name: str) -> Any: ...

@@ -1,4 +1,4 @@
-"""Custom layers: what their methods return, their parameters, and what they need not define."""
+"""Custom layers: checks of results, parameters, and defaults for methods that are not defined."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from scalarviz.errors import InputError, ShapeError
 if TYPE_CHECKING:
     from scalarviz.core.layers.layer import Batch, Layer
 
-OWN: dict[str, Any] = {}  # the classes of users by name, the newest of each, for files
+OWN: dict[str, Any] = {}  # custom classes by name, the latest of each name, for files
 COLUMNS = {"forward_rows": "outputs", "evaluate_rows": "outputs", "backward_rows": "inputs"}
 
 
 def adopt(kind: type) -> None:
-    """Check what the methods of a user's class return, and let files find it by its name."""
+    """Check the results of a custom class's methods, and register it by name for files."""
     for name in COLUMNS.keys() & vars(kind).keys():
         setattr(kind, name, checked(vars(kind)[name], name))
     OWN[kind.__name__] = kind
 
 
 def checked(method: Callable[[Any, Any], object], name: str) -> Callable[[Layer, Batch], Batch]:
-    """Return a method whose results are as many rows as it is given, of floats, or an error."""
+    """Return a method whose result must be rows of floats, one for each row of its argument."""
 
     @wraps(method)
     def call(self: Layer, rows: Batch) -> Batch:
         lent = self._has_lent
         found, shape = method(self, rows), (len(rows), getattr(self, COLUMNS[name]))
-        self._has_lent = lent  # its arrays were not for others
+        self._has_lent = lent  # its arrays were private
         try:
             array = as_floats(found, name)
             given = f"an array of shape {array.shape}" if array.ndim else shorten(found)
@@ -54,7 +54,7 @@ def checked(method: Callable[[Any, Any], object], name: str) -> Callable[[Layer,
 
 
 def shapes_of(parameters: object, owner: str) -> dict[str, Shape]:
-    """Return the shapes of arrays by name; raise InputError for what cannot be one."""
+    """Return the shapes of arrays by name; raise InputError for an invalid shape."""
     pairs: list[Any] = [*parameters.items()] if isinstance(parameters, Mapping) else [(None, None)]
     for name, shape in pairs:
         if not (isinstance(name, str) and name.isidentifier() and isinstance(shape, Sequence)):
@@ -69,7 +69,7 @@ def shapes_of(parameters: object, owner: str) -> dict[str, Shape]:
 
 
 def draw_arrays(layer: Layer, init: Init, seed: int, fans: tuple[int, int]) -> None:
-    """Write the initial numbers of the arrays of a layer; "bias" begins as biases do.
+    """Write the initial numbers of the arrays of a layer; "bias" starts as biases do.
 
     Args:
         fans: fan-in and fan-out
@@ -80,7 +80,7 @@ def draw_arrays(layer: Layer, init: Init, seed: int, fans: tuple[int, int]) -> N
 
 
 def name_by_shape(layer: Layer, row: int) -> str:
-    """Return the name of a parameter, such as "slope 2", by the shapes of the arrays."""
+    """Return the name of a parameter, such as "slope 2", from the shapes of the arrays."""
     for name, shape, first in placed(layer.parameter_shapes()):
         if first <= row < first + prod(shape):
             places = ", ".join(map(str, np.unravel_index(row - first, shape)))
@@ -89,9 +89,9 @@ def name_by_shape(layer: Layer, row: int) -> str:
 
 
 def lower_as_python(layer: Layer, program: Program) -> None:
-    """Append the operation of a layer without `lower`: its own Python.
+    """Append the operation of a layer without `lower`, which runs its Python code.
 
-    Pictures draw a matrix of outputs and inputs, and biases after it, as those of Dense.
+    Pictures draw an (outputs, inputs) matrix followed by biases as Dense.
     """
     require(
         not layer.state_size,
@@ -114,7 +114,7 @@ def lower_as_python(layer: Layer, program: Program) -> None:
 
 
 def evaluated(layer: Layer, batch: Batch) -> Batch:
-    """Return the outputs by the forward of a copy that keeps nothing; other threads may compute."""
+    """Return the outputs by the forward of a copy without state; other threads may compute."""
     if layer.layers:
         raise InputError(f"{layer} is made of layers, which keep numbers: define evaluate_rows")
     other = object.__new__(type(layer))

@@ -1,4 +1,4 @@
-"""Dense: a fully connected layer of perceptrons; PerceptronLayer, its base, is that of Conv2d."""
+"""Dense: a fully connected layer of perceptrons; PerceptronLayer: base of Dense and Conv2d."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class WeightedLayer(Layer):
     def kernel(self) -> FloatArray:
         """The weights: a view of `bank.value`, in the shape that they have in PyTorch.
 
-        (outputs, inputs) for Dense, (kernels, channels, height, width) for Conv2d, (features,) for
-        norms. Writing into it is setting the value of each Weight; `layer.kernel = array` copies.
+        The shape is (outputs, inputs) for Dense, (kernels, channels, height, width) for Conv2d,
+        (features,) for norms. Writing into it sets the Weights; `layer.kernel = array` copies.
         """
         return self._parameter("weight").value
 
@@ -41,7 +41,7 @@ class WeightedLayer(Layer):
 
     @property
     def bias(self) -> FloatArray | Any:  # not "| None": a type checker takes `bias[0]` unchecked
-        """The biases: a view of `bank.value`, as `kernel`; None if the layer has none."""
+        """The biases: a view of `bank.value`, as `kernel`; None without biases."""
         return self._parameter("bias").value if "bias" in self.parameter_shapes() else None
 
     @bias.setter
@@ -58,11 +58,11 @@ class WeightedLayer(Layer):
 
 
 class PerceptronLayer(WeightedLayer):
-    """`count` perceptrons, whose weights each have the shape `window`.
+    """A layer of `count` perceptrons whose weights have the shape `window`.
 
     `inputs`, `outputs`, `activation`, `bias` and `init` are as in Dense.
 
-    In the bank the weights come first, perceptron by perceptron, then the biases.
+    The bank rows are the weights, perceptron by perceptron, then the biases.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class PerceptronLayer(WeightedLayer):
 
     @abstractmethod
     def fans(self) -> tuple[int, int]:
-        """Return fan-in and fan-out: inputs of an output, and outputs that an input reaches."""
+        """Return fan-in and fan-out: inputs of an output, and outputs of an input."""
 
     @abstractmethod
     def part_name(self, perceptron: int) -> str:
@@ -93,18 +93,18 @@ class PerceptronLayer(WeightedLayer):
 
     @abstractmethod
     def weight_name(self, row: int) -> str:
-        """Return the name of the weight at index `row` of the layer, without its perceptron's."""
+        """Return the name of the weight at index `row` of the layer, without its perceptron."""
 
     @final
     @cached_property
     def perceptrons(self) -> OnDemand[Perceptron]:
-        """The perceptrons; each is made on first access."""
+        """The perceptrons, each made on first access."""
         return OnDemand(self.count, self._perceptron)
 
     @final
     @cached_property
     def all_perceptrons(self) -> list[Perceptron]:
-        """The perceptrons as a list, which makes them all."""
+        """The perceptrons as a list, all of them made."""
         return self.perceptrons[:]
 
     @final
@@ -150,9 +150,9 @@ class PerceptronLayer(WeightedLayer):
 
     @final
     def lower_sums(self, program: Program, kind: str, settings: tuple[float, ...] = ()) -> None:
-        """Append the operation that computes the sums, and the activation, to a `program`.
+        """Append the operations that compute the sums and the activation to a `program`.
 
-        `kind` is a row of KINDS in core/program.py, `settings` are its numbers.
+        `kind` is a row of KINDS in core/program.py with its `settings`.
         """
         made: Any = {"size": self.outputs, "shape": self.output_shape}
         biases = self.first_row + self.fan_in * self.count if self.has_bias else NONE
@@ -165,16 +165,16 @@ class PerceptronLayer(WeightedLayer):
 class Dense(PerceptronLayer):
     """Fully connected layer: `outputs` perceptrons with a weight for each of `inputs`, and a bias.
 
-    In the bank the weights come first, perceptron by perceptron, then the biases.
+    The bank rows are the weights, perceptron by perceptron, then the biases.
 
     Args:
-        inputs: numbers of a sample, at least 1
+        inputs: number of inputs, at least 1
         outputs: number of perceptrons, at least 1
-        activation: name of a row of core/formulas/activations.py, or one with settings such as
+        activation: name of a row of core/formulas/activations.py, also with settings as in
             "leaky_relu(0.2)"; by default "linear"
         bias: whether each perceptron has one; by default True
-        init: initializer of this layer, a name, a function f(rng, shape) or an Init; None, the
-            default: that of the network
+        init: initializer of this layer: a name, a function f(rng, shape) or an Init; None, the
+            default: the initializer of the network
 
     >>> layer = Dense(3, 8, "tanh")
     >>> layer.perceptrons[2].weights[1].name
@@ -218,7 +218,7 @@ class Dense(PerceptronLayer):
 
     @cached_property
     def columns(self) -> list[tuple[Weight, ...]]:
-        """The weights by input: those of input 0 to each perceptron, then those of input 1, ..."""
+        """The weights by input: the weights of input 0 to each perceptron, then of input 1, ..."""
         return list(zip(*[p.weights for p in self.all_perceptrons], strict=True))
 
     def forward_rows(self, batch: Batch) -> Batch:
@@ -235,7 +235,7 @@ class Dense(PerceptronLayer):
             deltas = [p.delta(g) for p, g in zip(perceptrons, sample, strict=True)]
             for bias, delta in zip(biases, deltas, strict=False):
                 bias.backward(delta)
-            # The gradient of an input is the sum over all perceptrons that it reaches.
+            # The gradient of an input is the sum over all perceptrons connected to it.
             gradients.append([sum(map(Weight.backward, column, deltas)) for column in columns])
         return gradients[::-1]
 

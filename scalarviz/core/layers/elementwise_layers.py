@@ -1,4 +1,4 @@
-"""Layers that work number by number: Activation, Elementwise, PReLU and Dropout."""
+"""Elementwise layers: Activation, Elementwise, PReLU and Dropout."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Activation(Layer):
         shape: number of features, or the shape (channels, height, width) of a picture
         activation: name of a row of core/formulas/activations.py, such as "relu"
 
-    Dense and Conv2d take an activation themselves. Raises UnknownNameError for an unknown name.
+    Dense and Conv2d have an `activation` argument. Raises UnknownNameError for an unknown name.
 
     >>> Activation(3, "relu")([-1, 0, 2]).tolist()
     [0.0, 0.0, 2.0]
@@ -73,14 +73,14 @@ class Elementwise(Layer):
 
     Args:
         shape: number of features, or the shape (channels, height, width) of a picture
-        formula: name of a row of core/formulas/layer_formulas.py; `sv.layer` adds one of your own
-        parameters: how many numbers each parameter has, by its name, such as {"slope": 8}; they are
-            shared by equal parts of the features, so 1 is for all of them, and the number of
-            channels for one each. None, the default, and parameters left out: 1
+        formula: name of a row of core/formulas/layer_formulas.py; `sv.layer` adds custom rows
+        parameters: size of each parameter by name, such as {"slope": 8}. Each number applies to an
+            equal part of the features: 1 for all features, the number of channels for one per
+            channel. Parameters left out, and all for None, the default, have size 1
 
     Raises:
         UnknownNameError: for an unknown formula.
-        InputError: for parameters that it does not have, or that do not divide the features.
+        InputError: for unknown parameters, or sizes that do not divide the number of features.
 
     >>> Elementwise(3, "prelu")([-1, 0, 2]).tolist()
     [-0.25, 0.0, 2.0]
@@ -127,7 +127,7 @@ class Elementwise(Layer):
         )
 
     def _given(self) -> list[tuple[list[int], list[float]]]:
-        """Return, for each number, the rows of its parameters and what they are."""
+        """Return, for each number, the rows and values of its parameters."""
         found, value = [], self.bank.value
         for i in range(self.inputs):
             rows, first = [], self.first_row
@@ -159,7 +159,7 @@ class Elementwise(Layer):
 
 
 def counts_of(row: ParametricFormula, features: int, parameters: object) -> tuple[int, ...]:
-    """Return how many numbers each parameter of a formula has; raise InputError."""
+    """Return the size of each parameter of a formula; raise InputError."""
     names, given = row.parameters, {} if parameters is None else parameters
     if not isinstance(given, Mapping) or not given.keys() <= set(names):
         raise InputError(
@@ -178,12 +178,12 @@ def counts_of(row: ParametricFormula, features: int, parameters: object) -> tupl
 
 @final
 class PReLU(Elementwise):
-    """Keep what is above 0, and multiply what is below by a slope that is trained.
+    """Parametric ReLU: x if positive, else x times a trainable slope.
 
     Args:
         shape: number of features, or the shape (channels, height, width) of a picture
-        slopes: number of slopes, at first 0.25: 1, the default, for all features, or the number of
-            channels, or of features, for one each
+        slopes: number of slopes, initially 0.25: 1, the default, for all features, or the number of
+            channels or features for one each
 
     >>> PReLU(2)([-1, 1]).tolist()
     [-0.25, 1.0]
@@ -198,14 +198,14 @@ class PReLU(Elementwise):
 
 @final
 class Dropout(Layer):
-    """Set each number to 0 with probability `rate` in training, else divide it by 1 - rate.
+    """In training, set each number to 0 with probability `rate`, else divide it by 1 - rate.
 
-    The choice is determined by the network's seed, the number of steps taken, the index of the
-    sample in its batch and of the number in its sample. Calling the layer changes nothing.
+    The choice is determined by the seed of the network, the number of steps taken, and the indices
+    of the sample in its batch and of the number in its sample. Calling the layer returns its input.
 
     Args:
         shape: number of features, or the shape (channels, height, width) of a picture
-        rate: probability, from 0 to below 1; by default 0.5
+        rate: probability, at least 0 and below 1; by default 0.5
 
     >>> layer = Dropout(8, 0.5)
     >>> sorted(set(layer.forward([1] * 8).tolist())), layer([1] * 8).tolist()[0]
@@ -221,7 +221,7 @@ class Dropout(Layer):
         self.state[:] = seed & MASK, seed >> 32
 
     def state_shapes(self) -> dict[str, Shape]:
-        return {}  # a seed, which PyTorch does not keep with a layer
+        return {}  # the seed, which PyTorch does not store in a layer
 
     def check_states(self, states: FloatArray) -> None:
         super().check_states(states)
@@ -265,7 +265,7 @@ class Dropout(Layer):
 def dropout_factors(
     count: int, rate: float, sample: int, step: int, place: int, low: int, high: int
 ) -> list[float]:
-    """Return the factor of each number of a sample; `place` is that of the layer's state."""
+    """Return the factor of each number of a sample; `place` is the index of the layer's state."""
     words = [drop_word(number, sample, step, place, low, high) for number in range(count)]
     return [0.0 if word < rate else 1.0 / (1.0 - rate) for word in words]
 

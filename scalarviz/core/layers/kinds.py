@@ -1,4 +1,4 @@
-"""The kinds of layers: each line here is a row of LAYERS, and a public name, such as `sv.Dense`."""
+"""The kinds of layers: each import is a row of LAYERS and a public name, such as `sv.Dense`."""
 # ruff: noqa: I001  # messages list them in this order
 
 from scalarviz.core.layers.dense import Dense as Dense

@@ -1,4 +1,4 @@
-"""Layer: the base of all layers, with the four verbs, a bank, and stacks for backward."""
+"""Layer: base class of all layers, with the four verbs, a bank, and stacks for backward."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ from scalarviz.errors import OrderError, ShapeError, lost_by_forward
 
 Batch = list[list[float]]  # one row a sample, as plain Python floats
 
-FEW = 9  # numbers of a setting that the text of a layer has, at most
+FEW = 9  # longest setting, in numbers, shown in the text of a layer
 
 
 class Layer(Part):
     """A layer that maps `inputs` numbers of a sample to `outputs` numbers.
 
-    A subclass defines what happens to a batch, in `forward_rows` and `backward_rows`, and how to
-    make another such layer (`settings`); engines with kernels take `lower`, if it has one. What its
-    methods return is checked; docs/guide/extending.md has an example.
+    A subclass defines the computation on a batch, in `forward_rows` and `backward_rows`, and the
+    arguments of an identical layer, in `settings`; engines with kernels use `lower`, if defined.
+    The results of its methods are checked. See docs/guide/extending.md for an example.
 
-    A layer used by itself makes a bank of its own, in float64; in a network it is on the network's
-    bank. It can still join a network as long as nothing was computed, changed or made on a bank of
-    its own, whose arrays then become read-only.
+    A layer used outside a network makes a separate float64 bank; in a network it uses the bank of
+    the network. It can join a network as long as nothing was computed, changed or made on its
+    separate bank, whose arrays then become read-only.
 
     Args:
-        inputs: numbers of a sample, at least 1, or the shape (channels, height, width) of a picture
-        outputs: numbers of the result, at least 1, or the shape of a picture
+        inputs: number of inputs, at least 1, or the shape (channels, height, width) of a picture
+        outputs: number of outputs, at least 1, or the shape of a picture
         activation: name of a row of core/formulas/activations.py; by default "linear"
-        parameters: shape of each array of parameters by name; by default there are none
+        parameters: shape of each parameter array by name; by default no parameters
     """
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
@@ -64,58 +64,58 @@ class Layer(Part):
         parameters: Mapping[str, Sequence[int]] = MappingProxyType({}),
     ) -> None:
         kind = type(self).__name__
-        # The shapes are (channels, height, width) if the numbers are a picture, else ().
+        # The shapes are (channels, height, width) for pictures, else ().
         self.input_shape, self.inputs = numbers_of(inputs, f"the inputs of {kind}")
         self.output_shape, self.outputs = numbers_of(outputs, f"the outputs of {kind}")
         self._activation = activation
         self._shapes = custom_layers.shapes_of(parameters, kind)
-        # Number of parameters; subclasses set it that do not pass their `parameters`.
+        # Number of parameters, set by subclasses that do not pass `parameters`.
         self.size = sum(map(prod, self._shapes.values()))
         self.first_row = 0
         self.state_size = 0  # length of its part of the bank's state; set by subclasses
         self.first_state = 0
-        self.layers: tuple[Layer, ...] = ()  # its inner layers, e.g. of a Residual
+        self.layers: tuple[Layer, ...] = ()  # inner layers, e.g. of a Residual
         self._bank: Bank | None = None
         self._has_own_bank = False
         self._has_lent = False  # whether views of the bank were handed out
-        self._weights: dict[int, Weight] = {}  # those that `weight` has made
-        # For unmatched forwards: the size of each batch, and what `forward_rows` keeps.
+        self._weights: dict[int, Weight] = {}  # weights made by `weight`
+        # For each unmatched forward: the batch size, and the data stored by `forward_rows`.
         self._batches: list[int] = []
         self.kept: list[Any] = []
 
     @abstractmethod
     def forward_rows(self, batch: Batch) -> Batch:
-        """Return the outputs of a `batch`, a list of samples; keep what `backward_rows` needs."""
+        """Return the outputs of a `batch`, a list of samples; store data for `backward_rows`."""
 
     @abstractmethod
     def backward_rows(self, upstream: Batch) -> Batch:
-        """Return the gradient of the inputs for the newest kept batch, and drop what was kept.
+        """Return the gradient of the inputs of the most recent stored batch, and drop its data.
 
         `upstream` is the gradient with respect to the outputs. Gradients of parameters are added to
-        the bank. What was kept comes off the stacks last sample first.
+        the bank. The stacks are popped from the last sample to the first.
         """
 
     def evaluate_rows(self, batch: Batch) -> Batch:
-        """Return the outputs of a `batch` as `forward_rows` does, without keeping anything."""
+        """Return the outputs of a `batch` as `forward_rows`, without storing anything."""
         return custom_layers.evaluated(self, batch)
 
     @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """Return the arguments of the constructor for another layer of this kind and shape."""
+        """Return the constructor arguments of another layer of this kind and shape."""
 
     def again(self) -> Layer:
         """Return another layer of this kind and shape, without a bank."""
         return type(self)(**self.settings())
 
     def lower(self, program: Program) -> None:
-        """Append its operations to a `program`; by default one, which is run as Python."""
+        """Append the operations of the layer to a `program`; by default one running its Python."""
         custom_layers.lower_as_python(self, program)
 
     # The verbs for users; zero_grad and step are inherited from Part.
 
     @final
     def __call__(self, x: object) -> FloatArray:
-        """Return the outputs for `x`, without keeping anything for `backward`.
+        """Return the outputs for `x`, without storing anything for `backward`.
 
         `x` has shape (inputs,), (batch, inputs) or (batch, *input_shape).
         """
@@ -126,7 +126,7 @@ class Layer(Part):
 
     @final
     def forward(self, x: object) -> FloatArray:
-        """Return the outputs for `x`, and keep what `backward` needs.
+        """Return the outputs for `x`, and store the data for `backward`.
 
         `x` has shape (inputs,) or (batch, inputs), the result (outputs,) or (batch, outputs).
         Raises ShapeError for another shape and NotFiniteError for NaN or infinity.
@@ -142,7 +142,7 @@ class Layer(Part):
 
     @final
     def backward(self, upstream: object = None) -> FloatArray:
-        """Add to the gradients for the newest unmatched forward; return those of its inputs.
+        """Accumulate gradients for the most recent unmatched forward; return the input gradient.
 
         `upstream` is the gradient with respect to the outputs, in their shape; None means ones.
         Raises OrderError without an unmatched forward, ShapeError for another shape.
@@ -159,7 +159,7 @@ class Layer(Part):
     @final
     @property
     def newest_batch(self) -> int:
-        """Number of samples of the newest unmatched forward; raises OrderError if there is none."""
+        """Number of samples of the most recent unmatched forward; raises OrderError if missing."""
         if not self._batches:
             raise OrderError(f"backward of {self} without a forward: call forward first")
         return self._batches[-1]
@@ -167,27 +167,27 @@ class Layer(Part):
     @final
     @property
     def unmatched(self) -> int:
-        """Number of samples with unmatched forwards, here and in every part."""
+        """Number of samples with unmatched forwards, in this layer and its parts."""
         return min([sum(self._batches), *[part.unmatched for part in self.made_parts()]])
 
     @final
     def forward_batch(self, batch: Batch) -> Batch:
-        """Do `forward` for a `batch` that has been checked."""
+        """Run `forward` on a `batch` that has been checked."""
         result = self.forward_rows(batch)
         self._batches.append(len(batch))
         return result
 
     @final
     def backward_batch(self, upstream: Batch) -> Batch:
-        """Do `backward` for an `upstream` gradient that has been checked."""
+        """Run `backward` on an `upstream` gradient that has been checked."""
         self._batches.pop()
         return self.backward_rows(upstream)
 
     @final
     def check_backward(self, samples: int, uses: int = 1) -> None:
-        """Raise OrderError or ShapeError if a backward does not fit the newest `uses` forwards.
+        """Raise OrderError or ShapeError if a backward does not fit the last `uses` forwards.
 
-        `samples` is the number of rows of its gradient.
+        `samples` is the number of rows of the gradient.
         """
         waiting = self._batches[-uses:]
         if len(waiting) < uses or self.unmatched < sum(waiting):
@@ -200,18 +200,18 @@ class Layer(Part):
 
     @final
     def forget(self) -> None:
-        """Drop all forwards that wait for their backward."""
+        """Drop all unmatched forwards."""
         self._batches.clear()
         self.kept.clear()
         for part in self.made_parts():
             part.forget()
 
-    # The bank: that of a network, or one of its own.
+    # The bank, separate or of the network.
 
     @final
     @property
     def bank(self) -> Bank:
-        """The bank of the network; a bank of its own, made on first use, if it is in no network."""
+        """The bank of the network; outside of networks a separate bank, made on first use."""
         if self._bank is not None:
             return self._bank
         bank = Bank(self.size, "float64", self.state_size)
@@ -233,12 +233,12 @@ class Layer(Part):
 
         Args:
             bank: the Bank of a network
-            first_row: first of this layer's rows
+            first_row: first row of this layer
             init, seed: initializer and seed of the numbers
-            first_state: first of this layer's places in the state; by default the first after
+            first_state: first index of this layer in the state; by default the first after
                 `scaling`
 
-        Raises OwnershipError if the layer belongs to a network, or was used by itself.
+        Raises OwnershipError if the layer belongs to a network, or was used outside one.
         """
         check_free(self)
         if self._bank is not None:
@@ -248,7 +248,7 @@ class Layer(Part):
         self.first_state = first_state
         lent = self._has_lent
         self.initialize(init, seed)
-        self._has_lent = lent  # the arrays that it wrote to were not for others
+        self._has_lent = lent  # the arrays written to were private
 
     @final
     @property
@@ -257,7 +257,7 @@ class Layer(Part):
         return self.bank.state[self.first_state : self.first_state + self.state_size]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Let the copy of a bank of its own name its rows by the copy of the layer."""
+        """Restore; a copied separate bank names its rows by the copied layer."""
         self.__dict__.update(state)
         if self._bank is not None and self._bank.name_of is ROW_NAME:
             self._bank.name_of = self._name_on_bank
@@ -269,15 +269,15 @@ class Layer(Part):
     # Parameters and state.
 
     def initialize(self, init: Init, seed: int) -> None:
-        """Write the initial numbers of `init` and `seed` into this layer's rows, if any.
+        """Write the initial numbers of `init` and `seed` into this layer's rows.
 
-        By default those of its `parameters`, of which "bias" begins as biases do.
+        By default the `parameters` are initialized; "bias" starts as biases do.
         """
         custom_layers.draw_arrays(self, init, seed, (self.inputs, self.outputs))
 
     @final
     def parameter(self, name: str) -> ParameterArray:
-        """Return the array of parameters of a `name`, whose `value` and `grad` are numpy arrays.
+        """Return the parameter array called `name`, whose `value` and `grad` are numpy arrays.
 
         Raises UnknownNameError for a name that is not in `parameter_shapes`.
         """
@@ -285,32 +285,32 @@ class Layer(Part):
         return pick(own_parameters(self), name, f"parameter of {self}:")
 
     def parameter_shapes(self) -> dict[str, Shape]:
-        """Return the shapes of its arrays of parameters by name, in the order of their rows.
+        """Return the shapes of the parameter arrays by name, in the order of their rows.
 
-        By default those of `parameters`, or one array, "weight"; without those of inner layers.
+        By default the shapes of `parameters`, or of one array, "weight", without inner layers.
         """
         if self._shapes:
             return dict(self._shapes)
         return {"weight": (self.size,)} if self.size and not self.layers else {}
 
     def state_shapes(self) -> dict[str, Shape]:
-        """Return the shapes of the arrays of its state by name, in their order."""
+        """Return the shapes of the state arrays by name, in order."""
         return {"state": (self.state_size,)} if self.state_size and not self.layers else {}
 
     def weight(self, row: int) -> Weight:
-        """Return the Weight on a row, made on first use; `row` counts from the layer's first."""
+        """Return the Weight on a `row` of the layer, from 0; made on first use."""
         self.row_name(row)  # raises IndexError
         self._has_lent = True
         return self._weights.setdefault(row, Weight.on(self.bank, self.first_row + row))
 
     def made_parts(self) -> Sequence[Perceptron | Weight | Layer]:
-        """Return the perceptrons, weights or inner layers that were made so far."""
+        """Return the perceptrons, weights or inner layers made so far."""
         return ()
 
     def check_states(self, states: FloatArray) -> None:
-        """Raise InputError if states read from a file are not possible for this layer.
+        """Raise InputError if states read from a file are invalid for this layer.
 
-        `states` has shape (steps, state): the whole state of a bank in each row.
+        `states` has shape (steps, state): each row is the whole state of a bank.
         """
         require(np.isfinite(own_states(self, states)).all(), f"what {self} has kept is not finite")
         for layer in self.layers:
@@ -318,14 +318,14 @@ class Layer(Part):
 
     @final
     def lost_statistic(self) -> str:
-        """Return name and value of the first number of its state that is not finite, or ""."""
+        """Return name and value of the first non-finite number of its state, or ""."""
         bad = np.flatnonzero(~np.isfinite(self.state))
         return f"{self.state_name(int(bad[0]))} {self.state[bad[0]]}" if bad.size else ""
 
-    # Names and texts, and the activation.
+    # Names, texts and the activation.
 
     def row_name(self, row: int) -> str:
-        """Return the name of a parameter, such as "slope 2"; `row` counts from the first."""
+        """Return the name of a parameter, e.g. "slope 2"; `row` counts from the layer's first."""
         return custom_layers.name_by_shape(self, row)
 
     def state_name(self, place: int) -> str:
@@ -335,7 +335,7 @@ class Layer(Part):
     @final
     @property
     def activation(self) -> str:
-        """Name of the activation; "linear" for layers that have none."""
+        """Name of the activation; "linear" for layers without one."""
         return self._activation
 
     def check_activation(self, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Layers in a row and layers made of layers: Residual, Product and Concatenate."""
+"""Sequences of layers, and layers made of layers: Residual, Product and Concatenate."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from scalarviz.core.program import Program, Shape
 from scalarviz.core.weight import Weight
 from scalarviz.errors import InputError, ShapeError
 
-MOST_DEPTH = 20  # of layers within each other; files rely on this bound
+MOST_DEPTH = 20  # nested layers; files rely on this bound
 
 
 class NestedLayer(Layer):
-    """A layer whose parameters and state are those of inner layers, one after the other.
+    """A layer that has the parameters and state of its inner layers, in order.
 
     Args:
         found: the inner layers
-        inputs, outputs: numbers of its inputs and outputs, or their shapes if they are pictures
+        inputs, outputs: number of inputs and outputs, or shapes of pictures
 
     Raises:
-        InputError: for layers that are nested too deep.
+        InputError: for layers that are nested too deeply.
     """
 
     def __init__(self, found: tuple[Layer, ...], inputs: int | Shape, outputs: int | Shape) -> None:
@@ -76,7 +76,7 @@ class NestedLayer(Layer):
 
     @final
     def lower_parts(self, program: Program, low: int = 0, high: int | None = None) -> None:
-        """Append to a `program` the operations of layers `low` to before `high`, or of all."""
+        """Append the operations of the layers from `low` to before `high` to a `program`."""
         part = program.part
         for i in range(low, len(self.layers) if high is None else high):
             program.part = f"{part}.{i}"
@@ -85,7 +85,7 @@ class NestedLayer(Layer):
 
     @final
     def _at(self, row: int) -> tuple[Layer, int]:
-        """Return the inner layer of a row, and the row counted from the first of that layer."""
+        """Return the inner layer of a row, and the row counted from that layer's first."""
         for layer in self.layers:
             if row < layer.size:
                 return layer, row
@@ -94,7 +94,7 @@ class NestedLayer(Layer):
 
 
 def check_layers(found: Sequence[Layer], kind: str, example: str) -> None:
-    """Raise InputError unless these are layers, at least one, and each once."""
+    """Raise InputError unless `found` is one or several different layers."""
     require(
         found and all(isinstance(layer, Layer) for layer in found),
         f"{kind} is made of {example}",
@@ -103,24 +103,24 @@ def check_layers(found: Sequence[Layer], kind: str, example: str) -> None:
 
 
 def depth_of(layers: Sequence[Layer]) -> int:
-    """Return how deep layers are nested: 1 for layers without inner layers."""
+    """Return the nesting depth: 1 for layers without inner layers."""
     return max((1 + depth_of(layer.layers) for layer in layers), default=0)
 
 
 def unlike(shape: Shape, other: Shape) -> bool:
-    """Return whether both are shapes of pictures, and differ."""
+    """Return whether both are picture shapes, and differ."""
     return bool(shape and other and shape != other)
 
 
 def through(layers: Iterable[Layer], verb: Callable[[Layer, Batch], Batch], rows: Batch) -> Batch:
-    """Return what a verb makes of some rows, layer by layer."""
+    """Apply a verb to some rows, layer by layer."""
     for layer in layers:
         rows = verb(layer, rows)
     return rows
 
 
 def added(rows: Batch, others: Batch) -> Batch:
-    """Return the sums, number by number."""
+    """Return the elementwise sums."""
     return [[x + y for x, y in zip(*pair, strict=True)] for pair in zip(rows, others, strict=True)]
 
 
@@ -128,13 +128,14 @@ Row = list[float]
 
 
 class TwoBranches(NestedLayer):
-    """Two branches with the same inputs, whose outputs an operation joins.
+    """Two branches with the same inputs, whose outputs an operation combines.
 
-    A branch without layers is the inputs themselves.
+    A branch without layers passes on the inputs.
 
     Args:
-        branches: the two branches, as arguments: each is a layer, or a list of layers in a row
-        layers: the layers of both in one list, instead; the first `first` are those of one branch
+        branches: the two branches as arguments, each a layer or a list of layers in sequence
+        layers: alternatively the layers of both branches in one list; the first `first` form one
+            branch
     """
 
     _kind: ClassVar[str]  # of the operation
@@ -166,19 +167,19 @@ class TwoBranches(NestedLayer):
 
     @abstractmethod
     def _joined_size(self, a: int, b: int) -> int | None:
-        """Return the number of outputs of branches with `a` and `b`; None if they do not fit."""
+        """Return the number of outputs for branches with `a` and `b` outputs; None if invalid."""
 
     @abstractmethod
     def joined_shape(self, a: Shape, b: Shape) -> Shape | None:
-        """Return the shape of the outputs of branches with `a` and `b`; None if they are unlike."""
+        """Return the output shape for branches of shapes `a` and `b`; None if they do not fit."""
 
     @abstractmethod
     def _joined(self, a: Row, b: Row) -> Row:
-        """Return the outputs for one sample, of which the branches make `a` and `b`."""
+        """Return the outputs of one sample, given the outputs `a` and `b` of the branches."""
 
     @abstractmethod
     def _split(self, upstream: Row, a: Row, b: Row) -> tuple[Row, Row]:
-        """Return the gradients of `a` and `b` for one sample; `upstream` is that of the outputs."""
+        """Return the gradients of `a` and `b` for one sample, given the gradient of the outputs."""
 
     @final
     @property
@@ -218,11 +219,12 @@ class TwoBranches(NestedLayer):
 
 
 class BranchesOfOneSize(TwoBranches):
-    """Two branches with the same number of outputs, which are joined number by number.
+    """Two branches with the same number of outputs, which are combined elementwise.
 
     Attributes:
-        branches: the two branches, as arguments: each is a layer, or a list of layers in a row
-        layers: the layers of both in one list, instead; the first `first` are those of one branch
+        branches: the two branches as arguments, each a layer or a list of layers in sequence
+        layers: alternatively the layers of both branches in one list; the first `first` form one
+            branch
     """
 
     @final
@@ -236,15 +238,16 @@ class BranchesOfOneSize(TwoBranches):
 
 @final
 class Product(BranchesOfOneSize):
-    """y = a(x) b(x), number by number, where a and b are branches: layers, or lists of layers.
+    """Elementwise product of two branches: y = a(x) b(x), each a layer or a list of layers.
 
     Attributes:
-        branches: the two branches, as arguments: each is a layer, or a list of layers in a row
-        layers: the layers of both in one list, instead; the first `first` are those of branch a
+        branches: the two branches as arguments, each a layer or a list of layers in sequence
+        layers: alternatively the layers of both branches in one list; the first `first` form branch
+            a
 
     Raises:
-        ShapeError: unless both have as many inputs, and as many outputs.
-        InputError: for unsuitable layers.
+        ShapeError: unless both branches have the same number of inputs and of outputs.
+        InputError: for invalid layers.
 
     >>> from scalarviz import Activation
     >>> Product(Activation(2, "linear"), Activation(2, "relu"))([3, -4]).tolist()
@@ -262,17 +265,19 @@ class Product(BranchesOfOneSize):
 
 @final
 class Concatenate(TwoBranches):
-    """y = a(x) followed by b(x), where a and b are branches: layers, or lists of layers.
+    """Concatenate two branches: y = a(x) followed by b(x), each a layer or a list of layers.
 
-    Pictures of one height and width are joined by channels.
+    Pictures of the same height and width are joined along the channels.
 
     Attributes:
-        branches: the two branches, as arguments: each is a layer, or a list of layers in a row
-        layers: the layers of both in one list, instead; the first `first` are those of branch a
+        branches: the two branches as arguments, each a layer or a list of layers in sequence
+        layers: alternatively the layers of both branches in one list; the first `first` form branch
+            a
 
     Raises:
-        ShapeError: unless both have as many inputs, or for pictures of two sizes.
-        InputError: for unsuitable layers.
+        ShapeError: unless both branches have the same number of inputs, or for pictures of two
+            sizes.
+        InputError: for invalid layers.
 
     >>> from scalarviz import Activation
     >>> Concatenate(Activation(2, "linear"), Activation(2, "relu"))([3, -4]).tolist()
@@ -301,18 +306,19 @@ EXAMPLE = "layers, at least one: write Residual(Dense(8, 4), Dense(4, 8)), or la
 
 @final
 class Residual(BranchesOfOneSize):
-    """y = x + f(x), where f is one layer or several; or y = skip(x) + f(x).
+    """Residual connection: y = x + f(x), or y = skip(x) + f(x); f is one or several layers.
 
     Args:
-        parts: the layers of f, as arguments, the first one first
-        layers: the same as a list, instead
-        skip: a layer, or a list of layers in a row, that x goes through on its way past f, where f
-            gives another number of numbers; by default none
-        first: with `layers` only: how many of them are those of f, before those of skip; 0: all
+        parts: the layers of f, as arguments, in order
+        layers: alternatively the layers of f as a list
+        skip: layer, or list of layers in sequence, applied to x before it is added, needed if f
+            changes the number of features; by default none
+        first: with `layers` only: the first `first` layers form f, the others form skip; 0, the
+            default: all form f
 
     Raises:
-        ShapeError: unless both ways give as many numbers.
-        InputError: for unsuitable layers.
+        ShapeError: unless f and the skip connection have the same number of outputs.
+        InputError: for invalid layers.
 
     >>> from scalarviz import Dense
     >>> layer = Residual(Dense(2, 4, "relu"), Dense(4, 2))
@@ -368,7 +374,7 @@ class Residual(BranchesOfOneSize):
 
 
 def check_beginnings(a: Layer, b: Layer, what: str) -> None:
-    """Raise ShapeError unless two layers take the same numbers; `what` they begin."""
+    """Raise ShapeError unless two layers, which begin `what`, have the same inputs."""
     require(
         a.inputs == b.inputs and not unlike(a.input_shape, b.input_shape),
         f"{what} take {a.input_shape or a.inputs} and {b.input_shape or b.inputs} numbers: "
@@ -377,13 +383,13 @@ def check_beginnings(a: Layer, b: Layer, what: str) -> None:
     )
 
 
-# The layers of a network, from a list of sizes or of layers, checked to fit each other.
+# The layers of a network, given as sizes or layers, and checked to fit each other.
 
 
 def as_layers(
     layers: Sequence[int | Layer], activation: str | None, output: str | None
 ) -> tuple[Layer, ...]:
-    """Return the layers of a network that is given by sizes, by layers, or a layer and then both.
+    """Return the layers of a network, given as sizes, as layers, or as a layer followed by both.
 
     Raises:
         InputError: for anything else.
@@ -402,7 +408,7 @@ def as_layers(
         )
         return check_chain(tuple(layer for layer in layers if isinstance(layer, Layer)))
     first = layers[0]
-    leads = isinstance(first, Layer)  # then sizes after it are Dense layers
+    leads = isinstance(first, Layer)  # then further sizes are Dense layers
     require(
         leads or not any(isinstance(layer, Layer) for layer in layers),
         "a network of layers and sizes begins with a layer, which tells the number of inputs: "
@@ -425,7 +431,7 @@ def as_layers(
 
 
 def check_chain(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
-    """Return the layers; raise an error if they do not fit, or if one is in two places."""
+    """Return the layers; raise an error if they do not fit each other, or if one is used twice."""
     check_parts(layers)
     for i, (layer, after) in enumerate(pairwise(layers)):
         require(
@@ -445,7 +451,7 @@ def check_chain(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
 
 
 def check_parts(layers: tuple[Layer, ...]) -> None:
-    """Raise InputError if an inner layer of a Residual is used elsewhere, too."""
+    """Raise InputError if an inner layer of a Residual is also used elsewhere."""
     whole = list(dict.fromkeys(layers))
     every = Counter([*whole, *[part for layer in whole for part in inner(layer)]])
     for layer, count in every.items():
@@ -455,7 +461,7 @@ def check_parts(layers: tuple[Layer, ...]) -> None:
 
 
 def inner(layer: Layer) -> Iterator[Layer]:
-    """Yield the inner layers of a layer, and theirs."""
+    """Yield the inner layers of a layer, recursively."""
     for part in layer.layers:
         yield part
         yield from inner(part)

@@ -25,11 +25,11 @@ from scalarviz.errors import InputError, ShapeError
 
 
 class ScaledLayer(WeightedLayer):
-    """A layer with a gain for each feature, or channel of a picture, and a shift if there is one.
+    """A layer with a gain, and optionally a shift, for each feature or channel of a picture.
 
     Args:
-        shape: number of features, or channels, height and width of a picture
-        shift: whether there is a shift for each; by default True
+        shape: number of features, or the shape (channels, height, width) of a picture
+        shift: whether each feature has a shift; by default True
     """
 
     def __init__(self, shape: int | Sequence[int], *, shift: bool = True) -> None:
@@ -91,7 +91,7 @@ class ScaledLayer(WeightedLayer):
 
     @final
     def _scaled(self, rows: Batch, verb: Callable[[Weight, float], float]) -> Batch:
-        """Return each number times the gain of its feature, plus its shift if there is one."""
+        """Return each number times the gain of its feature, plus its shift if present."""
         p = self.pixels
         found = [[verb(self.gains[i // p], y) for i, y in enumerate(row)] for row in rows]
         if not self.has_shift:
@@ -100,7 +100,7 @@ class ScaledLayer(WeightedLayer):
 
     @final
     def _unscaled(self, upstream: Batch) -> Batch:
-        """Return the gradients of what is scaled, last sample first off the stacks."""
+        """Return the gradients of the scaled numbers, popping stacks from the last sample."""
         p = self.pixels
         inner: Batch = []
         for sample in reversed(upstream):
@@ -114,13 +114,13 @@ class ScaledLayer(WeightedLayer):
 
 
 class Norm(ScaledLayer):
-    """A row formula that normalizes, then a gain for each feature, and a shift if there is one.
+    """A row formula that normalizes, followed by a gain and an optional shift for each feature.
 
     Args:
-        shape: numbers of a sample, at least 1, or channels, height and width of a picture
-        eps: added before the root, above 0
+        shape: number of features, at least 1, or the shape (channels, height, width) of a picture
+        eps: added before the root, positive
         formula: row of core/formulas/layer_formulas.py
-        shift: whether there is a shift for each feature
+        shift: whether each feature has a shift
     """
 
     def __init__(
@@ -174,8 +174,8 @@ class LayerNorm(Norm):
     """Normalize each sample to mean 0 and variance 1, then apply a gain and a shift per feature.
 
     Args:
-        features: numbers of a sample, at least 1
-        eps: added to the variance before its root, above 0; by default 1e-5
+        features: number of features, at least 1
+        eps: added to the variance before its root, positive; by default 1e-5
     """
 
     def __init__(self, features: int, eps: float = 1e-5) -> None:
@@ -188,13 +188,13 @@ class LayerNorm(Norm):
 class GroupNorm(Norm):
     """Normalize each group of channels of a sample to mean 0 and variance 1, as LayerNorm does.
 
-    Then a gain and a shift for each channel. With a group for each channel it is PyTorch's
-    InstanceNorm.
+    A gain and a shift for each channel follow. With one channel per group it equals InstanceNorm in
+    PyTorch.
 
     Args:
-        shape: number of features, or channels, height and width of a picture
-        groups: number of equal parts of the features or channels, in their order
-        eps: added to the variance before its root, above 0; by default 1e-5
+        shape: number of features, or the shape (channels, height, width) of a picture
+        groups: number of equal groups of consecutive features or channels
+        eps: added to the variance before its root, positive; by default 1e-5
 
     Raises:
         ShapeError: if `groups` does not divide the channels.
@@ -215,8 +215,8 @@ class RMSNorm(Norm):
     """Divide each sample by its root mean square, then apply a gain for each feature.
 
     Args:
-        features: numbers of a sample, at least 1
-        eps: added to the mean square before its root, above 0; by default 1e-5
+        features: number of features, at least 1
+        eps: added to the mean square before its root, positive; by default 1e-5
     """
 
     def __init__(self, features: int, eps: float = 1e-5) -> None:
@@ -229,17 +229,16 @@ class RMSNorm(Norm):
 class BatchNorm(ScaledLayer):
     """Standardize each feature over a batch (mean 0, variance 1), then apply a gain and a shift.
 
-    `shape` is a number of features, or the shape of a picture, whose features are its channels. A
-    forward uses mean and variance of its batch, over all pixels, and moves `running_mean` and
-    `running_variance` by a share of `momentum` towards them. Calling the layer uses the running
-    statistics, and so does a forward while all gains and shifts are frozen, which leaves them
-    unchanged. A batch that would make one of them NaN or infinite raises NotFiniteError, as a step
-    of training UpdateError.
+    The features of a picture are its channels. A forward uses mean and variance of its batch, over
+    all pixels, and moves `running_mean` and `running_variance` towards them by a share of
+    `momentum`. Calling the layer uses the running statistics. So does a forward while all gains and
+    shifts are frozen, which leaves the statistics unchanged. A batch that would make them NaN or
+    infinite raises NotFiniteError, a training step UpdateError.
 
     Args:
-        shape: number of features, or channels, height and width of a picture
-        eps: added to the variance before its root, above 0; by default 1e-5
-        momentum: share of a batch in the running statistics, 0 to 1; by default 0.1
+        shape: number of features, or the shape (channels, height, width) of a picture
+        eps: added to the variance before its root, positive; by default 1e-5
+        momentum: share of the batch in the running statistics, from 0 to 1; by default 0.1
 
     >>> layer = BatchNorm(1)
     >>> layer.forward([[1], [3]]).round(2).tolist()
@@ -261,12 +260,12 @@ class BatchNorm(ScaledLayer):
 
     @property
     def running_mean(self) -> FloatArray:
-        """Running mean of each feature, float64, shape (features,); at first 0."""
+        """Running mean of each feature, float64, shape (features,); initially 0."""
         return self.state[: self.features]
 
     @property
     def running_variance(self) -> FloatArray:
-        """Running variance of each feature, float64, shape (features,); at first 1."""
+        """Running variance of each feature, float64, shape (features,); initially 1."""
         return self.state[self.features :]
 
     def initialize(self, init: Init, seed: int) -> None:
@@ -320,7 +319,7 @@ class BatchNorm(ScaledLayer):
         for feature, scale in enumerate(scales):
             places = range(feature * self.pixels, (feature + 1) * self.pixels)
             pairs = [(g[i], y[i]) for g, y in zip(inner, standard, strict=True) for i in places]
-            # A shift or scale of a whole feature does not change standardized numbers: those
+            # Shifting or scaling a whole feature does not change standardized numbers, so these
             # components of a gradient are removed.
             shift = 0.0 if held else sum(g for g, _ in pairs) / count
             stretch = 0.0 if held else sum(g * y for g, y in pairs) / count
@@ -346,13 +345,13 @@ class BatchNorm(ScaledLayer):
         return [[(x - means[i // p]) * scales[i // p] for i, x in enumerate(row)] for row in batch]
 
     def _remember(self, means: Sequence[float], variances: Sequence[float], count: int) -> None:
-        """Update the running statistics; the variance by the unbiased estimate."""
+        """Update the running statistics; the variance uses the unbiased estimate."""
         estimate = count / max(count - 1, 1)
         for running, found, factor in (
             (self.running_mean, means, 1.0),
             (self.running_variance, variances, estimate),
         ):
-            with np.errstate(all="ignore"):  # a step raises an error for an overflow
+            with np.errstate(all="ignore"):  # a step raises an error on overflow
                 running += self.momentum * (factor * np.array(found) - running)
 
 
@@ -363,23 +362,24 @@ def mean_and_variance(numbers: Sequence[float]) -> tuple[float, float]:
 
 
 PICTURES = (3, 4)  # dimensions of an array of pictures, without and with channels
-MOST_MEAN = 1e5  # deviations of a mean that float32 holds with two digits behind them
+MOST_MEAN = 1e5  # deviations of a mean that float32 stores with two more digits
 
 
 @final
 class Affine(ScaledLayer):
-    """Compute scale * x + shift, number by number, with scales and shifts that stay as they are.
+    """Compute scale * x + shift for each feature, with constant scales and shifts.
 
-    They are rows of the bank that are frozen from the start, so that no step moves them; `unfreeze`
-    lets them be trained. A network that begins with `Affine.standardizing(x)` takes the numbers
-    that people know, and one that ends with an Affine gives them.
+    Scales and shifts are frozen parameters, unchanged by training; `unfreeze` makes them trainable.
+    A network that begins with `Affine.standardizing(x)` accepts inputs in their original units; one
+    that ends with an Affine returns outputs in original units.
 
     Args:
-        shape: number of features, or channels, height and width of a picture
+        shape: number of features, or the shape (channels, height, width) of a picture
         scale: factor of each feature or channel, or one number for all; by default 1
-        shift: what is added to each of them afterwards, or one number for all; by default 0
+        shift: term added to each feature or channel after scaling, or one number for all; by
+            default 0
 
-    Raises NotFiniteError, ShapeError and InputError.
+    Raises NotFiniteError, ShapeError or InputError for invalid numbers.
 
     >>> Affine(2, scale=[10, 0.5], shift=1)([1, 4]).tolist()
     [11.0, 3.0]
@@ -396,14 +396,14 @@ class Affine(ScaledLayer):
 
     @classmethod
     def standardizing(cls, x: object) -> Affine:
-        """Return a layer that gives each column of `x` the mean 0 and the standard deviation 1.
+        """Return a layer that standardizes each column of `x` to mean 0 and standard deviation 1.
 
         Args:
-            x: the samples, shape (samples, features), or pictures, shape (samples, channels,
-                height, width) or (samples, height, width), of which a channel is one column
+            x: samples, shape (samples, features), or pictures, shape (samples, channels, height,
+                width) or (samples, height, width); the columns of pictures are their channels
 
-        A constant column becomes 0. Raises NotFiniteError for NaN, ShapeError and InputError for
-        other samples.
+        A constant column becomes 0. Raises NotFiniteError for NaN, ShapeError or InputError for
+        other invalid samples.
         """
         who = "Affine.standardizing"
         array = as_floats(x, who, keep=True, copy=False)
@@ -442,7 +442,7 @@ class Affine(ScaledLayer):
 
 
 def of_each(numbers: object, features: int, what: str) -> FloatArray:
-    """Return finite numbers, one or one a feature; raise InputError for anything else."""
+    """Return finite numbers, one for all or one per feature; raise InputError otherwise."""
     found = as_floats(numbers, what)
     if not found.ndim:
         return np.array(number(found.item(), what))
@@ -450,15 +450,15 @@ def of_each(numbers: object, features: int, what: str) -> FloatArray:
 
 
 def standards(columns: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the scale and the shift that standardize each column, shape (samples, columns, any).
+    """Return the scale and shift that standardize each column, shape (samples, columns, any).
 
     Raises:
-        InputError: if float32 cannot hold them.
+        InputError: if float32 cannot represent them.
     """
     low = columns.min((0, 2))
     with np.errstate(all="ignore"):
         mean, deviation = columns.mean((0, 2), np.float64), columns.std((0, 2), np.float64)
-        same = columns.max((0, 2)) == low  # else rounding could make a deviation of its mean
+        same = columns.max((0, 2)) == low  # else rounding of the mean could give a deviation
         mean[same], deviation[same] = low[same], 1.0
         scale, ratio = 1.0 / deviation, mean / deviation
         fits = np.isfinite(np.array([scale, ratio, deviation], np.float32)).all(axis=0)

@@ -1,6 +1,6 @@
-"""Parameters of layers: parts of a bank, in the shapes and by the names that PyTorch gives them.
+"""Parameters of layers: parts of a bank, with the shapes and names that PyTorch uses.
 
-"0.weight" is the kernel of layer 0, "3.1.bias" the bias of layer 1 inside layer 3, a Residual.
+"0.weight" is the kernel of layer 0; "3.1.bias" is the bias of layer 1 inside layer 3, a Residual.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ UNCHANGED = "nothing was changed"
 
 @final
 class ParameterArray(Part):
-    """The kernel or the bias of a layer: what PyTorch calls a parameter.
+    """The kernel or the bias of a layer: a parameter in the sense of PyTorch.
 
-    `value` and `grad` are views of the bank. It can be frozen, stepped, edited and pinned as any
+    `value` and `grad` are views of the bank. It can be frozen, stepped, edited and pinned like any
     other part of a network.
 
     Args:
@@ -59,7 +59,7 @@ class ParameterArray(Part):
 
     @property
     def value(self) -> FloatArray:
-        """The numbers, a view of `bank.value`; setting them copies an array of the same shape."""
+        """The numbers, a view of `bank.value`; assigning copies an array of the same shape."""
         return self._bank.value[self.rows].reshape(self.shape)
 
     @value.setter
@@ -72,7 +72,7 @@ class ParameterArray(Part):
 
     @property
     def grad(self) -> FloatArray:
-        """The gradients, a view of `bank.grad`; setting them, as by `+=`, copies an array."""
+        """The gradients, a view of `bank.grad`; assigning, as by `+=`, copies an array."""
         return self._bank.grad[self.rows].reshape(self.shape)
 
     @grad.setter
@@ -91,11 +91,11 @@ class ParameterArray(Part):
 def checked_array(
     numbers: object, name: str, shape: Shape, dtype: str, state: str = UNCHANGED
 ) -> FloatArray:
-    """Return finite numbers of this shape and dtype; raise InputError with the `name`.
+    """Return finite numbers of this shape and dtype; raise InputError that mentions `name`.
 
-    `state` is what the error says of the numbers that are there.
+    `state` describes the present numbers in the error.
     """
-    detach = getattr(numbers, "detach", None)  # PyTorch's, of a tensor that requires a gradient
+    detach = getattr(numbers, "detach", None)  # as a PyTorch tensor that requires a gradient
     found = as_floats(detach() if callable(detach) else numbers, name)
     require(
         found.shape == shape,
@@ -116,7 +116,7 @@ def checked_array(
 
 
 def own_parameters(layer: Layer, prefix: str = "") -> dict[str, ParameterArray]:
-    """Return the arrays of a layer by role, "weight" and "bias", without those of inner layers."""
+    """Return the arrays of a layer by role, "weight" and "bias", without inner layers."""
     bank = layer.bank  # which sets the first row, if it is made now
     return {
         role: ParameterArray(prefix + role, bank, row, shape)
@@ -125,9 +125,9 @@ def own_parameters(layer: Layer, prefix: str = "") -> dict[str, ParameterArray]:
 
 
 def named_layers(layers: Iterable[Layer], prefix: str = "") -> Iterator[tuple[str, Layer]]:
-    """Yield layers, each followed by its inner ones, with names such as "1" and "1.0".
+    """Yield layers, each followed by its inner layers, with names such as "1" and "1.0".
 
-    A layer that is used several times has the name of its first place.
+    A layer that is used several times is named after its first position.
     """
     for layer, i in first_places(layers).items():
         yield f"{prefix}{i}", layer
@@ -135,7 +135,7 @@ def named_layers(layers: Iterable[Layer], prefix: str = "") -> Iterator[tuple[st
 
 
 def first_places(layers: Iterable[Layer]) -> dict[Layer, int]:
-    """Return the first index of each layer, in order."""
+    """Return the index of the first occurrence of each layer, in order."""
     places: dict[Layer, int] = {}
     for i, layer in enumerate(layers):
         places.setdefault(layer, i)
@@ -143,7 +143,7 @@ def first_places(layers: Iterable[Layer]) -> dict[Layer, int]:
 
 
 def own_states(layer: Layer, states: FloatArray) -> FloatArray:
-    """Return a layer's columns of `states`, shape (steps, state), whole states of a bank."""
+    """Return a layer's columns of `states`, shape (steps, state), of a whole bank."""
     return states[:, layer.first_state : layer.first_state + layer.state_size]
 
 
@@ -156,7 +156,7 @@ def state_arrays(layer: Layer) -> dict[str, FloatArray]:
 
 
 class OnDemand(Sequence[T]):
-    """`count` items; `make(index)` makes one on first access, and it is kept."""
+    """A sequence of `count` items; `make(index)` makes each on first access."""
 
     def __init__(self, count: int, make: Callable[[int], T]) -> None:
         self._places = range(count)
@@ -197,13 +197,13 @@ class Parameters(OnDemand[Weight]):
         return f"Parameters({len(self)} weights)"
 
 
-# ---- whose bank it is ---------------------------------------------------------------------------
+# ---- ownership of banks --------------------------------------------------------------------------
 
 
 def check_free(layer: Layer) -> None:
-    """Raise OwnershipError if a layer, or one of its inner layers, is on a bank already.
+    """Raise OwnershipError if a layer, or one of its inner layers, is already on a bank.
 
-    A bank of its own on which nothing was computed or changed does not count.
+    An unused separate bank does not count.
     """
     is_unused = layer._has_own_bank and not is_in_use(layer)
     if is_unused and is_like(layer.bank, layer.again().bank):
@@ -219,7 +219,7 @@ def check_free(layer: Layer) -> None:
 
 
 def is_in_use(layer: Layer) -> bool:
-    """Whether a forward is unmatched, or weights or views were made, also in inner layers."""
+    """Return whether a forward is unmatched, or weights or views exist, also in inner layers."""
     inner = set(layer.layers)
     return (
         bool(layer._batches)
@@ -230,7 +230,7 @@ def is_in_use(layer: Layer) -> bool:
 
 
 def leave_bank(layer: Layer, bank: Bank) -> None:
-    """Have a layer leave its `bank`, whose arrays become read-only: no write to them is lost."""
+    """Detach a layer from its `bank`, whose arrays become read-only so that no write is lost."""
     for array in (bank.value, bank.grad, bank.frozen, bank.state):
         array.flags.writeable = False
     layer._bank, layer._has_own_bank = None, False

@@ -1,4 +1,4 @@
-"""Layers over windows of a picture: convolutions, a perceptron for each kernel, and pooling."""
+"""Layers over windows of a picture: convolutions, with one perceptron per kernel, and pooling."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from scalarviz.core.program import Program, Windows
 from scalarviz.core.weight import Weight
 from scalarviz.errors import ShapeError
 
-OUTSIDE = -1  # index for numbers beyond the edge
+OUTSIDE = -1  # index of padding
 
 
 class Convolution(PerceptronLayer):
-    """Each kernel is a perceptron for every window of a picture, or of a sequence, 1 pixel high.
+    """A convolution: each kernel is a perceptron applied to every window of a picture or sequence.
 
-    Each weight is one `Weight`, however many windows it is used on: it keeps its input on each of
-    them, and its gradient is the sum. In the bank the weights are ordered (kernel, channel, line,
-    column), then come the biases.
+    A sequence is a picture 1 pixel high. Each weight is one `Weight` shared by all windows: it
+    stores its input for each of them, and its gradient is the sum. In the bank the weights are
+    ordered (kernel, channel, line, column), followed by the biases.
 
     `shape, channels, kernel, stride, padding, activation, bias, init, dilation, groups` are as in
     Conv2d.
@@ -109,7 +109,7 @@ class Convolution(PerceptronLayer):
         parts = list(enumerate(self.all_perceptrons))
         gradients = []
         for sample in reversed(upstream):
-            gradient = [0.0] * (self.inputs + 1)  # the last is for what lies beyond the edge
+            gradient = [0.0] * (self.inputs + 1)  # the last one is for padding
             for k, p in reversed(parts):
                 places = all_places[self._group(k)]
                 for pixel in range(pixels - 1, -1, -1):
@@ -152,28 +152,29 @@ class Convolution(PerceptronLayer):
 
 @final
 class Conv2d(Convolution):
-    """Two-dimensional convolution: each kernel is a perceptron for every window of a picture.
+    """2-D convolution: each kernel is a perceptron applied to all windows of a picture.
 
-    With `groups`, channels of the picture and kernels are cut into as many equal parts, in order,
-    and a kernel sees the channels of its own part; with a group for each channel, the convolution
-    is depthwise.
+    With `groups`, the channels of the picture and the kernels are split into equal groups, in
+    order, and each kernel reads only the channels of its group. With one channel per group the
+    convolution is depthwise.
 
     Attributes:
-        shape: channels, height and width of the picture, whose numbers are in that order
-        channels: number of kernels, and so of channels of the result
-        kernel: pixels along a side of a window, or (height, width); by default 3
+        shape: shape (channels, height, width) of the picture
+        channels: number of kernels, which is the number of output channels
+        kernel: size of the window in pixels, or (height, width); by default 3
         stride: pixels from one window to the next, or (down, across); by default 1
-        padding: pixels by which the first window reaches beyond the edge, where all is 0, or
-            (above, beside); by default 0
+        padding: number of zero pixels added on each side, or (vertical, horizontal); by default 0
         activation: name of a row of core/formulas/activations.py; by default "linear"
-        bias: whether each kernel has one; by default True
-        init: initializer of this layer, a name or an Init; None, the default: that of the network
-        dilation: pixels from one number of a window to the next, or (down, across); by default 1
-        groups: number of parts; it divides the channels of the picture and `channels`; by default 1
+        bias: whether each kernel has a bias; by default True
+        init: initializer of this layer, a name or an Init; None, the default: the initializer of
+            the network
+        dilation: distance between the pixels of a window, or (down, across); by default 1
+        groups: number of groups, a divisor of the picture's channels and of `channels`; by default
+            1
 
     Raises:
-        ShapeError: if no window fits into the picture, or one could lie beyond its edge, or if
-            `groups` does not divide the channels.
+        ShapeError: if no window fits into the picture, if a window could contain padding only, or
+            if `groups` does not divide the channels.
 
     >>> layer = Conv2d((1, 3, 3), 1, kernel=2, bias=False)
     >>> layer.kernel[0, 0] = [[1, 0], [0, -1]]
@@ -188,26 +189,26 @@ class Conv2d(Convolution):
 
 @final
 class Conv1d(Convolution):
-    """One-dimensional convolution: each kernel is a perceptron for every window of a sequence.
+    """1-D convolution: each kernel is a perceptron applied to all windows of a sequence.
 
-    A sequence is a picture 1 pixel high for the layers behind, which are given (channels, 1,
-    length), or the number of all numbers, as Dense is.
+    For the next layers the result is a picture 1 pixel high, of shape (channels, 1, length); for
+    Dense, a row of numbers.
 
     Attributes:
-        shape: channels and length of the sequence, whose numbers are channel by channel
-        channels: number of kernels, and so of channels of the result
-        kernel: numbers of a channel in a window; by default 3
-        stride: numbers from one window to the next; by default 1
-        padding: numbers by which the first window reaches beyond the end, where all is 0; by
-            default 0
+        shape: shape (channels, length) of the sequence
+        channels: number of kernels, which is the number of output channels
+        kernel: length of the window; by default 3
+        stride: distance from one window to the next; by default 1
+        padding: number of zeros added at each end; by default 0
         activation: name of a row of core/formulas/activations.py; by default "linear"
-        bias: whether each kernel has one; by default True
-        init: initializer of this layer, a name or an Init; None, the default: that of the network
-        dilation: from one number of a window to the next; by default 1
-        groups: number of parts, as of Conv2d; by default 1
+        bias: whether each kernel has a bias; by default True
+        init: initializer of this layer, a name or an Init; None, the default: the initializer of
+            the network
+        dilation: distance between the numbers of a window; by default 1
+        groups: number of groups, as in Conv2d; by default 1
 
     Raises:
-        ShapeError: as Conv2d does.
+        ShapeError: as in Conv2d.
 
     >>> layer = Conv1d((1, 4), 1, kernel=2, bias=False)
     >>> layer.kernel = [[[-1, 1]]]
@@ -219,13 +220,13 @@ class Conv1d(Convolution):
 
 
 def seen(sample: list[float], places: list[list[int]]) -> list[list[float]]:
-    """Return the numbers of each window, each followed by 1 as the input of the bias."""
+    """Return the numbers of each window, each followed by 1, the input of the bias."""
     padded = [*sample, 0.0]
     return [[*[padded[i] for i in window], 1.0] for window in places]
 
 
 def pair_of(value: Any, name: str, sides: int, least: int = 1) -> tuple[int, int]:
-    """Return numbers of pixels down and across, given both or one for both, or one across."""
+    """Return numbers of pixels down and across, given both, or one for both, or one across."""
     is_pair = isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2
     if is_pair and sides > 1:
         return size(value[0], f"{name}[0]", least), size(value[1], f"{name}[1]", least)
@@ -234,12 +235,12 @@ def pair_of(value: Any, name: str, sides: int, least: int = 1) -> tuple[int, int
 
 
 def in_short(sizes: Sequence[int]) -> int | list[int]:
-    """Return one number for several that are equal."""
+    """Return one number for several equal ones."""
     return sizes[0] if len({*sizes}) == 1 else list(sizes)
 
 
 def check_fit(windows: Windows) -> None:
-    """Raise ShapeError if no window fits into the picture, or one could lie beyond its edge."""
+    """Raise ShapeError if no window fits into the picture, or one could contain padding only."""
     size = " x ".join(map(str, windows.extent))
     if (windows.dilation_height, windows.dilation_width) != (1, 1):
         size += " with its dilation"
@@ -261,7 +262,7 @@ def check_fit(windows: Windows) -> None:
 class Pool(Rowwise):
     """A row formula on windows of a picture; `output_shape` is the shape of the result.
 
-    The arguments `shape`, `kernel`, `stride` and `padding` are those of MaxPool2d.
+    `shape`, `kernel`, `stride` and `padding` are as in MaxPool2d.
     """
 
     _formula: ClassVar[RowFormula]
@@ -305,15 +306,15 @@ class Pool(Rowwise):
 
 @final
 class MaxPool2d(Pool):
-    """The largest number of each window of a picture, which receives the whole gradient.
+    """Max pooling: the largest number of each window of a picture, which gets the whole gradient.
 
     Attributes:
-        shape: channels, height and width of the picture, whose numbers are in that order
-        kernel: pixels along a side of a window, or (height, width); by default 2
+        shape: shape (channels, height, width) of the picture
+        kernel: size of the window in pixels, or (height, width); by default 2
         stride: pixels from one window to the next, or (down, across); None, the default: equal to
             `kernel`
-        padding: pixels by which the first window reaches beyond the edge, or (above, beside), at
-            most half of `kernel`; by default 0
+        padding: number of ignored pixels added on each side, or (vertical, horizontal), at most
+            half of `kernel`; by default 0
 
     >>> MaxPool2d((1, 2, 4))([1, 5, 2, 0, 3, 4, 2, 7]).tolist()
     [5.0, 7.0]
@@ -324,15 +325,15 @@ class MaxPool2d(Pool):
 
 @final
 class AvgPool2d(Pool):
-    """The mean of each window of a picture; numbers beyond the edge count as 0.
+    """Average pooling: the mean of each window of a picture; padding counts as 0.
 
     Attributes:
-        shape: channels, height and width of the picture, whose numbers are in that order
-        kernel: pixels along a side of a window, or (height, width); by default 2
+        shape: shape (channels, height, width) of the picture
+        kernel: size of the window in pixels, or (height, width); by default 2
         stride: pixels from one window to the next, or (down, across); None, the default: equal to
             `kernel`
-        padding: pixels by which the first window reaches beyond the edge, or (above, beside), at
-            most half of `kernel`; by default 0
+        padding: number of zero pixels added on each side, or (vertical, horizontal), at most half
+            of `kernel`; by default 0
 
     >>> AvgPool2d((1, 2, 4))([1, 5, 2, 0, 3, 3, 2, 4]).tolist()
     [3.0, 2.0]

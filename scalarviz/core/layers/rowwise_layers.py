@@ -18,10 +18,10 @@ class Rowwise(Layer):
     """A row formula as a layer.
 
     Args:
-        inputs: numbers of a sample, at least 1, or the shape of a picture
-        outputs: numbers of the result, at least 1, or the shape of a picture
+        inputs: number of inputs, at least 1, or the shape of a picture
+        outputs: number of outputs, at least 1, or the shape of a picture
         formula: row of core/formulas/layer_formulas.py
-        numbers: settings that are passed to the formula
+        numbers: settings passed to the formula
     """
 
     def __init__(
@@ -61,13 +61,13 @@ class Rowwise(Layer):
 
 @final
 class Softmax(Rowwise):
-    """exp of each number, divided by the sum over the sample: probabilities; no parameters.
+    """Turn a sample into probabilities: exp of each number, divided by the sum. No parameters.
 
     To train a classifier, leave this layer out and use the loss `softmax_cross_entropy`, which
     includes it.
 
     Args:
-        features: numbers of a sample, at least 1
+        features: number of features, at least 1
 
     >>> Softmax(3)([0.0, 1.0, 0.0]).round(3).tolist()
     [0.212, 0.576, 0.212]
@@ -83,13 +83,13 @@ class Softmax(Rowwise):
 
 @final
 class LogSoftmax(Rowwise):
-    """The logarithms of the probabilities of `Softmax`, also where those are too small for a float.
+    """Logarithms of the probabilities of `Softmax`, also where these underflow to 0.
 
     To train a classifier, leave this layer out and use the loss `softmax_cross_entropy`, which
     includes it. No parameters.
 
     Args:
-        features: numbers of a sample, at least 1
+        features: number of features, at least 1
 
     >>> LogSoftmax(2)([0.0, 0.0]).round(3).tolist()
     [-0.693, -0.693]
@@ -107,11 +107,11 @@ class LogSoftmax(Rowwise):
 class FrequencyEncoding(Rowwise):
     """Map each input x to sin and cos of pi x, 2 pi x, 4 pi x, ...; no parameters.
 
-    With 2 inputs and 3 octaves it gives 12 numbers: six of the first coordinate, then six of the
+    With 2 inputs and 3 octaves the result has 12 numbers: six for the first input, then six for the
     second.
 
     Args:
-        inputs: numbers of a sample, at least 1
+        inputs: number of inputs, at least 1
         octaves: number of frequencies, at least 1; by default 3
 
     >>> FrequencyEncoding(1, octaves=2)([0.5]).round(3).tolist()
@@ -130,14 +130,14 @@ class FrequencyEncoding(Rowwise):
 
 @final
 class Spread(Rowwise):
-    """Write the number of each channel to all its pixels; no parameters.
+    """Copy the number of each channel to all pixels of that channel; no parameters.
 
-    With a Product it is a gate for each channel, as in networks that squeeze and excite:
+    With a Product it forms a gate for each channel, as in squeeze-and-excitation networks:
 
         sv.Product(sv.Activation(shape, "linear"), [sv.AvgPool2d(shape, 8), ..., sv.Spread(shape)])
 
     Args:
-        shape: channels, height and width of the picture that it makes
+        shape: shape (channels, height, width) of the resulting picture
 
     Raises:
         ShapeError: for another shape.
@@ -157,15 +157,16 @@ class Spread(Rowwise):
 
 @final
 class Slice(Rowwise):
-    """Pass on some of the numbers of a sample, from one to before another; no parameters.
+    """Select consecutive numbers, or channels, of a sample: from `first` to before `end`.
 
-    With branches, a network has several inputs, side by side in a row: a Product of two that begin
-    with Slice(5, 0, 3) and Slice(5, 3, 5) has one of three numbers and one of two.
+    No parameters. In branches it gives a network several inputs, stored in one row: a Product whose
+    branches begin with Slice(5, 0, 3) and Slice(5, 3, 5) has an input of three numbers and an input
+    of two.
 
     Args:
-        shape: numbers of a sample, or the shape (channels, height, width) of a picture
-        first: the first one, counted from 0, of a picture the first channel
-        end: the one after the last
+        shape: number of inputs, or the shape (channels, height, width) of a picture
+        first: index of the first number, or of the first channel of a picture
+        end: index after the last one
 
     >>> Slice(5, 1, 3)([10, 11, 12, 13, 14]).tolist()
     [11.0, 12.0]
@@ -190,18 +191,18 @@ class Slice(Rowwise):
         return {"shape": shape_setting(self), "first": self.first, "end": self.end}
 
 
-# Flatten and Reshape, which change the shape and nothing else.
+# Flatten and Reshape, which change the shape only.
 
 
 class ReshapeLayer(Layer):
-    """A layer that changes the shape of its numbers only.
+    """A layer that changes only the shape of its inputs.
 
     `inputs`, `outputs`, `activation` and `parameters` are as in Layer.
     """
 
     @final
     def lower(self, program: Program) -> None:
-        program.set_shape(self.output_shape)  # without one, the shape of the input still counts
+        program.set_shape(self.output_shape)  # without an output shape, the input's counts
 
     @final
     def forward_rows(self, batch: Batch) -> Batch:
@@ -214,10 +215,10 @@ class ReshapeLayer(Layer):
 
 @final
 class Flatten(ReshapeLayer):
-    """Turn a picture into one row of numbers: channel by channel, line by line.
+    """Turn a picture into a row of numbers: channel by channel, line by line.
 
     Args:
-        shape: channels, height and width of the picture
+        shape: shape (channels, height, width) of the picture
 
     >>> Flatten((2, 1, 2))([1, 2, 3, 4]).tolist()
     [1.0, 2.0, 3.0, 4.0]
@@ -233,14 +234,14 @@ class Flatten(ReshapeLayer):
 
 @final
 class Reshape(ReshapeLayer):
-    """Turn a row of numbers into a picture; the numbers stay the same.
+    """Turn a row of numbers into a picture; the numbers are unchanged.
 
     Args:
-        inputs: numbers of a sample, or the shape of a picture
-        shape: channels, height and width of the result
+        inputs: number of inputs, or the shape of a picture
+        shape: shape (channels, height, width) of the result
 
     Raises:
-        ShapeError: unless both have the same count of numbers.
+        ShapeError: unless both have the same number of elements.
 
     >>> Reshape(4, (1, 2, 2)).output_shape
     (1, 2, 2)

@@ -1,4 +1,4 @@
-"""Shapes of layers: the numbers of a sample, given as a count or as the shape of a picture."""
+"""Shapes of layers: the size of a sample, given as a count or as the shape of a picture."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def shape_of(shape: object, what: str, sides: int = 2) -> PictureShape:
     """Return the shape of a picture, (channels, height, width); raise ShapeError for another.
 
     Args:
-        sides: 1: it is given that of a sequence, (channels, length), which is a picture 1 high
+        sides: 1 for a sequence, (channels, length), which is a picture of height 1
     """
     kind, *names = KINDS[sides]
     if not isinstance(shape, Sequence) or isinstance(shape, str) or len(shape) != len(names):
@@ -38,7 +38,7 @@ def shape_of(shape: object, what: str, sides: int = 2) -> PictureShape:
 def numbers_of(shape: object, what: str) -> tuple[Shape, int]:
     """Return picture shape and count of numbers, given either; the shape of a count is ().
 
-    That of a sequence, (channels, length), is a picture 1 high.
+    A sequence, (channels, length), is a picture of height 1.
     """
     if isinstance(shape, Sequence) and not isinstance(shape, str):
         picture = shape_of(shape, what, 1 if len(shape) == 2 else 2)
@@ -47,14 +47,14 @@ def numbers_of(shape: object, what: str) -> tuple[Shape, int]:
 
 
 def placed(shapes: Mapping[str, Shape], first: int = 0) -> Iterator[tuple[str, Shape, int]]:
-    """Yield name and shape of arrays, and where each begins that stand behind each other."""
+    """Yield name, shape and first index of arrays stored one after the other."""
     for name, shape in shapes.items():
         yield name, shape, first
         first += prod(shape)
 
 
 def groups_of(groups: object, seen: int, made: int) -> int:
-    """Return a number of groups; raise ShapeError unless it divides the channels on both sides."""
+    """Return a number of groups; raise ShapeError unless it divides both numbers of channels."""
     found = size(groups, "groups")
     require(
         seen % found == made % found == 0,
@@ -66,20 +66,20 @@ def groups_of(groups: object, seen: int, made: int) -> int:
 
 
 def layer_size(shape: Shape) -> Any:
-    """Return what a layer is given as the size of a sample: a picture's shape, else a number.
+    """Return the size of a sample as passed to a layer: a picture's shape, else a number.
 
-    A sequence, (channels, length), is a picture 1 high.
+    A sequence, (channels, length), is a picture of height 1.
     """
     return (shape[0], *[1] * (3 - len(shape)), *shape[1:]) if len(shape) in (2, 3) else prod(shape)
 
 
 def shape_behind(layer: Layer, shape: Shape) -> Shape:
-    """Return the shape of what a layer makes of samples of a shape; sequences stay such."""
+    """Return the output shape of a layer for samples of a shape; sequences remain sequences."""
     keeps = not layer.input_shape and prod(shape) == layer.outputs
     found = layer.output_shape or (shape if keeps else (layer.outputs,))
     return (found[0], found[2]) if len(shape) == 2 and len(found) == 3 else found
 
 
 def shape_setting(layer: Layer) -> int | list[int]:
-    """Return the shape of a layer's inputs as `numbers_of` takes it, for settings."""
+    """Return the shape of a layer's inputs in the form accepted by `numbers_of`, for settings."""
     return list(layer.input_shape) or layer.inputs

@@ -2,17 +2,17 @@
 
     python -m scalarviz.engines.codegen.compiling FILE ...
 
-compiles the kernel of each file, writes a full stop for each to its standard output, and ends when
-its standard input is closed.
+compiles the kernel of each file, writes a full stop for each to standard output, and ends when
+standard input is closed.
 
-A process that compiles a kernel could run other machine code than one that loads it: numba keeps a
-copy of every function in each kernel that calls it, and of equal names the linker takes the first.
-So child processes compile, and every process runs the machine code on disk.
+A process that compiles a kernel could run different machine code than one that loads it: numba
+stores a copy of every function in each kernel that calls it, and the linker uses the first of equal
+names. So child processes compile, and every process runs the machine code on disk.
 
-A KeyboardInterrupt during compilation leaves numba in an inconsistent state: a registration that is
-cut short is never repeated, and an error in a callback of LLVM is lost. Python raises
-KeyboardInterrupt in the main thread only. So the main thread waits while another one compiles; if
-Ctrl-C ends the wait, that thread continues until the kernel is compiled or the program ends.
+A KeyboardInterrupt during compilation leaves numba in an inconsistent state: an interrupted
+registration is never repeated, and an error in an LLVM callback is lost. Python raises
+KeyboardInterrupt in the main thread only. So the main thread waits while another thread compiles;
+if Ctrl-C ends the wait, this thread continues until the kernel is compiled or the program ends.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ from scalarviz.base.kernel_files import (
 from scalarviz.base.messages import is_informed
 from scalarviz.base.progress import Progress
 
-LAST = 5.0  # maximum seconds that the end of the program waits
-LOOK = 0.05  # seconds between two checks
+LAST = 5.0  # maximum seconds to wait at the end of the program
+LOOK = 0.05  # seconds between checks
 
 _threads: WeakSet[threading.Thread] = WeakSet()
 
@@ -55,10 +55,10 @@ _threads: WeakSet[threading.Thread] = WeakSet()
 def aside(
     function: Callable[..., Any], *args: Any, meanwhile: Callable[[], object] | None = None
 ) -> Any:
-    """Call a function, on another thread if this is the main thread, and return its result.
+    """Call a function, in another thread if this is the main thread, and return its result.
 
     Args:
-        meanwhile: called again and again by the main thread
+        meanwhile: called repeatedly by the main thread
     """
     if threading.current_thread() is not threading.main_thread():
         return function(*args)
@@ -66,7 +66,7 @@ def aside(
     thread = threading.Thread(target=fulfil, args=[future, function, *args], daemon=True)
     _threads.add(thread)
     thread.start()
-    while not wait([future], LOOK).done:  # on Windows, Ctrl-C is noticed only between two checks
+    while not wait([future], LOOK).done:  # on Windows, Ctrl-C is noticed only between checks
         if meanwhile is not None:
             meanwhile()
     return future.result()
@@ -76,7 +76,7 @@ def fulfil(future: Future[Any], function: Callable[..., Any], *args: Any) -> Non
     """Call a function, and set its result or its exception in a future."""
     try:
         future.set_result(function(*args))
-    except BaseException as error:  # else it would be lost with the thread
+    except BaseException as error:  # otherwise it would be lost with the thread
         future.set_exception(error)
 
 
@@ -94,15 +94,15 @@ def end() -> None:
             thread.join(LOOK)
 
 
-# A kernel contains a copy of each function that it calls. numba also makes machine code of these
-# functions by themselves, since Python could call them: a quarter of the time that compiling
-# takes. The machine code of kernels is the same without it, bit by bit.
+# A kernel contains a copy of each function that it calls. numba also makes machine code for these
+# functions separately, since Python could call them: a quarter of the compile time. Without it, the
+# machine code of kernels is identical, bit by bit.
 
-OF_KERNEL = "cfunc."  # how numba begins the name by which a kernel is called
+OF_KERNEL = "cfunc."  # prefix of the name by which a kernel is called
 
 
 def compile_for_kernels_only() -> None:
-    """Compile inner functions without machine code of their own, and seldom collect garbage."""
+    """Compile inner functions without separate machine code, and collect garbage rarely."""
     from numba.core import codegen, cpu
 
     gc.set_threshold(200_000, 20, 20)
@@ -122,20 +122,20 @@ def compile_for_kernels_only() -> None:
 
 
 def not_callable(context: Any, library: Any, description: Any, env: Any) -> Callable[..., Any]:
-    """Take the place of numba's function that makes a compiled function callable from Python.
+    """Replace numba's function that makes a compiled function callable from Python.
 
-    numba tells compiled functions apart by what this returns, which must be written in C.
+    numba distinguishes compiled functions by its result, which must be written in C.
     """
     return [].append
 
 
-# numba imports SciPy's linear algebra to find out whether it is installed; that takes as long as
-# to load all kernels of a small network, none of which uses it. A custom function that does is
-# not affected: numba imports SciPy when it compiles the first product of matrices.
+# numba imports SciPy's linear algebra to check whether it is installed; that takes as long as
+# loading all kernels of a small network, none of which uses it. A custom function that does is not
+# affected: numba imports SciPy when it compiles the first matrix product.
 
 
 def import_without_scipy() -> None:
-    """Import what numba would import with SciPy, unless that is imported or not installed."""
+    """Import the modules that numba would import with SciPy, unless imported or not installed."""
     if "numba.np.arraymath" in sys.modules or "scipy.linalg" in sys.modules:
         return
     linalg = import_module("numba.np.linalg")
@@ -153,8 +153,8 @@ def import_without_scipy() -> None:
 
 # ---- child processes ----------------------------------------------------------------------------
 
-CHILD_LOOK = 0.02  # seconds between two looks
-FEW = 6  # kernels, for which another process does not pay
+CHILD_LOOK = 0.02  # seconds between checks
+FEW = 6  # kernels below which another process does not pay
 MOST = 8  # processes, each of which takes 300 MB
 ROOT = Path(__file__).parents[3]
 
@@ -178,18 +178,18 @@ def folders_of_modules() -> str:
 
 
 def workers_for(count: int, few: int = FEW) -> int:
-    """Return in how many processes kernels are compiled; for `few` another one does not pay."""
+    """Return the number of processes to compile kernels in; `few` kernels need no other one."""
     return max(1, min(os.cpu_count() or 1, count // few, MOST))
 
 
 def running(starting: Iterable[Any], seconds: float = CHILD_LOOK) -> Iterator[list[Any]]:
-    """Start child processes, and yield them again and again until all have ended.
+    """Start child processes, and yield them repeatedly until all have ended.
 
-    They are also yielded once after that. Those that have not ended are when the loop is left.
+    They are also yielded once afterwards. Leaving the loop ends the remaining ones.
 
     Args:
-        starting: iterates over them, and starts each
-        seconds: between two looks
+        starting: iterator that starts and yields each
+        seconds: seconds between checks
     """
     children: list[Any] = []
     try:
@@ -205,7 +205,7 @@ def running(starting: Iterable[Any], seconds: float = CHILD_LOOK) -> Iterator[li
 
 
 def run_children(paths: Sequence[Path]) -> None:
-    """Compile the kernels of files in child processes, if these can be started; count in `done`."""
+    """Compile the kernels of files in child processes, if possible; count them in `done`."""
     global done
     workers = workers_for(len(paths))
     with suppress(OSError), tempfile.TemporaryFile(dir=paths[0].parent) as report:
@@ -216,7 +216,7 @@ def run_children(paths: Sequence[Path]) -> None:
 def counted(function: Callable[..., Any], *args: Any) -> Any:
     """Call a function aside, with a bar that shows `done`, and return its result.
 
-    The bar is its last argument: it sets the total, the number of kernels that are compiled.
+    The bar is its last argument, for which it sets the total, the number of kernels to compile.
     """
     global done
     done = 0
@@ -238,7 +238,7 @@ def import_file(path: Path, text: str | None = None) -> ModuleType:
 
 
 class NotOnDiskError(Exception):
-    """Raised where a kernel would be compiled."""
+    """Raised instead of compiling a kernel."""
 
 
 def refuse() -> None:
@@ -246,7 +246,7 @@ def refuse() -> None:
 
 
 def loaded(module: ModuleType) -> bool:
-    """Load the kernel of a module from disk; return False if it is not there."""
+    """Load the kernel of a module from disk; return False if missing."""
     kernel = module.compiled
     kernel._compile_uncached = refuse  # called by numba if its cache has no machine code
     try:
@@ -259,7 +259,7 @@ def loaded(module: ModuleType) -> bool:
 
 
 def end_with_parent() -> None:
-    """End this process when the one that started it has closed stdin, or has died."""
+    """End this process when its parent has closed stdin or died."""
     os.read(sys.stdin.fileno(), 1)  # a buffered read would hold a lock when Python ends
     os._exit(1)
 
@@ -268,14 +268,14 @@ def main(paths: Sequence[str], report: int | None = None) -> None:
     """Compile the kernels of files that are not compiled yet; write a full stop for each file.
 
     Args:
-        report: file descriptor that the full stops are written to
+        report: file descriptor for the full stops
     """
     threading.Thread(target=end_with_parent, daemon=True).start()
     compile_for_kernels_only()  # loads numba
     for path in paths:
-        if not is_compiled(Path(path)):  # by another process, since this one was started
+        if not is_compiled(Path(path)):  # by another process, after this one was started
             kernel = import_file(Path(path)).compiled
-            # What was compiled for kernels only would end this process where it is loaded.
+            # Code compiled for kernels only would crash this process when loaded.
             kernel._cache.load_overload = lambda *key: None
             kernel.compile()
             if not is_compiled(Path(path)):

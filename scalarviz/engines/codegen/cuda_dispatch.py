@@ -43,10 +43,10 @@ __all__ = [
     "schedule_factor", "optimizer_constants", "philox", "scramble", "unit", "drop_word",
 ]  # fmt: skip
 
-Real = np.float64  # in a file of kernels the working type
+Real = np.float64  # the working type in a kernel file
 
 
-launched = mark  # a kernel that is launched on a GPU; one marked with `kernel` is called by others
+launched = mark  # a kernel launched on a GPU; one marked with `kernel` is called by others
 
 
 def activation_value(formula: Index, x: Any) -> Any:
@@ -84,10 +84,10 @@ def row_values(
     outputs: Index, room: FloatArray, samples: Index, worker: Index, workers: Index,
     settings: FloatArray,
 ) -> None:  # fmt: skip
-    """Compute y = f(x), and the number that backward needs, of samples of a workspace, by a team.
+    """Compute y = f(x), and the number for backward, for samples of a workspace, by a team.
 
-    x, y and memo are the places of the first number of the first sample, unsigned as `step`; `room`
-    is an array of TEAM_ROOM numbers for at most TEAM_SAMPLES samples, see `in_team`. At the
+    x, y and memo are the indices of the first number of the first sample, unsigned like `step`;
+    `room` is an array of TEAM_ROOM numbers for at most TEAM_SAMPLES samples, see `in_team`. At the
     end all threads synchronize.
     """
     row = nth(ROW_FORMULAS, formula)
@@ -152,7 +152,7 @@ def row_sample_gradient(formula: Index, p: FloatArray, t: FloatArray, gradient: 
     row.gradient(p, t, gradient)
 
 
-# By the name of the table that a loss is in: its error and its gradient.
+# By table of a loss: its error and its gradient.
 KINDS_OF_LOSSES = {
     "LOSSES": (scalar_sample_error, scalar_sample_gradient),
     "ROW_LOSSES": (row_sample_error, row_sample_gradient),

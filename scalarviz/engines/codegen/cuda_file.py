@@ -1,30 +1,29 @@
-"""Files of kernels for GPUs: each kernel in a file of its own, compiled once and cached on disk.
+"""Kernel files for GPUs: each kernel in a separate file, compiled once and cached on disk.
 
-A file contains the functions and constants that its kernel needs, for one working type, and of the
-tables of formulas the rows in use only: a kernel with all of them has three times the instructions,
-takes more registers and compiles several times longer.
+A file contains the functions and constants needed by its kernel, for one working type, and only the
+used rows of the tables of formulas: a kernel with all rows has three times the instructions, needs
+more registers and takes several times longer to compile.
 
 The file name contains a hash of the text, and so of everything that the kernel depends on: a change
-of a formula, a constant or a row in use results in another file. So numba's cache for it is never
-out of date, and another row, or another size of a network, changes no file.
+of a formula, a constant or a used row results in another file. So numba's cache for it is never out
+of date, and other rows, or other sizes of a network, do not change a file.
 
 Kernels round every product, so that the same formula has the same bits in each of them. By default
 NVIDIA's compiler fuses a product with the sum that follows it, and decides so kernel by kernel: a
-formula could have other bits in a kernel of whole steps than in the one of a single moment, and a
-step that was taken moment by moment is replayed as a whole step. So kernels are compiled with
-`-fma=0`. Then every operation of a formula is rounded by itself, as IEEE 754 says, and only
-`cuda.fma`, which the matrix products call, fuses two of them.
+formula could have other bits in a kernel of whole steps than in the kernel of a single moment, and
+a step taken moment by moment is replayed as a whole step. So kernels are compiled with `-fma=0`.
+Then every operation of a formula is rounded separately, according to IEEE 754, and only `cuda.fma`,
+used in matrix products, fuses two of them.
 
-The option is passed to libnvvm here, since `cuda.jit` has none for it. nvJitLink's link-time
+The option is passed to libnvvm here, since `cuda.jit` does not support it. nvJitLink's link-time
 optimization would compile a second time, and fuse again (`-fma=0` is not kept in its files, and
-cuda-core 1.2 passes it in a form that nvJitLink refuses), so that it is switched off: libnvvm sees
-all functions of a kernel at once, and inlines them without it.
+cuda-core 1.2 passes it in a form that nvJitLink rejects), so it is switched off: libnvvm sees all
+functions of a kernel at once, and inlines them without it.
 
-numba-cuda or numba-cuda-mlir: the kernels are written for numba-cuda 0.30, which is only
-maintained, and not for its successor. numba-cuda-mlir 0.6.0 works with numpy 2.5; but it has no
-simulator, in which all kernels are tested on every machine, and of four kernels tried it compiled
-the simplest and ended in internal errors with three, since it loses shared memory that a device
-function declares.
+The kernels are written for numba-cuda 0.30, which is in maintenance mode, not for its successor.
+numba-cuda-mlir 0.6.0 works with numpy 2.5; but it has no simulator, in which all kernels are tested
+on every machine, and of four kernels it compiled only the simplest one and failed with internal
+errors for the others, since it loses shared memory declared in a device function.
 """
 
 from __future__ import annotations
@@ -109,7 +108,7 @@ SIGNATURE = () if cuda.config.ENABLE_CUDASIM else ({types},)
 """
 TOOLCHAIN = "numba-cuda", "cuda-toolkit", "nvidia-nvvm", "nvidia-nvjitlink"
 
-# Types of a kernel's arguments by their names; all others are whole numbers.
+# Types of kernel arguments by name; all others are integers.
 ARRAYS = {
     "plan": "types.int64[::1]", "arena": "Real[::1]", "data": "Real[::1]",
     "scalars": "types.float64[::1]",
@@ -123,7 +122,7 @@ STYLE = Style(
     dict.fromkeys(("float32", "float64"), fast_math.STANDARD),
 )
 
-SECONDS = 1 / 4000  # approximate time of compiling for each character of a file
+SECONDS = 1 / 4000  # approximate compile time per character of a file
 
 _lock = Guard()
 _modules: dict[str, ModuleType] = {}
@@ -131,11 +130,11 @@ _modules: dict[str, ModuleType] = {}
 
 @dataclass(frozen=True, slots=True)
 class CudaUnit:
-    """A kernel that is compiled by itself.
+    """A kernel compiled separately.
 
     Attributes:
         function: the kernel, marked `launched`
-        used: the rows of tables that it is made for
+        used: the table rows for which it is made
     """
 
     function: AnyFunction
@@ -155,11 +154,10 @@ class CudaUnit:
 
 
 def load(units: Sequence[CudaUnit], dtype: Dtype) -> list[ModuleType | RefusedKernel]:
-    """Return the modules of kernels in a working type; what is not on disk is compiled first.
+    """Return the modules of kernels in a working type; missing ones are compiled first.
 
-    A kernel has the name of its function. A constant changed in this process, or another row of a
-    table, takes effect at the next call. After a fork, each kernel raises an EngineError when it is
-    called.
+    A kernel has the name of its function. A constant changed in this process, or another table row,
+    takes effect at the next call. After a fork, each kernel raises an EngineError when called.
     """
     if not may_call_kernels():
         return [RefusedKernel() for _ in units]
@@ -175,13 +173,13 @@ def load(units: Sequence[CudaUnit], dtype: Dtype) -> list[ModuleType | RefusedKe
 
 
 def is_there(module: ModuleType) -> bool:
-    """Whether the kernel of a module is compiled, here or on disk; the simulator needs none."""
+    """Return whether the kernel of a module is compiled, here or on disk, or simulated."""
     kernel, path = getattr(module, module.NAME), Path(str(module.__file__))
     return is_simulated() or bool(kernel.overloads) or is_compiled(path)
 
 
 def compile_missing(modules: list[ModuleType]) -> None:
-    """Compile the kernels of modules, with a bar, or a message where none is seen."""
+    """Compile the kernels of modules, with a bar, or a message if bars are not visible."""
     if not modules:
         return
     count = "a kernel" if len(modules) == 1 else f"{len(modules)} kernels"
@@ -208,12 +206,12 @@ def compile_module(module: ModuleType) -> None:
 
 
 def is_simulated() -> bool:
-    """Whether numba simulates a GPU, which compiles nothing."""
+    """Return whether numba simulates a GPU, where nothing is compiled."""
     return os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
 
 
 def is_ready(unit: CudaUnit, dtype: Dtype) -> bool:
-    """Whether a kernel is on disk, or there is nothing to compile."""
+    """Return whether a kernel is on disk, or nothing has to be compiled."""
     return is_simulated() or is_compiled(path_of(text_of(unit, dtype), stem_of(unit, dtype)))
 
 
@@ -247,7 +245,7 @@ _rounding_lock = Guard()
 
 @contextmanager
 def products_rounded() -> Iterator[None]:
-    """Have numba-cuda compile without fusing products with sums."""
+    """Let numba-cuda compile without fusing products with sums."""
     nvvm: Any = import_module("numba.cuda.cudadrv.nvvm")
     with _rounding_lock:
         compile_ir = nvvm.compile_ir

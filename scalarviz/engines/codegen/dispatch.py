@@ -7,7 +7,7 @@ cpu engine; see `kernel_units.py`. The functions of `cuda_dispatch.py` are writt
 A file of kernels imports from here, decorates its functions with one of the marks below, and can be
 read and type-checked without being compiled.
 
-numba tests a signed index for being negative at every access, which prevents vectorisation: hence
+numba checks signed indices for being negative at every access, which prevents vectorisation: hence
 `np.uint64`.
 
     formula            index of a row in its table; row losses are counted after the losses. A
@@ -49,32 +49,32 @@ __all__ = [
 ]  # fmt: skip
 
 BLOCK = 64
-Real: Any = np.float64  # the working type in a file of kernels
+Real: Any = np.float64  # the working type in a kernel file
 
 Table = Mapping[str, Any]
 
 
 def partial_row(formula: Formula, i: int) -> Formula:
-    """Return a partial derivative as a formula of the inputs and the result; "divide by 1", say."""
+    """Return a partial derivative as a formula of the inputs and the result, e.g. "divide by 1"."""
     return Formula(f"{formula.name} by {i}", formula.partials[i], ())
 
 
 PARTIALS = table(
     partial_row(row, i) for row in EVERY_OPERATION.values() for i in range(len(row.partials))
 )
-Index = Any  # an int, or one of numpy's
+Index = Any  # an int, or a numpy integer
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
 def mark(function: FunctionT) -> FunctionT:
-    """Return a function as it is; the name of the mark says how it is compiled.
+    """Return a function unchanged; the name of the mark determines how it is compiled.
 
     kernel       a kernel: compiled, cached on disk, run without the GIL
     by_address   a kernel that is compiled by itself and called by its address. Its arguments are
                  unsigned integers, and it returns nothing; see `kernel_units`
     in_parallel  a kernel called by its address whose loops over `numba.prange` run on all cores.
-                 Such a loop calls other kernels by their address: numba drops what it writes to an
-                 array made from an address, if nothing in the same kernel reads it
+                 Such a loop calls other kernels by their address: numba drops writes to an array
+                 made from an address if the same kernel does not read it
     inner        only kernels call it: without a wrapper for Python it compiles faster
     exact        its sums keep their order, and it is compiled into those that call it
     inlined      it is inlined where it is called. numba optimizes everything that a kernel calls,
@@ -88,7 +88,7 @@ kernel = by_address = in_parallel = inner = exact = inlined = mark
 
 
 def nth(table: Table, formula: Index, before: Table | None = None) -> Any:
-    """Return a row of a table by index; the rows of the table `before` are counted first."""
+    """Return a row of a table by index, counted after the rows of the table `before`."""
     return [*(before or {}).values(), *table.values()][formula]
 
 
@@ -143,7 +143,7 @@ def parametric_sum(
 
 
 def operation_forward(formula: Index, operands: tuple[FloatArray, ...], out: FloatArray) -> None:
-    """out[i] = f(x[i], ...), where f has as many of the operands as it takes; all 1-D."""
+    """out[i] = f(x[i], ...) of the first operands, one for each argument of f; all 1-D."""
     row = nth(EVERY_OPERATION, formula)
     for i in range(len(out)):
         out[i] = row.value(*(each[i] for each in operands))
@@ -251,7 +251,7 @@ def optimizer_update(
 
 
 def end_of_run(frozen: FloatArray, kind: bool, first: Index, last: Index) -> Index:
-    """Return the end of the run of rows from `first` on where `frozen` is `kind`."""
+    """Return the end of the run of rows from `first` where `frozen` is `kind`."""
     while first < last:
         stop = min(first + np.uint64(BLOCK), last)
         others = 0

@@ -8,8 +8,8 @@ The polynomials are Chebyshev fits, accurate to the last bits of their type. NaN
 limits at infinity are exact. Subnormal results may become 0. sin and cos are accurate unless x is
 so large that the spacing of floats exceeds a radian.
 
-A polynomial whose name ends in 32 or in 64 is for that type; `functions_of` makes all functions of
-a type. Adding and subtracting `rounding` rounds a number to the nearest integer n.
+Polynomials whose names end in 32 or 64 are for that type; `functions_of` makes all functions of a
+type. Adding and subtracting `rounding` rounds a number to the nearest integer n.
 """
 
 from __future__ import annotations
@@ -149,21 +149,21 @@ def functions_of(
     pi_in_parts: tuple[float, float, float], power_series: Function, log_series: Function,
     sine_series: Function, scaled_erfc: Function,
 ) -> Mapping[Function, Function]:  # fmt: skip
-    """Return the functions of a type of floats, by the elementary functions that they replace.
+    """Return the functions for a type of floats, by the elementary functions that they replace.
 
     Args:
-        real, integer: the types of numpy of floats and integers, of one size
+        real, integer: numpy types of floats and integers, of equal size
         digits: binary digits of a float's fraction, without the first
         rounding: 1.5 * 2**digits
         sqrt_half: the bits of sqrt(1/2)
-        upper_digits: mask of all bits but the lower half of the digits
+        upper_digits: mask of all bits except the lower half of the digits
         smallest: the smallest normal number
         lowest, highest: bounds of x between which exp(x) is a normal number
         ln2: log 2 in two parts: the product of an integer n and the first is exact
-        pi_in_parts: pi in three parts, of which the first two have such products
+        pi_in_parts: pi in three parts, the first two with exact products
     """
     sign, fraction_bits = 8 * real().itemsize - 1, 2**digits - 1
-    grown, exponent_grown = 2.0 ** (digits + 2), digits + 2.0  # of numbers below the smallest
+    grown, exponent_grown = 2.0 ** (digits + 2), digits + 2.0  # for numbers below the smallest
     ln2_high, ln2_low = ln2
     pi_high, pi_middle, pi_low = pi_in_parts
 

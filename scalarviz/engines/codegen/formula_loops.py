@@ -3,15 +3,16 @@
 The body of a function, with `row.value(z[i])`, is repeated for every row with the name of that
 row's formula; rows with the same text share one branch.
 
-A row formula computes one sample. In a tile the numbers of a sample are far apart, but those of
-neighbouring samples are adjacent, so loops over samples can be vectorised: a scalar variable of the
-formula becomes an array with one number per sample, and each statement a loop over samples.
+A row formula computes one sample. In a tile the numbers of a sample are far apart, but the same
+number of consecutive samples is contiguous, so loops over samples can be vectorised: a scalar
+variable of the formula becomes an array with one number per sample, and each statement a loop over
+samples.
 
-On a GPU a team of threads computes up to TEAM_SAMPLES samples at a time: a loop whose rounds do not
-depend on each other, but for sums, is divided into TEAM_SHARES; each share of each sample is the
-job of one thread. The shares of a sum are added in order, so that it is the same for every number
-of threads. All other statements are run by one thread for each sample. After each of these phases
-the threads synchronize; variables that several phases use are in the memory of the block.
+On a GPU a team of threads computes up to TEAM_SAMPLES samples at a time: a loop with independent
+iterations, apart from sums, is divided into TEAM_SHARES; each share of each sample is computed by
+one thread. The shares of a sum are added in order, so that the result does not depend on the number
+of threads. All other statements are run by one thread per sample. The threads synchronize after
+each of these phases; variables used in several phases are in the memory of the block.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ INDENT = "    "
 
 @dataclass(frozen=True, slots=True)
 class InUse:
-    """The rows of tables that a kernel is made for: it has no branch for any other row.
+    """The table rows for which a kernel is made: it has no branch for other rows.
 
     Attributes:
         rows: pairs of the name of a table in the source, such as "LOSSES", and the name of a row;
@@ -49,7 +50,7 @@ class InUse:
     rows: frozenset[tuple[str, str]] | None = None
 
     def numbered(self, name: str, table: Mapping[str, Any]) -> Iterator[tuple[int, Any]]:
-        """Iterate over the rows in use of a table, each with its index among all of them."""
+        """Yield the used rows of a table, each with its index among all rows."""
         for number, (row_name, row) in enumerate(table.items()):
             if self.rows is None or (name, row_name) in self.rows:
                 yield number, row
@@ -62,7 +63,7 @@ def write_dispatcher(
     writer: KernelWriter, function: AnyFunction, mark: str = "kernel", row: Any = None,
     used: InUse = EVERYTHING,
 ) -> str:  # fmt: skip
-    """Return the source of a function of dispatch.py or cuda_dispatch.py; of one row if given."""
+    """Return the source of a function of dispatch.py or cuda_dispatch.py; for one row if given."""
     writer.names[function] = function.__name__
     syntax, known = parse(function), variables(function)
     head = f"@{mark}\ndef {syntax.name}({ast.unparse(syntax.args)}):\n"
@@ -83,9 +84,9 @@ def write_dispatcher(
 def choose(
     syntax: ast.FunctionDef, known: Mapping[str, Any], used: InUse = EVERYTHING
 ) -> dict[str, AnyFunction]:
-    """Expand a first line `run = chosen(KERNELS, kind)[PURPOSE]`; return kernels by their names.
+    """Expand a first line `run = chosen(KERNELS, kind)[PURPOSE]`; return kernels by name.
 
-    The statements after it are repeated for every row in use, with the name of its kernel.
+    The statements after it are repeated for every used row, with the name of its kernel.
     """
     first, *rest = syntax.body
     if not ast.unparse(first).startswith("run = chosen("):
@@ -109,13 +110,13 @@ def choose(
 
 
 def renamed(text: str, others: Mapping[str, str]) -> str:
-    """Return a source text with variables renamed: `others` has their new names."""
+    """Return a source text with variables renamed according to `others`."""
     names: dict[str, ast.expr] = {name: ast.Name(other) for name, other in others.items()}
     return ast.unparse(Inserted(names).visit(ast.parse(text)))
 
 
 class Lengths(ast.NodeTransformer):
-    """Replaces `len(TABLE)` by the number of its rows."""
+    """Replace `len(TABLE)` by the number of its rows."""
 
     def __init__(self, known: Mapping[str, Any]) -> None:
         self.known = known
@@ -134,7 +135,7 @@ def body_text(writer: KernelWriter, syntax: ast.FunctionDef, known: Mapping[str,
 def numbered_rows(
     first: ast.stmt, known: Mapping[str, Any], used: InUse = EVERYTHING
 ) -> Iterator[tuple[int, Any]]:
-    """Iterate over indices and rows of the table of `row = nth(TABLE, formula, OTHER)`."""
+    """Yield indices and rows of the table in `row = nth(TABLE, formula, OTHER)`."""
     assert isinstance(first, ast.Assign) and isinstance(first.value, ast.Call)
     table, _, *before = [ast.unparse(argument) for argument in first.value.args]
     start = sum(len(known[other]) for other in before)
@@ -142,7 +143,7 @@ def numbered_rows(
 
 
 def branches(bodies: Mapping[str, list[int]], name: str = "formula") -> str:
-    """Return the text of `if formula == 0: ... elif ...: ... else: ...`, one branch a body."""
+    """Return the text of `if formula == 0: ... elif ...: ... else: ...`, one branch per body."""
     assert bodies, "a kernel calls a function for which nothing is in use"
     if len(bodies) == 1:
         return next(iter(bodies))
@@ -155,11 +156,11 @@ def branches(bodies: Mapping[str, list[int]], name: str = "formula") -> str:
 
 
 class RowBody(ast.NodeTransformer):
-    """Rewrites the body of a function of dispatch.py for one row.
+    """Rewrite the body of a function of dispatch.py for one row.
 
-    `row.value` becomes the name of that formula. `*slots[:, i]` becomes as many numbers as the row
-    has slots, `*(each[i] for each in operands)` and `*arguments` as many as its formula has
-    parameters left; the latter are read before the loop.
+    `row.value` becomes the name of the formula. `*slots[:, i]` becomes one number per slot of the
+    row, `*(each[i] for each in operands)` and `*arguments` one per remaining parameter of its
+    formula; the latter are read before the loop.
     """
 
     def __init__(self, writer: KernelWriter, row: Any) -> None:
@@ -221,7 +222,7 @@ class RowBody(ast.NodeTransformer):
         return node
 
     def _formula(self, node: ast.expr) -> AnyFunction | None:
-        """Return the function of an expression such as `row.value`; None for anything else."""
+        """Return the function of an expression such as `row.value`; None for other expressions."""
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "in_team":
             (node,) = node.args
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "row":
@@ -230,7 +231,7 @@ class RowBody(ast.NodeTransformer):
         return None
 
     def _spread(self, items: list[ast.expr], function: AnyFunction | None) -> Iterator[ast.expr]:
-        """Iterate over the items, starred ones expanded."""
+        """Yield the items, with starred ones expanded."""
         parameters = list(inspect.signature(function).parameters.values()) if function else []
         done = 0
         for item in items:
@@ -257,7 +258,7 @@ class RowBody(ast.NodeTransformer):
                 done += 1
 
     def _length(self, name: str, still_taken: int) -> int:
-        """Return how many items the row has of `name`; `still_taken` if it has no such field."""
+        """Return the number of items of `name` in the row; `still_taken` without such a field."""
         found = getattr(self.row, name, None)
         if callable(found):
             found = found(1.0, *[value for _, value in self.row.settings])
@@ -265,7 +266,7 @@ class RowBody(ast.NodeTransformer):
 
 
 def kind_of(argument: ast.expr, sample: str) -> str:
-    """Return the kind of an argument: a column of a tile, a number per sample, or one for all."""
+    """Return the kind of an argument: a column of a tile, one number per sample, or a constant."""
     if isinstance(argument, ast.Subscript):
         index = ast.unparse(argument.slice).strip("()")
         return {f":, {sample}": ROW, sample: SAMPLE}.get(index, WHOLE)
@@ -283,13 +284,13 @@ COUNT = "samples_"
 
 
 class NotByTileError(Exception):
-    """Raised for a formula that must be called for each sample."""
+    """Raised for a formula that must be called once per sample."""
 
 
 def write_tile(writer: KernelWriter, function: AnyFunction, kinds: Sequence[str]) -> str | None:
     """Write the version of a row formula for a whole tile, and return its name.
 
-    Returns None if the formula must be called for each sample. The new function has the formula's
+    Returns None if the formula must be called once per sample. The new function has the formula's
     parameters, with arrays for rows and for numbers per sample; then, if the formula returns a
     number, an array for the results; then the number of samples.
     """
@@ -312,7 +313,7 @@ def write_tile(writer: KernelWriter, function: AnyFunction, kinds: Sequence[str]
 
 
 class TileWriter(ast.NodeTransformer):
-    """Rewrites the body of a row formula as loops over samples."""
+    """Rewrite the body of a row formula as loops over samples."""
 
     def __init__(
         self,
@@ -406,7 +407,7 @@ class TileWriter(ast.NodeTransformer):
 
 
 def depending_names(syntax: ast.FunctionDef, found: set[str]) -> set[str]:
-    """Return the names of variables that differ between samples; `found` are known ones."""
+    """Return the variables that differ between samples; `found` are known ones."""
     found = set(found)
     while True:
         before = len(found)
@@ -418,7 +419,7 @@ def depending_names(syntax: ast.FunctionDef, found: set[str]) -> set[str]:
 
 
 def depends(node: ast.AST, by_sample: set[str]) -> bool:
-    """Whether an expression differs between samples; len(x) does not."""
+    """Return whether an expression differs between samples; len(x) does not."""
     if isinstance(node, ast.Call) and ast.unparse(node.func) == "len":
         return False
     if isinstance(node, ast.Name):
@@ -435,11 +436,11 @@ def statement(text: str) -> ast.stmt:
 
 TEAM_SAMPLES = 8
 TEAM_SHARES = 8
-MOST_SUMS, MOST_VARIABLES = 2, 4  # of a loop, and of a formula
+MOST_SUMS, MOST_VARIABLES = 2, 4  # sums of a loop, and variables of a formula
 TEAM_ROOM = TEAM_SAMPLES * (MOST_VARIABLES + MOST_SUMS * TEAM_SHARES)  # numbers
 
 # The parameters of a formula: rows of the workspaces of values or of gradients, with the name of
-# their length; and the number per sample that its forward returned.
+# their length; and the number per sample returned by its forward.
 SPACE, FLOW, MEMO = "space_", "flow_", "memo_"
 SETTING = ast.Assign, ast.AugAssign  # statements
 NUMBER = f"{SPACE}[{MEMO} + np.uint64(n_)]"
@@ -451,10 +452,10 @@ EXTRAS = [
 
 
 def in_team(function: Callable[..., Any]) -> Callable[..., None]:
-    """Mark a call of a row formula by a team of threads; `RowBody` replaces it.
+    """Mark a call of a row formula by a team of threads; replaced by `RowBody`.
 
-    The arguments are those of the formula, with the index of a row's first number for each row;
-    then those of EXTRAS.
+    The arguments are those of the formula, with the index of the first number for each row,
+    followed by EXTRAS.
     """
     raise NotImplementedError
 
@@ -481,9 +482,9 @@ class Phase:
     """Statements between two synchronizations.
 
     Attributes:
-        spread: a loop, divided into shares; else `body` is run by one thread for each sample
-        own: variables that every round of the loop sets before it reads them
-        sums: variables that the loop adds to
+        spread: a loop, divided into shares; else `body` is run by one thread per sample
+        own: variables set before being read in every iteration
+        sums: variables accumulated in the loop
     """
 
     body: list[ast.stmt] = field(default_factory=list)
@@ -493,12 +494,12 @@ class Phase:
 
     @property
     def names(self) -> set[str]:
-        """The variables of the formula that the phase reads or writes."""
+        """The variables of the formula read or written in the phase."""
         return {name for each in self.statements for name in names_in(each)} - self.own
 
     @property
     def set_here(self) -> set[str]:
-        """The variables of the formula that the phase writes."""
+        """The variables of the formula written in the phase."""
         return {name for each in self.statements for name in assigned_names(each)} - self.own
 
     @property
@@ -507,7 +508,7 @@ class Phase:
 
 
 class TeamWriter(ast.NodeTransformer):
-    """Rewrites the body of a row formula in phases of a team."""
+    """Rewrite the body of a row formula in phases of a team."""
 
     def __init__(self, syntax: ast.FunctionDef) -> None:
         parameters = [argument.arg for argument in syntax.args.args]
@@ -528,7 +529,7 @@ class TeamWriter(ast.NodeTransformer):
         self.shared = {name: i for i, name in enumerate(sorted(shared))}
 
     def _place(self, statement: ast.stmt) -> None:
-        """Put a statement of the formula into a phase."""
+        """Assign a statement of the formula to a phase."""
         if isinstance(statement, ast.For):
             own = own_names(statement)
             sums = self._sums(statement, own)
@@ -543,7 +544,7 @@ class TeamWriter(ast.NodeTransformer):
         self.phases[-1].body.append(statement)
 
     def _sums(self, loop: ast.For, own: set[str]) -> list[str] | None:
-        """Return the variables that a loop adds to; None if a round depends on another one."""
+        """Return the variables accumulated in a loop; None if iterations depend on each other."""
         counter = ast.unparse(loop.target)
         if depends(loop.iter, {*self.by_sample, *self.rows, *self.memos}):
             return None
@@ -565,10 +566,10 @@ class TeamWriter(ast.NodeTransformer):
     # ---- the text
 
     def lines(self) -> Iterator[str]:
-        """Iterate over the lines of the function's body."""
+        """Yield the lines of the function's body."""
         yield from written(self.uniform, 1)
         known: set[str] = set()
-        added = Phase()  # the last loop, whose shares are to be added up
+        added = Phase()  # the last loop, whose shares are added up next
         for phase in [*self.phases, Phase()]:
             if added.sums and phase.spread:
                 yield from self._each(added.sums, Phase(), known)
@@ -580,7 +581,7 @@ class TeamWriter(ast.NodeTransformer):
             added = phase
 
     def _each(self, sums: Sequence[str], phase: Phase, known: set[str]) -> Iterator[str]:
-        """One thread for each sample adds up the shares of sums, and runs statements."""
+        """One thread per sample adds up the shares of sums, and runs statements."""
         yield "    for n_ in range(worker_, samples_, workers_):"
         yield from self._loaded((phase.names | set(sums)) & (known | self.memos))
         for i, name in enumerate(sums):
@@ -592,7 +593,7 @@ class TeamWriter(ast.NodeTransformer):
         yield "    cuda.syncthreads()"
 
     def _spread(self, loop: ast.For, phase: Phase, known: set[str]) -> Iterator[str]:
-        """One thread for each share of each sample runs a part of a loop."""
+        """One thread per share and sample runs a part of a loop."""
         assert isinstance(loop.iter, ast.Call)
         end = ast.unparse(self.visit(loop.iter.args[-1]))
         yield f"    for job_ in range(worker_, samples_ * {TEAM_SHARES}, workers_):"
@@ -608,7 +609,7 @@ class TeamWriter(ast.NodeTransformer):
         yield "    cuda.syncthreads()"
 
     def _loaded(self, names: set[str]) -> Iterator[str]:
-        """Read variables of earlier phases, and the number that forward returned."""
+        """Read variables of earlier phases, and the number returned by forward."""
         for name in sorted(names & (self.shared.keys() | self.memos)):
             kept = NUMBER if name in self.memos else self._variable(name)
             yield f"        {name} = {kept}"
@@ -634,7 +635,7 @@ class TeamWriter(ast.NodeTransformer):
         return node
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        assert node.id not in self.rows  # a row as a whole
+        assert node.id not in self.rows  # a whole row
         return node
 
     def visit_Return(self, node: ast.Return) -> ast.stmt:
@@ -646,7 +647,7 @@ class TeamWriter(ast.NodeTransformer):
 
 
 def own_names(loop: ast.For) -> set[str]:
-    """Return the variables that every round of a loop sets before it reads them."""
+    """Return the variables set before being read in every iteration of a loop."""
     found, before = {ast.unparse(loop.target)}, set[str]()
     for statement in loop.body:
         if isinstance(statement, ast.Assign):
@@ -659,7 +660,7 @@ def own_names(loop: ast.For) -> set[str]:
 
 
 def is_own_place(loop: ast.For, counter: str, row: str) -> bool:
-    """Whether a row is read and written at other places in each round of a loop."""
+    """Return whether a row is accessed at different places in each iteration of a loop."""
     nodes = list(ast.walk(loop))
     names = [name for n in nodes if isinstance(n, SETTING) for name in assigned_names(n)]
     values = {
@@ -677,7 +678,7 @@ def is_own_place(loop: ast.For, counter: str, row: str) -> bool:
 
 
 class Inserted(ast.NodeTransformer):
-    """Replaces variables by what is assigned to them."""
+    """Replace variables by the expressions assigned to them."""
 
     def __init__(self, values: Mapping[str, ast.expr]) -> None:
         self.values = values
@@ -687,10 +688,10 @@ class Inserted(ast.NodeTransformer):
 
 
 def step_of(index: ast.expr, counter: str, inner: Mapping[str, str]) -> str:
-    """Return how far places of different rounds are apart, if no two have the same; else "".
+    """Return the distance between indices of different iterations, if all differ; else "".
 
-    For an index a * counter + b with 0 <= b < a that is a; for a * (counter * m + k) + b, where k
-    is the counter of an inner loop over range(m), it is a * m.
+    For an index a * counter + b with 0 <= b < a it is a; for a * (counter * m + k) + b, where k is
+    the counter of an inner loop over range(m), it is a * m.
     """
     plus: Any = 0
     step: Any = 1
@@ -721,7 +722,7 @@ def constant(node: ast.expr) -> int | None:
 
 
 def names_in(node: ast.AST, context: type[ast.expr_context] = ast.expr_context) -> set[str]:
-    """Return the names in a syntax tree, or those that are read or written."""
+    """Return the names in a syntax tree, or only those read or written."""
     names = [each for each in ast.walk(node) if isinstance(each, ast.Name)]
     return {each.id for each in names if isinstance(each.ctx, context)}
 
@@ -735,7 +736,7 @@ def share(i: int, job: str) -> str:
 
 
 def written(body: Sequence[ast.stmt], depth: int) -> Iterator[str]:
-    """Iterate over the lines of statements."""
+    """Yield the lines of statements."""
     for statement in body:
         for line in ast.unparse(statement).splitlines():
             yield "    " * depth + line

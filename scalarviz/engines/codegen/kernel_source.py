@@ -1,9 +1,9 @@
 """Source of formulas for the compiler: constants in the working type, unique names.
 
 A formula contains, for example, `exp` and 0.5. In a float32 kernel a Python float would turn every
-result into float64, and `exp` should be that of `fast_math`. So the source of a formula is
+result into float64, and `exp` should be taken from `fast_math`. So the source of a formula is
 rewritten: docstring and annotations are removed, constants become numbers of the working type, and
-the functions that it calls get unique names.
+called functions get unique names.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ AnyFunction = Callable[..., Any]
 
 
 class KernelWriter:
-    """Writes the source of formulas, and of every function that they call, each of them once.
+    """Writer of formulas, and of all functions that they call, each of them once.
 
     Args:
         number: name of the working type's constructor
@@ -68,7 +68,7 @@ class KernelWriter:
         return self.names[function]
 
     def new_name(self, function: AnyFunction, ending: str = "") -> str:
-        """Return a unique name, made of those of the function's module and of the function."""
+        """Return a unique name, made from the function's module and name."""
         file = re.sub(r"\W", "", function.__module__.rpartition(".")[2]).strip("_")  # "<run_path>"
         stem = f"{self.prefix}{file}_{function.__name__}{ending}"
         taken = set(self.names.values())
@@ -76,7 +76,7 @@ class KernelWriter:
         return next(name for name in names if name not in taken)
 
     def add(self, syntax: ast.FunctionDef, function: AnyFunction) -> None:
-        """Write the source of a function, after those of the functions that it calls."""
+        """Write the source of a function, after the functions that it calls."""
         mark = self.marks.get(function.__module__, self.mark)
         syntax.decorator_list = [expression(mark)]
         self.sources.append(self.translate(syntax, variables(function)))
@@ -98,7 +98,7 @@ class KernelWriter:
 def parse(function: AnyFunction) -> ast.FunctionDef:
     """Return the syntax tree of a function written with def, without docstring or annotations.
 
-    Defaults of arguments are the numbers that they are, whatever expression gave them.
+    Defaults of arguments are replaced by their values.
     """
     syntax = function_in(_plain_text(function))
     defaults = getattr(function, "__defaults__", None) or ()
@@ -108,7 +108,7 @@ def parse(function: AnyFunction) -> ast.FunctionDef:
 
 
 def function_in(text: str) -> ast.FunctionDef:
-    """Return the syntax tree of a text that is one function."""
+    """Return the syntax tree of a text with one function."""
     (syntax,) = ast.parse(text).body
     assert isinstance(syntax, ast.FunctionDef)
     return syntax
@@ -128,7 +128,7 @@ def _plain_text(function: AnyFunction) -> str:
 
 
 def plain_text(syntax: ast.FunctionDef) -> str:
-    """Return the source of a function without docstring and annotations, which it loses."""
+    """Return the source of a function, which loses its docstring and annotations."""
     if ast.get_docstring(syntax) is not None:
         syntax.body = syntax.body[1:] or [ast.Pass()]
     syntax.returns = None
@@ -139,7 +139,7 @@ def plain_text(syntax: ast.FunctionDef) -> str:
 
 
 def is_source(syntax: ast.FunctionDef, function: AnyFunction) -> bool:
-    """Whether a function was compiled from this source; its file may have been edited since."""
+    """Return whether a function was compiled from this source, which may have been edited."""
     code = function.__code__
     made = codes("".join(inspect.findsource(function)[0])).get((code.co_name, code.co_firstlineno))
     return (
@@ -174,7 +174,7 @@ def variables(function: AnyFunction) -> dict[str, Any]:
     return {**found.globals, **found.nonlocals}
 
 
-# Syntax that needs integers. In a function without it, the 2 of 2 * x is replaced by 2.0.
+# Syntax that requires integers. In a function without it, the 2 in 2 * x is replaced by 2.0.
 COUNTING = (
     ast.For, ast.While, ast.Subscript,
     ast.LShift, ast.RShift, ast.BitAnd, ast.BitOr, ast.BitXor,
@@ -182,7 +182,7 @@ COUNTING = (
 
 
 class KernelTranslation(ast.NodeTransformer):
-    """Replaces the constants and the outer variables of one function."""
+    """Replace the constants and the outer variables of one function."""
 
     def __init__(
         self, writer: KernelWriter, known: Mapping[str, Any], syntax: ast.FunctionDef
@@ -225,7 +225,7 @@ class KernelTranslation(ast.NodeTransformer):
         return self._value(ast.unparse(node), value)
 
     def _value(self, text: str, value: Any) -> ast.expr:
-        """Return the expression for the value of an outer variable in the file of kernels."""
+        """Return the expression for the value of an outer variable in the kernel file."""
         if isinstance(value, float):
             return expression(self.writer.constant(float(value)))
         if isinstance(value, int | str | None):

@@ -1,15 +1,15 @@
-"""Kernels that are called by their address: each compiled by itself, once, and kept on disk.
+"""Kernels called by address: each compiled separately, once, and stored on disk.
 
-A kernel is a function of unsigned integers, most of them addresses. What calls it, another kernel
-or Python, needs no more than its address: so each is compiled once, whatever calls it, and a
-network compiles no kernel that it does not use.
+A kernel is a function of unsigned integers, most of them addresses. Its callers, other kernels or
+Python, only need its address: so each is compiled once for all callers, and a network compiles only
+the kernels that it uses.
 
 The file of a kernel contains the functions and constants that it uses, found by their names:
 functions of `dispatch.py` with the formula of one row of a table, formulas in the working type, and
-the functions of an engine unchanged. So a file depends on nothing but what its kernel needs, and
-another row of a table changes no file but its own.
+the functions of an engine unchanged. So a file depends only on the requirements of its kernel, and
+another row of a table affects only its file.
 
-A kernel of the cpu engine is marked `by_address`; those of the cuda engine are in `cuda_file.py`.
+Kernels of the cpu engine are marked `by_address`; see `cuda_file.py` for the cuda engine.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ compiled = CFunc(
 )
 """
 
-# Functions of dispatch.py and formulas that are computed in float64 whatever the working type.
+# Functions of dispatch.py and formulas computed in float64 for any working type.
 IN_FLOAT64 = (
     dispatch.schedule_factor, dispatch.optimizer_constants, dispatch.philox, dispatch.scramble,
     dispatch.unit, dispatch.uniform, dispatch.normal, dispatch.drop_word, dispatch.lowered_scale,
@@ -96,13 +96,13 @@ NOT_COMPILED = dispatch.nth, dispatch.chosen  # of the modules with dispatchers
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How the files of an engine are written.
+    """Format of an engine's files.
 
     Attributes:
-        dispatchers: the modules whose functions have formulas of tables
+        dispatchers: modules whose functions contain formulas of tables
         mark: decorator of these functions
-        marks: decorators of the engine's functions that are kept
-        in_float64: functions and formulas that are computed in float64 whatever the working type
+        marks: decorators of the engine's functions to keep
+        in_float64: functions and formulas computed in float64 for any working type
         functions: replacements of the elementary functions, by working type
     """
 
@@ -120,7 +120,7 @@ ON_CPU = Style(
 
 @dataclass(frozen=True, slots=True)
 class KernelSource:
-    """The text of a kernel's file, the formulas in it, and their `ingredients` at that time."""
+    """The text of a kernel's file, its formulas, and their `ingredients` at that time."""
 
     text: str
     functions: tuple[AnyFunction, ...]
@@ -128,7 +128,7 @@ class KernelSource:
 
 
 class AnyUnit(Protocol):
-    """A kernel that is compiled by itself: a `Unit`, or one of another engine."""
+    """A kernel compiled separately: a `Unit`, or one of another engine."""
 
     @property
     def name(self) -> str:
@@ -140,12 +140,12 @@ class AnyUnit(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A kernel that is compiled by itself.
+    """A kernel compiled separately.
 
     Attributes:
         name: name of its file, without type and hash
         function: the kernel, marked `by_address`
-        row: the row of a table whose formula it computes, if any
+        row: table row whose formula it computes, if present
     """
 
     name: str
@@ -162,18 +162,18 @@ class Unit:
 
 
 def joined(parts: Iterable[str]) -> str:
-    """Return the text of a file with these parts, those that are empty left out."""
+    """Return the text of a file with these parts, without empty ones."""
     stripped = [part.strip("\n") for part in parts]
     return "\n\n\n".join(part for part in stripped if part) + "\n"
 
 
 class UnitWriter:
-    """Writes the source of functions and constants, each once, before what uses them.
+    """Writer of functions and constants, each once, before their uses.
 
     Args:
-        row: the row of a table whose formula all functions have; None for those in use
-        used: the rows in use
-        style: how the files of the engine are written
+        row: the table row for all functions; None for the used rows
+        used: the used rows
+        style: format of the engine's files
     """
 
     def __init__(
@@ -186,7 +186,7 @@ class UnitWriter:
         self.sources: list[str] = []
         self.formulas.sources = self.wide.sources = self.sources
         self.imports: set[str] = set()
-        self.constants: dict[str, None] = {}  # definitions; `check_names` finds two of a name
+        self.constants: dict[str, None] = {}  # definitions; `check_names` detects duplicate names
         self.names: dict[Any, str] = {}
 
     def parts(self) -> list[str]:
@@ -199,7 +199,7 @@ class UnitWriter:
 
     @property
     def written(self) -> tuple[AnyFunction, ...]:
-        """The formulas, and functions with formulas, that were written."""
+        """The formulas, and functions with formulas, written so far."""
         keys = [*self.formulas.names, *self.wide.names]
         return tuple(key[0] if isinstance(key, tuple) else key for key in keys)
 
@@ -221,7 +221,7 @@ class UnitWriter:
         return self.names[function]
 
     def write_dispatched(self, function: AnyFunction) -> None:
-        """Write a function of dispatch.py, for the formula of this kernel's row or those in use."""
+        """Write a function of dispatch.py, for the formula of this kernel's row or used rows."""
         style, known = self.style, variables(function)
         writer = self.wide if function in style.in_float64 else self.formulas
         found = choose(parse(function), known, self.used)
@@ -232,7 +232,7 @@ class UnitWriter:
         self.sources.append(write_dispatcher(writer, function, style.mark, self.row, self.used))
 
     def write_kernel(self, function: AnyFunction) -> None:
-        """Write a function of an engine as it stands, after all that it uses."""
+        """Write a function of an engine unchanged, after everything that it uses."""
         form, known = form_of(function), variables(function)
         if "chosen" in form.names:
             syntax = syntax_of(function)
@@ -245,7 +245,7 @@ class UnitWriter:
         self.sources.append("\n".join([*marks, text]))
 
     def use(self, name: str, value: Any) -> str:
-        """Return the name in the file of what a function knows by `name`, and write it."""
+        """Return the name in the file of an object known as `name` to a function, and write it."""
         if isinstance(value, ModuleType) or value is np or name in ("prange", "Real"):
             return name
         module = getattr(value, "__module__", None) or ""
@@ -268,12 +268,12 @@ class UnitWriter:
 
 
 class FunctionForm(NamedTuple):
-    """How a function of an engine is written.
+    """Source form of an engine's function.
 
     Attributes:
         marks: names of its decorators
-        text: its source without them
-        names: variables in it that are not local
+        text: its source without decorators
+        names: its non-local variables
     """
 
     marks: tuple[str, ...]
@@ -309,7 +309,7 @@ def plain_source(function: AnyFunction) -> str:
 
 @cache
 def hash_of(module: str) -> str:
-    """Return a hash of the source of a module, and of those of the engines that it imports."""
+    """Return a hash of the source of a module, and of the engine modules that it imports."""
     source = inspect.getsource(sys.modules[module])
     found = hashlib.sha256(source.encode())
     for node in ast.parse(source).body:
@@ -321,7 +321,7 @@ def hash_of(module: str) -> str:
 
 # ---- files and machine code ---------------------------------------------------------------------
 
-SECONDS = 0.4  # to compile a kernel, on average
+SECONDS = 0.4  # compile time of a kernel, on average
 START = 2.0  # seconds to start compiling
 
 _lock = Guard()
@@ -331,7 +331,7 @@ _kernels: dict[str, Kernel] = {}
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kernel that has been loaded: `address` for other kernels, `call` for Python."""
+    """A loaded kernel: `address` for other kernels, `call` for Python."""
 
     address: int
     call: Callable[..., None]
@@ -339,10 +339,10 @@ class Kernel:
 
 
 def load(units: Sequence[Unit], dtype: Dtype) -> list[Kernel]:
-    """Return kernels for a working type; those that are not on disk are compiled first.
+    """Return kernels for a working type; those not on disk are compiled first.
 
     A constant changed in this process, or another row, takes effect at the next call. Raises
-    EngineError in a process that was forked from one with kernels.
+    EngineError in a process forked from one with kernels.
     """
     check_process()
     with _lock:
@@ -354,9 +354,9 @@ def load(units: Sequence[Unit], dtype: Dtype) -> list[Kernel]:
 
 
 def load_missing(missing: dict[str, Unit], dtype: Dtype, bar: Progress) -> None:
-    """Compile what is not on disk in child processes, and load all kernels that are missing.
+    """Compile missing kernels in child processes, and load all of them.
 
-    The total of `bar` is set to the number of kernels that are compiled.
+    The total of `bar` is set to the number of kernels to compile.
     """
     paths = {text: written(text, stem_of(unit, dtype)) for text, unit in missing.items()}
     modules = {text: compiling.import_file(path, text) for text, path in paths.items()}
@@ -373,7 +373,7 @@ def load_missing(missing: dict[str, Unit], dtype: Dtype, bar: Progress) -> None:
 
 
 def announce(count: int, seconds: float, bar: Progress, purpose: str = "") -> None:
-    """Log how many kernels are compiled, and how long that takes; they are the total of a bar."""
+    """Log the number of kernels to compile, and the expected time; set the total of a bar."""
     kernels = "1 kernel" if count == 1 else f"{count} kernels"
     said = f"scalarviz compiles {kernels}{purpose}, once; this takes about {round(seconds)} s"
     inform(said, is_shown=bar.will_be_seen)
@@ -381,7 +381,7 @@ def announce(count: int, seconds: float, bar: Progress, purpose: str = "") -> No
 
 
 def text_of(unit: AnyUnit, dtype: Dtype) -> str:
-    """Return the text of a kernel's file, made anew after something that it is made of changed."""
+    """Return the text of a kernel's file, made again when any of its parts has changed."""
     known = _sources.get((unit, dtype))
     if known is None or known.ingredients != ingredients(known.functions):
         known = _sources[unit, dtype] = unit.source(dtype)
@@ -406,6 +406,6 @@ def path_of_unit(unit: AnyUnit, dtype: Dtype) -> Path:
 
 
 def is_ready(unit: Unit, dtype: Dtype) -> bool:
-    """Whether a kernel is loaded, or on disk."""
+    """Return whether a kernel is loaded, or on disk."""
     text = text_of(unit, dtype)
     return text in _kernels or is_compiled(path_of(text, stem_of(unit, dtype)))

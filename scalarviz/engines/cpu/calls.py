@@ -1,13 +1,13 @@
 """CpuCalls: calls of the cpu engine's kernels for one network.
 
 `BatchPasses` runs passes on batches of one size; `ThreadChoice` measures whether several threads
-pay.
+are faster.
 
-`Fallback` is for operations without a kernel, which kernels call by an address as if they had one.
-The address is that of a Python function, which takes the samples of a tile from the workspaces, has
-the layer itself or the reference of the kind compute, and writes its numbers there. So all that the
-engine does runs in the same way, with the same bits whatever the number of threads. Of all that a
-call of kernels runs, Ctrl-C ends this Python alone: an error that leaves the function is lost.
+`Fallback` is for operations without a kernel, which kernels call by the address of a Python
+function. It reads the samples of a tile from the workspaces, calls the layer or the reference of
+the kind, and writes the results there. So everything else runs in the same way, with the same bits
+for any number of threads. During a call of kernels, Ctrl-C interrupts only this Python code, where
+an error that leaves the function would be lost.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ TRAINING_TOGETHER = {**TOGETHER, "add_chunks": ADD_ON_ALL_CORES}
 
 
 def is_parallel() -> bool:
-    """Whether kernels may use several threads."""
+    """Return whether kernels may use several threads."""
     threads: int = get_thread_count()  # type: ignore[no-untyped-call]  # numba's
     return threads > 1
 
@@ -86,22 +86,20 @@ def all_units(fields: Mapping[str, list[Unit | None]]) -> set[Unit]:
 
 @final
 class CpuCalls:
-    """Calls kernels for one network, with its bank and precision."""
+    """Caller of kernels for one network, with its bank and precision."""
 
     def __init__(self, program: Program, bank: Bank, precision: Precision) -> None:
         self.program = program
         self.bank = bank
         self.precision = precision
-        self.rooms: dict[
-            tuple[int, ...], Any
-        ] = {}  # buffers of the last call that no run uses, by sizes
+        self.rooms: dict[tuple[int, ...], Any] = {}  # unused buffers of the last call, by size
         self.fallback = Fallback(program, bank.dtype)
         self._loaded: dict[Unit, Kernel] = {}
-        self._fields: dict[int, dict[str, list[Unit | None]]] = {}  # by size of the batch
-        self._choices: dict[tuple[int, bool], ThreadChoice] = {}  # of all calls of one kind
+        self._fields: dict[int, dict[str, list[Unit | None]]] = {}  # by batch size
+        self._choices: dict[tuple[int, bool], ThreadChoice] = {}  # for all calls of one kind
 
     def load(self, units: Mapping[str, Unit], samples: int = 0) -> dict[str, Kernel]:
-        """Return kernels by name; what is missing is loaded with the kernels of the program."""
+        """Return kernels by name; missing ones are loaded with the kernels of the program."""
         missing = {unit for unit in units.values() if unit not in self._loaded}
         if missing:
             missing |= all_units(self._operations(samples)) - set(self._loaded)
@@ -112,7 +110,7 @@ class CpuCalls:
         self._loaded |= dict(zip(units, load([*units], self.bank.dtype), strict=True))
 
     def _operations(self, samples: int) -> dict[str, list[Unit | None]]:
-        """Return the kernel of each operation for a batch, by the field that has its address."""
+        """Return the kernel of each operation for a batch, by the field with its address."""
         if not is_parallel() or not self._splits(samples):
             samples = 0
         if samples not in self._fields:
@@ -124,13 +122,13 @@ class CpuCalls:
         return self._fields[samples]
 
     def _splits(self, samples: int) -> bool:
-        """Whether several cores share an operation on a batch of one chunk."""
+        """Return whether several cores share an operation on a batch of one chunk."""
         return any(is_worth_cores(each, samples) for each in self.program.operations)
 
     def linked(self, tables: Tables, samples: int = 0) -> Tables:
-        """Return tables whose operations have the addresses of kernels for a batch of a size.
+        """Return tables whose operations have the addresses of kernels for a batch size.
 
-        With 0 samples no kernel runs on several cores.
+        With 0 samples, kernels run on one core.
         """
         operations, fields = copied(tables.operations), self._operations(samples)
         missing = all_units(fields) - set(self._loaded)
@@ -151,11 +149,11 @@ class CpuCalls:
         return lambda *given: fallback.call(kernel.call, jobs or given[:1], *given)
 
     def rounding(self) -> dict[str, Kernel]:
-        """Return the kernels of mixed precision, by the fields of a `Job`; else none."""
+        """Return the kernels for mixed precision, by the fields of a `Job`; otherwise empty."""
         return self.load(ROUNDING) if self.precision.mixed else {}
 
     def together(self, samples: int, *, apart: bool = False) -> bool:
-        """Whether the chunks of a batch are worth several cores; `apart`: for each operation."""
+        """Return whether chunks of a batch, or `apart` operations, are worth several cores."""
         if number_of_chunks(samples) == 1:
             return False
         if apart:
@@ -165,15 +163,15 @@ class CpuCalls:
     def choice(
         self, job: CpuJob, tables: Tables, samples: int, *, apart: bool = False
     ) -> ThreadChoice | None:
-        """Return what chooses the threads for calls of a job, or None if it has one thread.
+        """Return the ThreadChoice for calls of a job, or None for one thread.
 
-        It is that of earlier jobs for batches of this size, and knows how long they took.
+        It is shared with earlier jobs for batches of this size, and knows their times.
         """
         if not (self._splits(samples) or self.together(samples, apart=apart)):
             return None
         (operations,) = job.keep(alone=self.linked(tables).operations)
         record = job.record
-        add = self.load(ADDING)["add"].address if record.add_chunks else 0  # no passes alone
+        add = self.load(ADDING)["add"].address if record.add_chunks else 0  # no separate passes
         job.threads = [
             (self.load(ALONE)["run_pass"].address, add, operations),
             (record.run_pass, record.add_chunks, job.program.operations),
@@ -182,17 +180,17 @@ class CpuCalls:
 
     @property
     def loss_scale(self) -> float:
-        """Factor of the gradients during backward; 1 unless precision is mixed."""
+        """Factor of the gradients during backward; 1 in full precision."""
         return float(self.bank.scaling[0]) if self.precision.mixed else 1.0
 
 
 @final
 class BatchPasses:
-    """Runs passes of a program on batches of `samples` samples, in the workspaces of `use`.
+    """Runner of passes of a program on batches of `samples` samples, in the workspaces of `use`.
 
     Args:
-        apart: whether each pass is a single operation, for which other cores rarely pay: while
-            these are busy with something else, they let it wait for several milliseconds
+        apart: whether each pass is a single operation, for which several cores are rarely faster:
+            if the others are busy, it waits for several milliseconds
     """
 
     def __init__(
@@ -225,11 +223,11 @@ class BatchPasses:
         self._room: Room | None = room
 
     def release(self) -> None:
-        """Let go of the workspaces; call `use` before the next `run`."""
+        """Release the workspaces; call `use` before the next `run`."""
         self._room = None
 
     def add_gradients(self, operations: range) -> None:
-        """Add the gradients of all chunks, for a range of operations, to those of the bank."""
+        """Add the gradients of all chunks, for a range of operations, to the bank."""
         self._work.load(ADDING)["add"].call(self._job.address, operations.start, operations.stop)
         self._work.bank.has_gradients = True
 
@@ -246,8 +244,8 @@ class BatchPasses:
 
         Args:
             data: inputs of the samples
-            goals: their targets, or the gradients of their outputs
-            outputs: receives their outputs, or the gradients of their inputs
+            goals: targets, or gradients of the outputs
+            outputs: receives the outputs, or the gradients of the inputs
             scale: factor of the gradients of the loss
         """
         check_process()
@@ -279,32 +277,33 @@ class BatchPasses:
         return True
 
 
-# ---- whether several threads pay ----------------------------------------------------------------
+# ---- choice of threads --------------------------------------------------------------------------
 
-SHARE = 0.01  # of the time, for trying the other way
+SHARE = 0.01  # share of the time for trials of the other way
 SHORTEST = 1e-7  # seconds
-MUCH = 0.8  # of its time, below which the other way is faster
-LONG = 0.001  # seconds of steps in a row that tell which way is faster
+MUCH = 0.8  # share of its time below which the other way is faster
+LONG = 0.001  # seconds of consecutive steps to measure which way is faster
 
 
 @final
 class ThreadChoice:
-    """Chooses whether calls of kernels use all cores or one.
+    """Choose whether calls of kernels use all cores or one.
 
-    All cores wait for each other after each part of a step. While other programs keep one of them
-    busy, that takes longer than the work; then one core is faster by far. Results do not differ.
+    All cores wait for each other after each part of a step. If other programs keep one of them
+    busy, waiting takes longer than the work, and a single core is much faster. Results do not
+    differ.
     """
 
     def __init__(self) -> None:
         self._together = True
-        self._newest = math.inf  # seconds of a step, in the call before
-        self._seconds = math.inf  # the less of the last two: a call may have been disturbed
-        self._left = 0.0  # seconds of work before the other way is tried
+        self._newest = math.inf  # seconds per step in the previous call
+        self._seconds = math.inf  # the minimum of the last two, as calls may be disturbed
+        self._left = 0.0  # seconds of work until the next trial of the other way
 
     def run(self, count: int, call: Callable[[int], bool], use: Callable[[bool], None]) -> None:
         """Call `call` with numbers of steps whose sum is `count`, until it returns False.
 
-        `use` lets kernels use all cores, if its argument is True, or one.
+        `use` makes kernels use all cores, if its argument is True, or one.
         """
         with ONE_AT_A_TIME:
             use(self._together)
@@ -322,7 +321,7 @@ class ThreadChoice:
                 self._newest = seconds / count
 
     def _try(self, count: int, call: Callable[[int], bool], use: Callable[[bool], None]) -> bool:
-        """Take steps the other way, and stay with it if it is faster; return what `call` does."""
+        """Take steps the other way, and keep it if faster; return the result of `call`."""
         use(not self._together)
         goes_on, seconds = timed(count, call)
         self._left = seconds / SHARE
@@ -335,7 +334,7 @@ class ThreadChoice:
 
 
 def timed(count: int, call: Callable[[int], bool]) -> tuple[bool, float]:
-    """Return what a call returns, and the seconds that it takes."""
+    """Return the result of a call, and its duration in seconds."""
     start = time.perf_counter()
     goes_on = call(count)
     return goes_on, time.perf_counter() - start
@@ -345,16 +344,16 @@ def timed(count: int, call: Callable[[int], bool]) -> tuple[bool, float]:
 
 CALLBACK = ctypes.CFUNCTYPE(None, *[ctypes.c_uint64] * 3)
 OperationRecord = structure(OPERATION)
-_tried: WeakSet[Any] = WeakSet()  # layers that compute each sample by itself
+_tried: WeakSet[Any] = WeakSet()  # layers that compute each sample separately
 
 
 @final
 class FallbackTile:
-    """An operation on a tile: its numbers, as views of the workspaces.
+    """An operation on a tile, with its numbers as views of the workspaces.
 
     Args:
-        dtype: that of the bank
-        place: address of the operation's record; `job` and `tile` are those of the others
+        dtype: dtype of the bank
+        place: address of the operation's record; `job`, `tile`: addresses of the other records
     """
 
     def __init__(
@@ -367,7 +366,7 @@ class FallbackTile:
         self._bank = BankRecord.from_address(Job.from_address(job).bank)
 
     def rows(self, space: int, row: int, size: int) -> FloatArray:
-        """Return a buffer of a workspace, shape (samples, size), from its first row on."""
+        """Return a buffer of a workspace, shape (samples, size), given its first row."""
         stride = self.record.stride
         place = space + row * stride * self.dtype.itemsize
         return array_at(place, self.dtype, size, stride)[:, : self.record.n].T
@@ -388,7 +387,7 @@ class FallbackTile:
 
 
 def array_at(address: int, dtype: np.dtype[Any], *shape: int) -> FloatArray:
-    """Return the numbers at an address, as an array."""
+    """Return the numbers at an address as an array."""
     memory: Any = (ctypes.c_char * (prod(shape) * dtype.itemsize)).from_address(address)
     return np.ndarray(shape, dtype, memory)
 
@@ -412,7 +411,7 @@ def forward(reference: Reference, tile: FallbackTile) -> None:
 
 @cuttable
 def backward(reference: Reference, tile: FallbackTile) -> None:
-    """Write the gradient of each buffer that it reads, and add to that of its parameters."""
+    """Write the gradient of each buffer read, and add to the gradient of the parameters."""
     op, record, operation = tile.op, tile.record, tile.operation
     y = tile.rows(record.space, op.target, op.outputs)
     upstream = tile.rows(record.flow, op.flow_out, op.outputs)
@@ -426,16 +425,16 @@ def backward(reference: Reference, tile: FallbackTile) -> None:
 
 
 def done(reference: Reference, tile: FallbackTile) -> None:
-    """Do nothing: `backward` has written the gradient of the inputs, with that of parameters."""
+    """Do nothing: `backward` writes the gradients of inputs and parameters together."""
 
 
 @final
 class Fallback:
-    """The operations of a program that run as Python, as functions with addresses."""
+    """Operations of a program that run as Python, as functions with addresses."""
 
     def __init__(self, program: Program, dtype: str) -> None:
         self._dtype = np.dtype(dtype)
-        self._lock = threading.Lock()  # one tile at a time, also of several threads
+        self._lock = threading.Lock()  # one tile at a time, also with several threads
         self._worker = 0  # the thread that computes it
         self._errors: dict[int, BaseException] = {}  # by the address of their job
         self.operations = {
@@ -467,8 +466,8 @@ class Fallback:
         job: int,
         tile: int,
     ) -> None:
-        """Compute a tile; after an error, which waits for the end of the call, do nothing."""
-        if self._worker == threading.get_ident():  # the lock would wait for ever
+        """Compute a tile; after an error, which is raised at the end of the call, do nothing."""
+        if self._worker == threading.get_ident():  # the lock would wait forever
             self._errors[job] = OrderError(
                 f"{operation.owner} computes with the network that it is part of, which waits for "
                 "it: compute with a copy, net.copy()"
@@ -480,14 +479,14 @@ class Fallback:
                 if job not in self._errors:
                     with np.errstate(all="ignore"):
                         work(reference, FallbackTile(operation, self._dtype, place, job, tile))
-            except BaseException as error:  # also Ctrl-C: kernels would pass over it
+            except BaseException as error:  # also Ctrl-C: kernels would ignore it
                 self._errors[job] = error
             self._costs.seconds += time.perf_counter() - start
             self._worker = 0
 
     @uncut
     def call(self, kernel: Callable[..., object], jobs: Sequence[int], *arguments: int) -> None:
-        """Call a kernel for jobs; raise the error of Python in it, say once what steps cost."""
+        """Call a kernel for jobs; raise the error of Python code in it, and log its cost once."""
         start = time.perf_counter()
         kernel(*arguments)
         whole = time.perf_counter() - start

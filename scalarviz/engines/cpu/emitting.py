@@ -1,8 +1,8 @@
-"""What functions for kernels emit instructions of LLVM by: llvmlite and numba, or stand-ins.
+"""Emitters of LLVM instructions for kernels: llvmlite and numba, or stand-ins.
 
-In a browser neither is installed. No kernel is compiled there, but a page can have kernels that
-were compiled elsewhere: their records and texts are those of this package. So the files of kernels
-load without a compiler, too.
+In a browser neither is installed. Kernels are not compiled there, but a page can use kernels
+compiled elsewhere, with the records and texts of this package. So the kernel files can also be
+loaded without a compiler.
 """
 
 # The stand-ins have other types, and llvmlite has none.
@@ -34,7 +34,7 @@ except ModuleNotFoundError as missing:
         raise
 
     class Instruction:
-        """Stands for a function that emits instructions; the text of a kernel imports it."""
+        """Stand-in for a function that emits instructions, imported by the text of a kernel."""
 
         def __init__(self, function: Callable[..., Any]) -> None:
             update_wrapper(self, function)

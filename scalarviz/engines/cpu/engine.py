@@ -1,10 +1,10 @@
-"""The cpu engine: runs the program of a network by numba kernels on whole batches.
+"""The cpu engine: runs the program of a network with numba kernels on whole batches.
 
 It uses operations and buffers, not layers. Kernels are compiled on first use, and cached on disk.
 
-A `CpuRun` takes many steps of a training in one call, or one step moment by moment. Then every tile
-has a workspace that keeps all intermediate values. The kernels are those of a whole step, so
-results have the same bits.
+A `CpuRun` takes many training steps in one call, or one step moment by moment, where every tile has
+a workspace that keeps all intermediate values. The kernels are the same, so results have the same
+bits.
 """
 
 from __future__ import annotations
@@ -76,9 +76,9 @@ from scalarviz.engines.engine import (
 
 @final
 class CpuEngine(StackEngine[FloatArray]):
-    """Runs a program in tiles, on all cores that numba may use.
+    """Runs a program in tiles, on all cores available to numba.
 
-    For a backward a workspace of each tile is kept.
+    For a backward, a workspace of each tile is kept.
     """
 
     name = "cpu"
@@ -89,13 +89,13 @@ class CpuEngine(StackEngine[FloatArray]):
         super().__init__(layers, program, bank, precision)
         self._work = CpuCalls(program, bank, precision)
         self._evaluations: dict[int, BatchPasses] = {}  # by size of the batch
-        self._verbs: dict[int, BatchPasses] = {}  # the same for forward and backward
+        self._verbs: dict[int, BatchPasses] = {}  # shared by forward and backward
 
     # Made on first use: many sessions of a sweep never take a step.
 
     @cached_property
     def tables(self) -> Tables:
-        """The program as the kernels read it."""
+        """The program as read by kernels."""
         return make_tables(self.program, self.bank.dtype, self._work.precision)
 
     @cached_property
@@ -123,7 +123,7 @@ class CpuEngine(StackEngine[FloatArray]):
     def evaluate(self, batch: FloatArray) -> FloatArray:
         samples = len(batch)
         outputs = np.empty((samples, self.program.outputs.size), self.bank.dtype)
-        # Another thread may evaluate at the same time: it finds none, and makes its own.
+        # Another thread may evaluate at the same time: it makes a new one.
         evaluation = self._evaluations.pop(samples, None) or self._evaluation(samples)
         evaluation.run(self._evaluating, data=self.array(batch), outputs=outputs)
         self._evaluations = {samples: evaluation}
@@ -152,20 +152,20 @@ class CpuEngine(StackEngine[FloatArray]):
         return lambda: sum(evaluation.run(todo, data=data, goals=goals).tolist()) * mean
 
     def _evaluation(self, samples: int, plan: Records | None = None) -> BatchPasses:
-        """Return what evaluates batches of a size, by a plan that may have a loss."""
+        """Return the evaluator for a batch size, with a plan that may have a loss."""
         spaces = np.empty((number_of_chunks(samples), self.tables.space), self.bank.dtype)
         made = BatchPasses(self._work, self.tables, samples, plan)
         made.use(self._room(samples, spaces))
         return made
 
     def _verbs_for(self, samples: int) -> BatchPasses:
-        """Return what runs forward and backward on batches of a size."""
+        """Return the runner of forward and backward for a batch size."""
         if samples not in self._verbs:
             self._verbs = {samples: BatchPasses(self._work, self.tables, samples)}
         return self._verbs[samples]
 
     def _room(self, samples: int, spaces: FloatArray) -> Room:
-        """Return the room of a forward, which needs workspaces of values only."""
+        """Return the room of a forward, which needs only workspaces of values."""
         dtype = self.bank.dtype
         flows = np.empty((len(spaces), 0), dtype)
         return Room(spaces, flows, np.empty((number_of_chunks(samples), 0), dtype), 0)
@@ -207,8 +207,8 @@ class CpuRun(Run):
         self._sizes = batches.size, places
         self._job: CpuJob | None = None
         self._choice: ThreadChoice | None = None
-        self._has_copies = False  # of inputs and targets, which `resume` fills
-        self._loss = ctypes.c_double()  # of a single step
+        self._has_copies = False  # of inputs and targets, filled by `resume`
+        self._loss = ctypes.c_double()  # for a single step
         self._loss_at = ctypes.addressof(self._loss)
 
     @cached_property
@@ -227,13 +227,13 @@ class CpuRun(Run):
             self._has_copies = True
             if self._job is not None and self._drawn is batches:
                 self._set_batches(self._job, batches)
-        # A copy of few numbers takes less time than to ask for an address.
+        # Copying few numbers is faster than getting an address.
         self.engine.copy(inputs, batches.inputs)
         self.engine.copy(targets, batches.targets)
         return True
 
     def _take_room(self) -> Room:
-        """Return workspaces for one call of the kernels, which no other thread uses meanwhile."""
+        """Return workspaces for one call of the kernels, not used by other threads meanwhile."""
         room: Room | None = self._work.rooms.pop(self._sizes, None)
         if room is None:
             tables, (size, places) = self.engine.tables, self._sizes
@@ -242,7 +242,7 @@ class CpuRun(Run):
         return room
 
     def _made_job(self, optimizer: Optimizer) -> CpuJob:
-        """Return the job of this training, with its kernels and all arrays but the room."""
+        """Return the job of this run, with its kernels and all arrays except the room."""
         work, batches, bank = self._work, self.batches, self.engine.bank
         job = CpuJob(bank)
         passing = TRAINING_TOGETHER if self._together else ALONE
@@ -307,7 +307,7 @@ class CpuRun(Run):
         return RunOutcome(losses[:taken], bad)
 
     def _train_some(self, steps: int) -> bool:
-        """Take the next steps of a call of `steps`; return whether the training goes on."""
+        """Take the next steps of a call of `steps`; return whether training continues."""
         assert self._job is not None
         progress = self._job.progress
         progress.steps = steps
@@ -388,7 +388,7 @@ class CpuRun(Run):
 
 
 def numbers_in(spaces: FloatArray, samples: int, row: int, size: int) -> FloatArray:
-    """Return rows of the workspaces of all tiles of a batch, as shape (samples, size)."""
+    """Return rows of the workspaces of all tiles of a batch, shape (samples, size)."""
     width, counts = stride_of_rows(samples), np.diff(tile_starts(samples))
     first = row * width
     tiles = [space[first : first + size * width].reshape(size, width) for space in spaces]

@@ -1,12 +1,12 @@
-"""Kernels that train networks of one shape in the lanes of a vector, one network in each.
+"""Kernels that train networks of equal shape in the lanes of a vector, one network per lane.
 
-Where a network alone has one number of a sample in a row of a workspace, there is a number for each
-lane; where it has one row of a bank, there are as many. So the kernels of activations, losses and
-optimizers are those of a network alone, for more samples and more rows. Those that read weights are
-here, with its order of sums: the results have the same bits.
+Each number of a sample in a workspace, and each row of a bank, is repeated for every lane. So the
+kernels of activations, losses and optimizers are the same as for a single network, with more
+samples and rows. Kernels that read weights are in this file, with the same order of sums, so that
+results have the same bits.
 
     op           the operation's record, in which rows of the bank are multiplied
-    n, stride    number of samples times lanes, which is also that from one row to the next
+    n, stride    number of samples times lanes, which is also the distance between rows
     reader       address of the job of a network alone: it draws samples, and adds up errors
 """
 
@@ -93,7 +93,7 @@ def affine_of_lanes(
     w: Numbers, first: Index, across: Index, down: Index, biases: Numbers, bias: Index,
     x: Numbers, x0: Index, z0: Index, inputs: Index, outputs: Index, n: Index, stride: Index,
 ) -> None:  # fmt: skip
-    """Do the same as `products.affine`, from a workspace to the same one."""
+    """Compute `products.affine` from a workspace to the same workspace."""
     lanes = lane_count(x)
     samples, c = n // lanes, spread(w.dtype.type(0))
     for o in range(ZERO, outputs):
@@ -148,7 +148,7 @@ def add_products(
     grad: Numbers, first: Index, x: Numbers, g: Numbers, x0: Index, g0: Index, inputs: Index,
     samples: Index, stride: Index,
 ) -> None:  # fmt: skip
-    """grad[i] += sum over the samples of g * x[i], as `products.outer` adds them up."""
+    """grad[i] += sum over the samples of g * x[i], in the order of `products.outer`."""
     lanes = lane_count(g)
     q = four_samples(g, g0)
     for i in range(ZERO, inputs):
@@ -186,7 +186,7 @@ def four_samples(x: Numbers, at: Index) -> Four:
 
 @inner
 def add_row(grad: Numbers, at: Index, g: Numbers, g0: Index, samples: Index) -> None:
-    """grad += sum over the samples of g, as `products.add_row_sums` adds them up."""
+    """grad += sum over the samples of g, in the order of `products.add_row_sums`."""
     lanes = lane_count(g)
     if samples <= FEW:
         s = load_lanes(g, g0)
@@ -213,16 +213,16 @@ def four_numbers(g: Numbers, at: Index) -> Numbers:
 
 @exact
 def plus(a: Numbers, b: Numbers) -> Numbers:
-    """Return a + b, which the compiler must not combine with what they are made of."""
+    """Return a + b, which the compiler must not combine with other operations."""
     return add_lanes(a, b)
 
 
-# ---- a training ---------------------------------------------------------------------------------
+# ---- training -----------------------------------------------------------------------------------
 
 
 @by_address
 def train_lanes(job: Address) -> None:
-    """Take the steps that the progress of networks in lanes asks for; see `entry.train`."""
+    """Take the requested steps of networks in lanes; see `entry.train`."""
     kernels, plan, bank = record_at(job, JOB), plan_of(job), bank_of(job, Real)
     progress, batch = progress_record(job), batch_record(job)
     reader = kernels.reader
@@ -246,7 +246,7 @@ def train_lanes(job: Address) -> None:
 def draw_samples(job: Address, reader: Address, step: Index) -> None:
     """Draw the samples of the network in each lane, and copy them and their targets.
 
-    The first sample fills what is left of four.
+    The first sample pads the number to a multiple of four.
     """
     batch, plan, whole = batch_of(reader, Real), plan_of(reader), room_of(job, Real).spaces[ZERO]
     lanes, kernels = lane_count(whole), record_at(job, JOB)
@@ -266,7 +266,7 @@ def draw_samples(job: Address, reader: Address, step: Index) -> None:
 
 @inner
 def load_lanes_of(whole: Numbers, start: Index, data: Numbers, order: Table, room: Index) -> None:
-    """Copy rows of a table, whose indices stand side by side for the lanes, to the workspace."""
+    """Copy rows of a table, whose indices are adjacent for the lanes, to the workspace."""
     lanes = lane_count(whole)
     for t in range(ZERO, room * lanes, lanes):
         for i in range(np.uint64(data.shape[1])):
@@ -299,7 +299,7 @@ def measure(job: Address, reader: Address, step: Index, mean: float) -> None:
 
 @inlined
 def padded(samples: Index) -> Index:
-    """Return the number of samples that there is room for: beyond FEW a multiple of four."""
+    """Return the number of allocated samples: above FEW a multiple of four."""
     if samples <= FEW:
         return samples
     return (samples + THREE) // FOUR * FOUR
@@ -307,7 +307,7 @@ def padded(samples: Index) -> Index:
 
 @inner
 def pass_of_lanes(job: Address) -> None:
-    """Run all operations forward and backward, without those that need statistics of a batch."""
+    """Run all operations forward and backward, except those with statistics of a batch."""
     batch, room, plan = batch_record(job), room_of(job, Real), plan_of(job)
     ops, tile = operations_of(job), tiles_of(job)[ZERO]
     at, partial = address_of(tiles_of(job), ZERO), room.partial[ZERO]

@@ -1,7 +1,7 @@
-"""CpuMany: trains many networks of one shape at once on the cpu engine.
+"""CpuMany: trains many networks of equal shape at once on the cpu engine.
 
-Each thread trains one network, or, in a `LaneJobs`, as many at once as a vector has lanes.
-`JobTables` are the records of many jobs as tables, with the arrays that the records lead to.
+Each thread trains one network, or, in a `LaneJobs`, one network per vector lane. `JobTables` are
+the records of many jobs as tables, with the arrays that they refer to.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ from scalarviz.engines.cpu.tiles import number_of_chunks
 class JobTables:
     """Tables of `count` records, one for each job.
 
-    Jobs of a group, of which there are `groups`, run one after the other, and share buffers.
+    The jobs of each of the `groups` groups run one after the other, and share buffers.
     """
 
     def __init__(self, count: int, groups: int) -> None:
@@ -79,7 +79,7 @@ class JobTables:
         return set_fields(np.zeros(self.count, kind), **fields)  # type: ignore[no-any-return]  # of any record
 
     def kept_at(self, array: Any) -> int:
-        """Keep an array that all jobs share, and return its address."""
+        """Keep an array shared by all jobs, and return its address."""
         self._kept.append(array)
         return address(array)
 
@@ -99,12 +99,12 @@ class JobTables:
 
 GROUPS = 16  # maximum number of networks trained at the same time
 TRIAL = 8  # steps
-ENDED = -3  # in place of the row of a bad gradient: the network is not to go on
+ENDED = -3  # instead of the row of a bad gradient: the network must not continue
 
 
 @final
 class CpuMany:
-    """Trains networks of one program, each with its own bank and its own batches."""
+    """Trainer of networks of one program, each with its bank and its batches."""
 
     def __init__(
         self,
@@ -143,12 +143,10 @@ class CpuMany:
         link(self.plan, {field: self.kernels[field] for field in units_of_loss(loss)})
         self.jobs = ReplicaJobs(self, [drawing_of(each) for each in batches], precision)
         self.progress = self.jobs.progress
-        self.lanes: LaneJobs | None = (
-            None  # from the first steps on, where that gives the same bits
-        )
+        self.lanes: LaneJobs | None = None  # from the first steps, if that gives the same bits
 
     def prepare(self) -> None:
-        """Compile or load the kernels, without taking a step."""
+        """Compile or load the kernels without taking a step."""
         self._train(0, np.zeros((self.count, 0)))
         if self.count >= LEAST and fit_lanes(self):
             self.lanes = LaneJobs(self)
@@ -157,11 +155,11 @@ class CpuMany:
                     self.lanes = None
 
     def _agrees(self) -> bool:
-        """Return whether networks in lanes have the bits that they have alone, in a trial.
+        """Return whether networks in lanes have the same bits as separate ones, in a trial.
 
-        Where a formula adds up two products, compilers round one of them, and which one may differ
-        between loops. The trial begins with numbers of all sizes in the optimizer's slots, and has
-        a step with the last samples of an epoch, which can be few.
+        If a formula adds two products, compilers round only one of them, and which one may differ
+        between loops. The trial begins with numbers of all magnitudes in the optimizer's slots, and
+        includes a step with the last samples of an epoch, which can be few.
         """
         assert self.lanes is not None
         arrays = *self._changing, self.stack.grad
@@ -191,7 +189,7 @@ class CpuMany:
     def steps(self, first: int, count: int) -> FloatArray:
         """Take `count` steps with every network, and return the losses, shape (networks, count).
 
-        A loss is NaN from the step on at which the network stopped because of a bad gradient or an
+        A loss is NaN from the step at which the network stopped because of a bad gradient or an
         overflow. Call `count_steps` after the last steps.
         """
         losses = np.full((self.count, count), np.nan)
@@ -206,22 +204,22 @@ class CpuMany:
 
     @property
     def taken(self) -> npt.NDArray[np.int64]:
-        """Number of steps that each network has taken."""
+        """Number of steps taken by each network."""
         return np.array(self.progress["taken"], np.int64)
 
     def end(self, which: npt.NDArray[np.bool_]) -> None:
-        """Take no more steps with these networks."""
+        """Stop training these networks."""
         going_on = self.progress["result"] == NONE
         self.progress["result"] = np.where(going_on & which, ENDED, self.progress["result"])
 
     @property
     def _changing(self) -> tuple[Any, ...]:
-        """The arrays that steps change; the last one has the progress of each network."""
+        """The arrays changed by steps; the last one has the progress of each network."""
         stack = self.stack
         return stack.value, stack.slots, stack.state, self.progress
 
     def _take_back(self, network: int, first: int, before: list[Any]) -> None:
-        """Restore a network as it was before the step that made a number infinite."""
+        """Restore a network to the state before the step that made a number infinite."""
         taken = int(self.progress["taken"][network] - before[-1]["taken"][network])
         for array, old in zip(self._changing, before, strict=True):
             array[network] = old[network]
@@ -233,7 +231,7 @@ class CpuMany:
         self.progress["result"] = others
 
     def _train(self, first: int, losses: FloatArray) -> None:
-        """Take a step for each column of `losses` with every network that has not stopped."""
+        """Take a step for each column of `losses` with every network still training."""
         check_process()
         result = self.progress["result"]
         going, done = np.flatnonzero(result == NONE), np.zeros(0, np.intp)
@@ -246,7 +244,7 @@ class CpuMany:
                 result[done] = NONE
 
     def _train_alone(self, first: int, losses: FloatArray) -> None:
-        """Take steps with each network by itself."""
+        """Take steps with each network separately."""
         self.jobs.ask(first, losses)
         first, size = address(self.jobs.jobs), JOB.itemsize
         jobs = range(first, first + self.count * size, size)
@@ -371,7 +369,7 @@ class ReplicaJobs(JobTables):
         )
 
     def ask(self, first: int, losses: FloatArray) -> None:
-        """Ask for as many steps as each network has losses, from step `first` on."""
+        """Request one step per loss of each network, from step `first`."""
         self.progress["first"], self.progress["steps"] = first, losses.shape[1]
         self.progress["losses"] = address(losses) + np.arange(self.count) * losses.strides[0]
 
@@ -379,16 +377,16 @@ class ReplicaJobs(JobTables):
 # ---- in the lanes of a vector -------------------------------------------------------------------
 
 KINDS = {"affine", "activation", "row", "branch", "sum", "product", "concatenation"}
-TWO_PRODUCTS = {"rmsprop"}  # compilers round one of them, another one in each loop
+TWO_PRODUCTS = {"rmsprop"}  # compilers round one of them, not the same one in each loop
 LEAST = 4  # networks
 
 Places = npt.NDArray[np.intp]
 
 
 def fit_lanes(many: CpuMany) -> bool:
-    """Return whether all that a training does is done by kernels for lanes, and that is faster.
+    """Return whether kernels for lanes support a whole training run, and are faster.
 
-    It is while the samples of one network do not fill the lanes.
+    They are faster if the samples of one network do not fill the lanes.
     """
     names = {kernels_for(operation)[0] for operation in many.program.operations}
     return (
@@ -404,11 +402,11 @@ def fit_lanes(many: CpuMany) -> bool:
 
 @final
 class LaneJobs(JobTables):
-    """A job for the networks of each vector: those of networks alone, with other tables.
+    """A job for the networks of each vector: jobs of single networks with other tables.
 
     Args:
-        many: the networks, with a job for each alone, whose workspaces draw samples and add up
-            errors
+        many: the networks, with a separate job for each, whose workspaces are used to draw samples
+            and add up errors
     """
 
     def __init__(self, many: CpuMany) -> None:
@@ -422,14 +420,14 @@ class LaneJobs(JobTables):
             np.zeros((self.count, *array.shape[1:], self.lanes), array.dtype)
             for array in (stack.value, stack.grad, stack.slots, stack.frozen)
         )
-        batches = many.batches  # where each step has all samples, the first of a call draws them
+        batches = many.batches  # if each step has all samples, the first step of a call draws them
         self.draws_once = batches.draw == IN_ORDER and batches.size >= batches.samples
         own = [(value, stack.value)] + [(slots, stack.slots)] * bool(slots.size)
         self.read = as_networks([*own, (frozen, stack.frozen)])
         self.written = as_networks([*own, (grad, stack.grad)])
         dtype, tables = value.dtype, many.tables
         room = int(padded(np.uint64(many.batches.size))) * self.lanes
-        # Four samples are loaded even where there are fewer.
+        # Four samples are loaded even if there are fewer.
         space, flow = [(n // int(LONGEST) + 4) * room for n in (tables.space, tables.flow)]
         gradients = tables.gradients * self.lanes
         operations, spans = tables.operations.copy(), many.order.numbers[-1].copy()
@@ -474,7 +472,7 @@ class LaneJobs(JobTables):
         )
 
     def changed(self, table: Records, **fields: Any) -> Records:
-        """Return the record of a network alone for each job, with other fields."""
+        """Return the record of a single network for each job, with other fields."""
         return set_fields(table[: self.count].copy(), **fields)  # type: ignore[no-any-return]  # of any record
 
     def steps(self, which: Places, first: int, losses: FloatArray) -> Places:
@@ -484,7 +482,7 @@ class LaneJobs(JobTables):
         return np.concatenate(done)
 
     def _steps(self, which: Places, first: int, losses: FloatArray) -> Places:
-        """Do the same with as many networks as there is room for."""
+        """Do the same with as many networks as fit."""
         filled = np.append(which, np.repeat(which[-1], -len(which) % self.lanes))
         places = filled.reshape(-1, self.lanes)
         count, asked = len(places), losses.shape[1]
@@ -514,5 +512,5 @@ class LaneJobs(JobTables):
 
 
 def as_networks(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Return arrays in lanes as views with a row for each network, each with that of the stack."""
+    """Return arrays in lanes as views with one row per network, each with that of the stack."""
     return [(np.moveaxis(lanes, -1, 1), array) for lanes, array in pairs]

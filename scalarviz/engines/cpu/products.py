@@ -2,9 +2,9 @@
 
 The innermost loops keep sums in vector registers, one sample per lane. The loops compute four rows
 of a matrix at a time; if fewer are left, the last row is computed several times, with the same
-bits, so that one loop serves all sizes. Wide layers have other loops: see `wide_products.py`.
+bits, so that one loop covers all sizes. For wide layers see `wide_products.py`.
 
-All indices are unsigned: numba tests a signed index for being negative at every access, which
+All indices are unsigned: numba checks signed indices for being negative at every access, which
 prevents vectorisation. Hence ONE for 1.
 
     first, start, x0, g0, z0   index of the first number of a matrix or buffer in its array
@@ -13,11 +13,10 @@ prevents vectorisation. Hence ONE for 1.
     tail, left                 samples in whole vectors, and the remaining ones
     o, i, t                    index of an output, an input, a sample
 
-LLVM vectorises a plain loop where it can prove that this is safe. It cannot keep several sums in
-registers during an inner loop, as a fast matrix product does; with vector instructions a kernel
-does so explicitly. A value of type `Lanes` is a vector of 64 bytes, 16 numbers in float32 and 8 in
-float64; the compiler uses one register for it, or two or four narrower ones. A lane is a position
-in it.
+LLVM vectorises a plain loop if it can prove that this is safe. It cannot keep several sums in
+registers during an inner loop, as required for a fast matrix product; vector instructions do this
+explicitly. A value of type `Lanes` is a vector of 64 bytes, 16 numbers in float32 and 8 in float64;
+the compiler uses one register for it, or two or four narrower ones. A lane is a position in it.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ Numbers = Any  # an array of the bank's type
 Index = Any  # an unsigned integer
 Table = Any  # an array of integers, or of records
 Record = Any  # a record of a table
-Four = tuple[Any, Any, Any, Any]  # of four rows at a time: where they begin, or a vector of each
+Four = tuple[Any, Any, Any, Any]  # for four rows at a time: start indices, or vectors
 
 TILE = np.uint64(128)  # maximum number of samples in a tile
 SHORTEST = np.uint64(16)  # minimum stride of a tile's rows
@@ -53,7 +52,7 @@ def affine(
 ) -> None:  # fmt: skip
     """z[o] = biases[bias + o] + sum over i of w[first + o * across + i * down] * x[i].
 
-    For n samples of a tile. An empty array of biases stands for zeros.
+    For n samples of a tile. An empty array of biases means zeros.
     """
     step, last, zero = lane_count(x), outputs - ONE, spread(w.dtype.type(0))
     shift = zero, zero, zero, zero
@@ -107,7 +106,7 @@ def outer_of_few(
     grad: Numbers, first: Index, x: Numbers, g: Numbers, x0: Index, g0: Index,
     inputs: Index, outputs: Index, n: Index, stride: Index,
 ) -> None:  # fmt: skip
-    """Do the same as `outer`, one input per lane: faster for at most FEW samples."""
+    """Compute `outer` with one input per lane: faster for at most FEW samples."""
     step = lane_count(x)
     whole = inputs // step * step
     for t in range(n):
@@ -146,7 +145,7 @@ def add_row_sums(
 
 @inlined
 def four_rows(start: Index, apart: Index, row: Index, last: Index) -> Four:
-    """Return where `row` and the three rows after it begin; beyond `last`, it is repeated."""
+    """Return the starts of `row` and the next three rows; beyond `last`, it is repeated."""
     return (
         start + row * apart,
         start + min(row + ONE, last) * apart,
@@ -157,7 +156,7 @@ def four_rows(start: Index, apart: Index, row: Index, last: Index) -> Four:
 
 @inlined
 def load_four(x: Numbers, rows: Four, at: Index) -> Four:
-    """Return a vector of each row, from its number `at` on."""
+    """Return a vector of each row, from its number `at`."""
     return (
         load_lanes(x, rows[0] + at),
         load_lanes(x, rows[1] + at),
@@ -168,7 +167,7 @@ def load_four(x: Numbers, rows: Four, at: Index) -> Four:
 
 @inlined
 def load_some_of_four(x: Numbers, rows: Four, at: Index, count: Index) -> Four:
-    """Do the same as `load_four` for the first `count` lanes, with 0 in the others."""
+    """Load the first `count` lanes as `load_four`, with 0 in the others."""
     return (
         load_some(x, rows[0] + at, count),
         load_some(x, rows[1] + at, count),
@@ -179,7 +178,7 @@ def load_some_of_four(x: Numbers, rows: Four, at: Index, count: Index) -> Four:
 
 @inlined
 def spread_four_rows(x: Numbers, rows: Four, at: Index) -> Four:
-    """Return a vector of each row, with its number `at` in every lane."""
+    """Return a vector for each row, with its number `at` in every lane."""
     return (
         spread(x[rows[0] + at]),
         spread(x[rows[1] + at]),
@@ -190,7 +189,7 @@ def spread_four_rows(x: Numbers, rows: Four, at: Index) -> Four:
 
 @inlined
 def store_four(z: Numbers, rows: Four, at: Index, p: Four) -> None:
-    """Store a vector to each row, from its number `at` on."""
+    """Store a vector to each row, from its number `at`."""
     store_lanes(z, rows[0] + at, p[0])
     store_lanes(z, rows[1] + at, p[1])
     store_lanes(z, rows[2] + at, p[2])
@@ -229,8 +228,8 @@ def multiply_add_four(p: Four, q: Numbers, sums: Four) -> Four:
 
 
 # Instructions as functions for kernels. Each is written as the function that emits it: before the
-# arguments, which are values of LLVM there, it takes numba's target and builder and the signature.
-# `x` is a flat array and `at` an index in it.
+# arguments, which are LLVM values there, it takes numba's target and builder and the signature. `x`
+# is a flat array and `at` an index in it.
 
 LINE_BITS = 512  # 64 bytes: a line of the cache, and the widest vector register
 
@@ -246,7 +245,7 @@ class Lanes(types.Type):
 
 @register_model(Lanes)
 class LanesModel(models.PrimitiveModel):
-    """Represents Lanes as a vector of LLVM."""
+    """Represent Lanes as an LLVM vector."""
 
     def __init__(self, manager: Any, lanes: Lanes) -> None:
         number = manager.lookup(lanes.dtype).get_value_type()
@@ -260,8 +259,7 @@ def instruction(returns: Any) -> Callable[[Callable[..., Any]], Any]:
     Integers among its arguments become unsigned.
 
     Args:
-        returns: numba's type of the result, or a function that returns it, of the types of
-            arguments
+        returns: numba type of the result, or a function of the argument types that returns it
     """
 
     def decorate(emit: Callable[..., Any]) -> Any:
@@ -274,7 +272,7 @@ def instruction(returns: Any) -> Callable[[Callable[..., Any]], Any]:
             result = returns if isinstance(returns, types.Type) else returns(*given)
             return result(*map(unsigned, given)), run
 
-        # numba asks for the names of the arguments, and leaves out the first one, the context.
+        # numba reads the names of the arguments, without the first one, the context.
         known = inspect.signature(emit)
         find.__signature__ = known.replace(parameters=[*known.parameters.values()][2:])  # type: ignore[attr-defined]
         return intrinsic(find)
@@ -320,7 +318,7 @@ def load_lanes(target: Any, builder: Any, signature: Any, x: Any, at: Any) -> An
 
 @instruction(lanes_of)
 def load_some(target: Any, builder: Any, signature: Any, x: Any, at: Any, count: Any) -> Any:
-    """Load the first `count` lanes from x[at] on, and 0 in the others; memory of all is read."""
+    """Load the first `count` lanes from x[at], and 0 in the others; memory of all is read."""
     lanes = signature.return_type
     places = ir.Constant(ir.VectorType(count.type, lanes.count), [*range(lanes.count)])
     is_there = builder.icmp_unsigned("<", places, copies(builder, count, lanes.count))
@@ -399,7 +397,7 @@ def add_sums_apart(
     target: Any, builder: Any, signature: Any, x: Any, at: Any, apart: Any, count: Any, a: Any,
     b: Any, c: Any, d: Any,
 ) -> None:  # fmt: skip
-    """Do the same as `add_sums` for x[at], x[at + apart], x[at + 2 apart], ..."""
+    """Compute `add_sums` for x[at], x[at + apart], x[at + 2 apart], ..."""
     array, *_, lanes = signature.args
     sums = fold(builder, (a, b, c, d), lanes.count)
     place = pointer(target, builder, array, x, at, array.dtype)
@@ -452,14 +450,14 @@ def add_picked(builder: Any, a: Any, b: Any, places: list[int], apart: int) -> A
 
 
 def pointer(target: Any, builder: Any, kind: Any, array: Any, at: Any, lanes: Any) -> Any:
-    """Return a pointer to lanes in an array of a kind, from an index on."""
+    """Return a pointer to lanes in an array of a kind, from an index."""
     found = target.make_array(kind)(target, builder, array)
     first = builder.gep(found.data, [at])
     return builder.bitcast(first, target.get_value_type(lanes).as_pointer())
 
 
 def is_less(builder: Any, number: int, index: Any) -> Any:
-    """Whether a number is less than an index."""
+    """Return whether a number is less than an index."""
     return builder.icmp_unsigned("<", ir.Constant(index.type, number), index)
 
 

@@ -1,14 +1,13 @@
-"""Records that kernels read and write, such as OPERATION, and the arrays that they lead to.
+"""Records read and written by kernels, such as OPERATION, and the arrays that they refer to.
 
-Tables of records are arrays of numpy; a kernel reads `op.inputs`. A record that Python changes at
-every call is a structure of ctypes, whose fields are attributes. All fields take 8 bytes: unsigned
-integers, among them the addresses of arrays and of functions, or floats.
+Tables of records are numpy arrays; a kernel reads `op.inputs`. A record changed by Python at every
+call is a ctypes structure, whose fields are attributes. All fields have 8 bytes: unsigned integers,
+including addresses of arrays and functions, or floats.
 
-A kernel that another one or Python calls by its address takes addresses and unsigned integers only.
-So a call costs a few nanoseconds, whatever the number of arrays, and each kernel is compiled by
-itself. Functions at the end make named tuples of arrays, or a record, from the address of a `Job`;
-`real` is the bank's type. They emit LLVM's instructions, since numba would take half of all time of
-compiling for functions that do the same.
+A kernel called by its address takes only addresses and unsigned integers. So a call costs a few
+nanoseconds for any number of arrays, and each kernel is compiled separately. Functions at the end
+make named tuples of arrays, or a record, from the address of a `Job`; `real` is the bank's type.
+They emit LLVM instructions, since equivalent numba functions would take half of the compile time.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ def record_type(
 ) -> RecordType:
     """Return a dtype whose fields have one type, by default an unsigned integer; then `others`.
 
-    numba tests a signed index for being negative at every access.
+    numba checks signed indices for being negative at every access.
     """
     return np.dtype([*[(field, number) for field in fields], *others.items()], align=True)
 
 
 def structure(kind: RecordType) -> Any:
-    """Return a class of ctypes with the fields of a record, and no others, for Python to change."""
+    """Return a ctypes class with exactly the fields of a record, for Python to change."""
     fields = [(name, np.ctypeslib.as_ctypes_type(kind[name])) for name in kind.names or ()]
     return type("Record", (ctypes.Structure,), {"_fields_": fields, "__slots__": ()})
 
@@ -86,25 +85,25 @@ PASS = record_type("what", "low", "high", "gathers", number=np.int64)
 # in an epoch and in a batch.
 DRAWING = record_type("draw", "seed_low", "seed_high", "samples", "size", number=np.int64)
 
-# Settings that all optimizers share.
+# Settings shared by all optimizers.
 HOW = record_type("rate", "clip_norm", "clip_value", "l1", "l2", number=np.float64)
 
-# Rows of the bank from `first` to before `end`, and their learning rate, or NaN for that of HOW;
-# likewise their decay, the argument of the update at `place`, or 0 if it has none.
+# Rows of the bank from `first` to before `end`, and their learning rate, or NaN for the rate of
+# HOW; likewise their decay, the argument of the update at `place`, or 0 if missing.
 SPAN = record_type("first", "end", "place", rate=np.float64, decay=np.float64)
 
 
-# ---- records that Python changes ----------------------------------------------------------------
+# ---- records changed by Python ------------------------------------------------------------------
 
-# A job: addresses of all that a kernel may need.
+# A job: addresses of everything that a kernel may need.
 JOB = record_type(
     "program", "bank", "samples", "batch", "room", "update", "progress",  # records
     "chunk_work", "run_pass", "draw_rows", "add_chunks", "move",  # kernels that others call
     "round_rows", "round_bank",  # in mixed precision
-    "reader",  # of networks in lanes: the job that draws and measures for each of them
+    "reader",  # for networks in lanes: the job that draws and measures for each of them
     "drawings",  # the address of a DRAWING record for each
-    "drawn",  # the rows that they have drawn
-    "draws",  # steps of a call that draw samples; the others have those of the last
+    "drawn",  # the rows drawn
+    "draws",  # steps of a call that draw samples; the others reuse the last ones
 )  # fmt: skip
 
 # A program: addresses and lengths of `Tables`.
@@ -116,7 +115,7 @@ BANK = record_type(
     "state_count",
 )  # fmt: skip
 
-# The samples that a step has drawn from the data set of a training.
+# The samples drawn in a step from the data set of a run.
 SAMPLES = record_type(
     "rows", "goal_rows",  # rows of the inputs and of the targets
     "size",  # of a batch
@@ -134,7 +133,7 @@ BATCH = record_type(
     "outputs", "output_columns",  # receives the outputs, or the gradients of the inputs
     "samples",
     "errors",  # receives the sum of errors of each chunk
-    "steps",  # number of steps that the network has taken
+    "steps",  # number of steps taken by the network
     scale=np.float64,  # factor of the gradients of the loss
 )  # fmt: skip
 
@@ -155,7 +154,7 @@ UPDATE = record_type(
     "schedule", "schedule_count",  # settings of the schedule
     "exact",  # arguments of the update formula in float64
     "arguments", "argument_count",  # the same in the bank's type
-    "gradient",  # what the update reads: the bank's gradients, or those in `scratch`
+    "gradient",  # gradients read by the update: the bank's, or those in `scratch`
     "scratch",  # buffer for the clipped and regularized gradients
     "rows",  # of the bank
     "spans", "span_count",  # learning rates of all rows
@@ -165,11 +164,11 @@ UPDATE = record_type(
     factor=np.float64,  # of the schedule
 )  # fmt: skip
 
-# Progress of a training during one call.
+# Progress of a run during one call.
 PROGRESS = record_type(
     "first",  # index of the first step of the call
-    "steps",  # number of steps asked for
-    "count",  # steps that the network has taken
+    "steps",  # number of requested steps
+    "count",  # steps taken by the network
     "losses",  # receives the loss of each step
     "taken",  # steps taken in this call
     result=np.int64,  # the reason why it stopped, or NONE
@@ -188,8 +187,8 @@ RoomRecord, UpdateRecord = structure(ROOM), structure(UPDATE)
 ProgressRecord, TileRecord = structure(PROGRESS), structure(TILE_RECORD)
 
 
-# In the following functions `kind` is a type of numpy, or the dtype of a record, that is known
-# when the kernel is compiled. Arrays that are made here do not own their memory.
+# In the following functions `kind` is a numpy type, or the dtype of a record, known when the kernel
+# is compiled. Arrays made here do not own their memory.
 
 WORD = ir.IntType(64)
 
@@ -254,7 +253,7 @@ Address = Any  # an unsigned integer
 MOST_SETTINGS = np.uint64(12)  # of an operation
 
 
-# The named tuples that the functions at the end of this file make.
+# The named tuples made by the functions at the end of this file.
 BankArrays = Any  # of `bank_of`
 BankView = Any  # of `view_of`
 Workspaces = Any  # of `room_of`
@@ -264,11 +263,11 @@ Tile = Any  # of `tile_at`
 
 # ---- from an address to arrays ------------------------------------------------------------------
 
-REAL = "real"  # in place of a dtype: the bank's type
+REAL = "real"  # instead of a dtype: the bank's type
 
 
 def field_at(builder: Any, address: Any, record: RecordType, field: str | int) -> Any:
-    """Emit the value of a field of the record at an address; a number stands for itself."""
+    """Emit the value of a field of the record at an address; a number represents itself."""
     if isinstance(field, int):
         return ir.Constant(WORD, field)
     assert record.fields is not None
@@ -281,9 +280,9 @@ def record_of(field: str, kind: RecordType, *more: tuple[str, RecordType]) -> An
     """Return a function for kernels that returns a record of a job, given the job's address.
 
     Args:
-        field: field of the Job that has its address
+        field: field of the Job with its address
         kind: dtype of the record
-        more: further steps: a field of that record with the address of another one, and its dtype
+        more: further steps: a field of this record with the address of another one, and its dtype
     """
     path = [(field, kind), *more]
 
@@ -320,12 +319,10 @@ def view(of: str, field: str, kind: RecordType, **fields: Sequence[Any]) -> Any:
 
     Args:
         of: name of its class
-        field: field of the Job that has the address of a record; "": the address is that of the
-            record
+        field: field of the Job with the address of a record; "": the address of the record itself
         kind: dtype of the record
         fields: for each field of the tuple, in order: the dtype of an array, and fields of the
-            record with its address and shape; without a shape it is a record; without a dtype a
-            number
+            record with its address and shape; without a shape a record; without a dtype a number
     """
     named = namedtuple(of, fields)  # type: ignore[misc]  # not known to mypy
 
@@ -354,7 +351,7 @@ def view(of: str, field: str, kind: RecordType, **fields: Sequence[Any]) -> Any:
 
 
 def member_type(what: Any, axes: int) -> Any:
-    """Return numba's type of a field of a view whose array has so many axes."""
+    """Return numba's type of a field of a view whose array has `axes` axes."""
     if what is None:
         return types.uint64
     item = from_dtype(np.dtype(what)) if isinstance(what, np.dtype | type) else what
@@ -374,7 +371,7 @@ passes_of = table_of("program", PROGRAM, "passes", "pass_count", PASS)
 operations_of = table_of("program", PROGRAM, "operations", "operation_count", OPERATION)
 tiles_of = table_of("room", ROOM, "tiles", "chunks", TILE_RECORD)
 
-# Tuples of a job. The arrays of a bank that training changes.
+# Tuples of a job. The arrays of a bank changed by training.
 bank_of = view(
     "BankArrays",
     "bank",
@@ -386,7 +383,7 @@ bank_of = view(
     frozen=(np.bool_, "frozen", "rows"),
     state=(np.float64, "state", "state_count"),
 )
-# The arrays of a bank that a pass reads.
+# The arrays of a bank read by a pass.
 view_of = view(
     "BankView",
     "bank",
@@ -395,7 +392,7 @@ view_of = view(
     state=(np.float64, "state", "state_count"),
     frozen=(np.bool_, "frozen", "rows"),
 )
-# The samples that a step has drawn from the data set of a training.
+# The samples drawn in a step from the data set of a run.
 samples_of = view(
     "SampleArrays",
     "samples",
@@ -417,7 +414,7 @@ batch_of = view(
     goal_rows=(np.uint64, "goal_rows", "samples"),  # of `goals` in the batch
     outputs=(REAL, "outputs", "samples", "output_columns"),  # or the gradients of the inputs
     samples=(None, "samples"),  # size of the batch
-    steps=(None, "steps"),  # that the network has taken
+    steps=(None, "steps"),  # taken by the network
 )
 # Workspaces of the tiles, and the parameter gradients of each chunk.
 room_of = view(
@@ -438,7 +435,7 @@ update_of = view(
     schedule=(np.float64, "schedule", "schedule_count"),  # settings of the schedule
     exact=(np.float64, "exact", "argument_count"),  # arguments of the update formula, in float64
     arguments=(REAL, "arguments", "argument_count"),  # the same in the bank's type
-    gradient=(REAL, "gradient", "rows"),  # what the update reads: the bank's, or `scratch`
+    gradient=(REAL, "gradient", "rows"),  # gradients read by the update: the bank's, or `scratch`
     scratch=(REAL, "scratch", "rows"),  # buffer for the clipped and regularized gradients
     spans=(SPAN, "spans", "span_count"),  # learning rates of all rows
 )
@@ -454,5 +451,5 @@ tile_at = view(
     n=(None, "n"),  # number of samples
     stride=(None, "stride"),  # numbers from one row of a workspace to the next
     learning=(None, "learning"),  # not 0 in training, 0 in evaluation
-    steps=(None, "steps"),  # number of steps that the network has taken
+    steps=(None, "steps"),  # number of steps taken by the network
 )

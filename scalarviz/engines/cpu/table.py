@@ -1,4 +1,4 @@
-"""The kernels of the cpu engine: the table by kind of operation, and which ones a training needs.
+"""The kernels of the cpu engine: the table by kind of operation, and those needed for training.
 
 All kernels of a purpose have the same arguments.
 """
@@ -82,11 +82,6 @@ KernelFunction = Callable[..., None]
 Kernels = dict[str, KernelFunction]  # by the fields of an operation's record, see `KERNELS`
 
 # The kernels of each kind of operation, on one tile:
-#     forward      forward
-#     back         gradient of the inputs
-#     parameters   gradient of the parameters, added to that of the chunk, if it has some
-#     gather       statistics of the whole batch that its forward needs, if it needs some
-#     gather_back  statistics of the whole batch that its backward needs
 KERNELS: dict[str, Kernels] = {
     "affine": {
         "forward": affine_forward, "back": affine_inputs, "parameters": affine_parameters,
@@ -118,7 +113,7 @@ AFFINE_OF_LANES: Kernels = {
     "forward": forward_of_lanes, "back": inputs_of_lanes, "parameters": parameters_of_lanes,
 }  # fmt: skip
 
-# Those of wide layers on all cores, for a batch of one chunk; and the kernels that do a part.
+# Kernels of wide layers on all cores, for a batch of one chunk; and kernels of their parts.
 WIDE_ON_ALL_CORES: Kernels = {
     "forward": forward_on_all_cores,
     "back": back_on_all_cores,
@@ -132,9 +127,9 @@ PARTS_OF_WIDE: Kernels = {
 
 
 def kernels_for(operation: Operation) -> tuple[str, Kernels]:
-    """Return the name and the kernels of an operation: those of its kind, or of its shape.
+    """Return the name and the kernels of an operation: of its kind, or of its shape.
 
-    A kind without a row has none, see `Fallback`.
+    A kind without a row has no kernels, see `Fallback`.
     """
     if operation.kind == "affine" and min(operation.source.size, operation.target.size) >= WIDE:
         return "wide_affine", WIDE_AFFINE
@@ -142,7 +137,7 @@ def kernels_for(operation: Operation) -> tuple[str, Kernels]:
 
 
 def on_tile(kernel: KernelFunction) -> KernelFunction:
-    """Return the kernel to be called with the addresses of an operation, a job and a tile."""
+    """Return the kernel with the addresses of an operation, a job and a tile as arguments."""
 
     @by_address
     def run(place: Address, job: Address, tile: Address) -> None:
@@ -154,7 +149,7 @@ def on_tile(kernel: KernelFunction) -> KernelFunction:
 
 
 def on_part(kernel: KernelFunction) -> KernelFunction:
-    """Return the kernel to be called as `on_tile`, with a range of rows of the result."""
+    """Return the kernel with the arguments of `on_tile` and a range of result rows."""
 
     @by_address
     def run(place: Address, job: Address, tile: Address, low: Index, high: Index) -> None:
@@ -166,7 +161,7 @@ def on_part(kernel: KernelFunction) -> KernelFunction:
 
 
 def on_batch(kernel: KernelFunction) -> KernelFunction:
-    """Return the kernel to be called with the addresses of an operation and a job."""
+    """Return the kernel with the addresses of an operation and a job as arguments."""
 
     @by_address
     def run(place: Address, job: Address) -> None:
@@ -178,7 +173,7 @@ def on_batch(kernel: KernelFunction) -> KernelFunction:
     return run
 
 
-# How the kernels of each purpose are called.
+# Signature of the kernels of each purpose.
 CALLED = {
     "forward": on_tile,
     "back": on_tile,
@@ -193,10 +188,10 @@ CALLED = {
 
 # ---- which kernels an operation, a loss or an optimizer needs -----------------------------------
 
-WORTH_CORES = 250_000  # multiplications of a step; below, one core is faster than several
-WORTH_CORES_APART = 20_000_000  # of one operation of a step that is taken operation by operation
+WORTH_CORES = 250_000  # multiplications per step; below, one core is faster than several
+WORTH_CORES_APART = 20_000_000  # the same per operation, for a step taken operation by operation
 
-# What every training needs, by the names of the fields of a `Job`; then what some do.
+# Kernels of every training, by the names of the fields of a `Job`; then optional ones.
 CHUNK_WORK = Unit("cpu_chunk_work", tiles.chunk_work)
 ADD_CHUNKS = Unit("cpu_add_chunks", training_kernels.add_chunks)
 ADD_ON_ALL_CORES = Unit("cpu_add_chunks_on_all_cores", training_kernels.add_chunks_on_all_cores)
@@ -225,7 +220,7 @@ TRAIN_LANES = Unit("cpu_train_lanes", lanes.train_lanes)
 
 
 def units_of_draws(batches: Batches) -> dict[str, Unit]:
-    """Return the kernel that draws batches, by the field of a `Job` that has its address."""
+    """Return the kernel that draws batches, by the field of a `Job` with its address."""
     return {"draw_rows": DRAWING[batches.draw]}
 
 
@@ -236,7 +231,7 @@ def units_of_training(
     optimizers: Iterable[Optimizer],
     precision: Precision,
 ) -> list[Unit]:
-    """Return all kernels that trainings of a program may need, also on several cores."""
+    """Return all kernels that training of a program may need, also on several cores."""
     groups = [units_of(operation, batches.size) for operation in program.operations]
     found = [unit for group in groups for unit in group.values()]
     found += units_on_one_core(program, batches, losses, optimizers, precision)
@@ -250,7 +245,7 @@ def units_on_one_core(
     optimizers: Iterable[Optimizer],
     precision: Precision,
 ) -> list[Unit]:
-    """Return what trainings of a program need on one core, in the order of a page's table."""
+    """Return the kernels for training on one core, in the order of a page's table."""
     groups = [TRAINING, units_of_draws(batches), *map(units_of, program.operations)]
     groups += [*map(units_of_loss, losses), *map(units_of_optimizer, optimizers)]
     groups += [ROUNDING] if precision.mixed else []
@@ -259,9 +254,9 @@ def units_on_one_core(
 
 
 def units_of(operation: Operation, samples: int = 0) -> dict[str, Unit]:
-    """Return the kernels of an operation, by the fields of its record that have their addresses.
+    """Return the kernels of an operation, by the fields of its record with their addresses.
 
-    A batch of so many samples that is one chunk uses all cores where the operation is wide.
+    For a batch of one chunk, wide operations use all cores.
     """
     formulas = operation.about.formulas
     row = None if formulas is None else formulas[operation.formula]
@@ -273,13 +268,13 @@ def units_of(operation: Operation, samples: int = 0) -> dict[str, Unit]:
 
 
 def is_worth_cores(operation: Operation, samples: int) -> bool:
-    """Whether an operation on a batch of one chunk is large enough for several cores."""
+    """Return whether an operation on a batch of one chunk is large enough for several cores."""
     work = samples * operation.source.size * operation.target.size
     return number_of_chunks(samples) == 1 and work > WORTH_CORES
 
 
 def kernels_of_parts() -> dict[str, Unit]:
-    """Return the kernels of a wide layer on all cores, and those that do a part of it."""
+    """Return the kernels of a wide layer on all cores, and the kernels of its parts."""
     cores = {
         field: Unit(f"cpu_wide_affine_{field}_on_all_cores", kernel)
         for field, kernel in WIDE_ON_ALL_CORES.items()
@@ -288,7 +283,7 @@ def kernels_of_parts() -> dict[str, Unit]:
 
 
 def kernels_of(name: str, kernels: Kernels, row: Any) -> dict[str, Unit]:
-    """Return kernels of the table, for a row of the formulas of their kind if it has some."""
+    """Return kernels of the table, for a row of the formulas of their kind, if present."""
     label = name if row is None else re.sub(r"\W", "_", f"{name}_{row.name}")
     return {
         field: Unit(f"cpu_{label}_{field}", called(field, kernel), row)
@@ -303,12 +298,12 @@ def units_of_lanes() -> dict[str, Unit]:
 
 @cache
 def called(field: str, kernel: Callable[..., None]) -> Callable[..., None]:
-    """Return a kernel of the table as it is called by its address."""
+    """Return a kernel of the table in the form called by address."""
     return CALLED[field](kernel)
 
 
 def units_of_loss(loss: Loss) -> dict[str, Unit]:
-    """Return the kernels of a loss, by the fields of a plan that have their addresses."""
+    """Return the kernels of a loss, by the fields of a plan with their addresses."""
     row = loss.row
     scalar = isinstance(row, LossRow)
     error = training_kernels.scalar_error if scalar else training_kernels.row_error

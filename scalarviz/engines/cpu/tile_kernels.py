@@ -11,9 +11,9 @@ added to that of the chunk; the gradient of the inputs.
     g, h           index in `flow` of the gradient of the first output and input
     memo           index in `space` of what forward keeps for backward
 
-Batch norm standardizes each feature over the whole batch. Before a number can be standardized,
-those of all tiles are needed. `gather` writes mean and scale of each feature to the memo of every
-tile, one row per feature; in the backward pass, the means of the gradients that are removed.
+Batch norm standardizes each feature over the whole batch, which requires the numbers of all tiles.
+`gather` writes mean and scale of each feature to the memo of every tile, one row per feature; in
+the backward pass, the means of the gradients to remove.
 
 In a convolution a pixel of a channel is a row of a workspace, one number per sample, so that a
 vector register holds the same pixel of several samples. The loops compute four convolution kernels
@@ -131,8 +131,8 @@ def affine_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> 
 def pieces(rows: Index, n: Index, stride: Index) -> tuple[Index, Index]:
     """Return the number of calls of an activation, and of numbers per call.
 
-    One call for all rows is faster, and includes the unused numbers at the end of each row; where
-    these are the greater part, there is one call per row.
+    One call for all rows is faster, and includes the unused numbers at the end of each row; if most
+    numbers are unused, there is one call per row.
     """
     if TWO * n >= stride or stride == SHORTEST:
         return ONE, rows * stride
@@ -141,7 +141,7 @@ def pieces(rows: Index, n: Index, stride: Index) -> tuple[Index, Index]:
 
 @inner
 def activation_tile(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """y = f(x), number by number."""
+    """y = f(x), elementwise."""
     space, n, stride = tile.space, tile.n, tile.stride
     x, y = op.source * stride, op.target * stride
     rows, width = pieces(op.outputs, n, stride)
@@ -263,7 +263,7 @@ def count_of(settings: Numbers) -> Index:
 
 @inner
 def parametric_tile(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """y = f(x, w, ...); the parameters of each row are kept side by side for the way back."""
+    """y = f(x, w, ...); the parameters of each row are stored consecutively for backward."""
     space, n, stride = tile.space, tile.n, tile.stride
     x, y, count = op.source * stride, op.target * stride, count_of(settings)
     for r in range(op.outputs):
@@ -314,7 +314,7 @@ def parametric_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile)
 
 @inner
 def copy_rows(numbers: Numbers, start: Index, to: Index, rows: Index, stride: Index) -> None:
-    """Copy rows of a workspace, from row `start` on, to those from row `to` on."""
+    """Copy rows of a workspace, from row `start`, to those from row `to`."""
     x, y = start * stride, to * stride
     for i in range(rows * stride):
         numbers[y + i] = numbers[x + i]
@@ -328,7 +328,7 @@ def branch_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) ->
 
 @inner
 def branch_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Add the gradient to that of the inputs, which their last reader has written."""
+    """Add the gradient to the inputs' gradient, which was written by their last reader."""
     flow, stride = tile.flow, tile.stride
     g, h = op.flow_out * stride, op.flow_in * stride
     for i in range(op.outputs * stride):
@@ -359,7 +359,7 @@ def multiply_rows(
     a: Numbers, first: Index, b: Numbers, second: Index, c: Numbers, to: Index, rows: Index,
     stride: Index,
 ) -> None:  # fmt: skip
-    """Write the products of rows of two workspaces, from their first rows on, to rows of c."""
+    """Write the products of rows of two workspaces, from their first rows, to rows of c."""
     x, y, z = first * stride, second * stride, to * stride
     for i in range(rows * stride):
         c[z + i] = a[x + i] * b[y + i]
@@ -422,7 +422,7 @@ def dropout_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -
 
 @inner
 def dropout_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Gradient of the inputs: g times the factor that forward kept."""
+    """Gradient of the inputs: g times the factor stored by forward."""
     space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
     g, h, memo = op.flow_out * stride, op.flow_in * stride, op.memo * stride
     for r in range(op.outputs):
@@ -525,7 +525,7 @@ def gather_batch_norm_back(
 
 @inner
 def is_held(op: Record, frozen: Table) -> bool:
-    """Whether all parameters of the layer are frozen, so that running statistics do not change."""
+    """Return whether all parameters of the layer are frozen, which stops running statistics."""
     for row in range(op.held_from, op.held_to):
         if not frozen[row]:
             return False
@@ -602,9 +602,9 @@ def geometry(op: Record, settings: Numbers) -> Any:
 
 @inner
 def four_of(place: Index, count: Index) -> tuple[Index, Index, Index]:
-    """Return a group, and the first of up to four of its `count` members, and its last one.
+    """Return a group, and the first of up to four of its `count` members, and the last one.
 
-    `place` counts these fours over all groups.
+    `place` counts these blocks of four over all groups.
     """
     each = (count + THREE) // FOUR
     group = place // each
@@ -615,7 +615,7 @@ def four_of(place: Index, count: Index) -> tuple[Index, Index, Index]:
 def inside(
     place: Index, length: Index, step: Index, padding: Index, count: Index
 ) -> tuple[Index, Index]:
-    """Return the range of indices, below `count`, of numbers that lie on the picture.
+    """Return the range of indices, below `count`, of numbers on the picture.
 
     The first is at `place`, counted from `padding` before the edge, and the next `step` further.
     """
@@ -633,8 +633,8 @@ def seeing(
 ) -> tuple[Index, Index]:
     """Return the range of indices, in steps of `turns`, at which windows of `size` read a number.
 
-    `place` is the number's, counted from `padding` before the edge; there are `count` windows,
-    `apart` numbers from one to the next, whose own numbers are `gap` apart.
+    `place` is the position of the number, counted from `padding` before the edge; there are `count`
+    windows, `apart` numbers from one to the next, with `gap` between their numbers.
     """
     far = (count - ONE) * apart
     first = ZERO if place <= far else (place - far + gap - ONE) // gap
@@ -645,7 +645,7 @@ def seeing(
 
 @inner
 def turns(apart: Index, gap: Index) -> Index:
-    """Return after how many numbers of a window the next one is read by a window, too."""
+    """Return the smallest n for which n * gap is a multiple of `apart`."""
     found = ONE
     while found * gap % apart != ZERO:
         found += ONE
@@ -776,7 +776,7 @@ def convolution_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile
     ) = geometry(op, settings)  # fmt: skip
     step, fan, area = lane_count(flow), channels * tall * broad, tall * broad
     turns_y, turns_x = turns(apart_y, gap_y), turns(apart_x, gap_x)
-    # From one number that reads a pixel to the next, the window is so many rows before.
+    # From one number that reads a pixel to the next, the window is this many rows before.
     back_y, back_x = turns_y * gap_y // apart_y, turns_x * gap_x // apart_x * stride
     h0, plane = op.flow_in * stride, height * width * stride
     for four in range(groups * ((channels + THREE) // FOUR)):

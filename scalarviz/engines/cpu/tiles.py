@@ -1,11 +1,11 @@
 """A batch in chunks and tiles, and the work of a pass on one chunk, tile by tile.
 
-A batch is cut into chunks, whose number depends on its size only, and a chunk into tiles. Each
-chunk has its own gradient, so that chunks can run in parallel; the gradients are added up in the
+A batch is split into chunks, whose number depends only on its size, and a chunk into tiles. Each
+chunk has a separate gradient, so that chunks can run in parallel; the gradients are added up in the
 order of the chunks. So no bit of a result depends on the number of threads, or on whether a step is
-one pass or is taken moment by moment.
+one pass or taken moment by moment.
 
-A tile is up to TILE samples that go through the network together, so that their values stay in the
+A tile consists of up to TILE samples processed together, so that their values remain in the
 processor's cache. In a workspace a buffer is `size` rows of `stride` numbers, of which the first n
 are used, one per sample, so that the innermost loops run over samples. The position of a buffer
 (`start`) is counted in rows. All indices are unsigned: see `products.py`.
@@ -68,8 +68,8 @@ def load_tile(
 ) -> None:
     """Copy the rows order[first], order[first + 1], ... of a table to the columns of a tile.
 
-    Some columns of the table at a time, whose rows of the tile stay in the cache; squares of
-    numbers where there are as many samples and columns as a vector has lanes.
+    Some columns of the table are copied at a time, so that their rows of the tile remain in the
+    cache; full squares of vector lanes are transposed together.
     """
     columns, lanes, begin = np.uint64(data.shape[1]), lane_count(space), start * stride
     square = min(n, columns) >= lanes
@@ -102,7 +102,7 @@ def store_tile(
 
 @inlined
 def chunk_bounds(chunk: Index, chunks: Index, samples: Index) -> tuple[Index, Index]:
-    """Return the index of the first sample of a chunk, and that after its last."""
+    """Return the index of the first sample of a chunk, and the index after its last sample."""
     return chunk * samples // chunks, (chunk + ONE) * samples // chunks
 
 
@@ -110,7 +110,7 @@ def chunk_bounds(chunk: Index, chunks: Index, samples: Index) -> tuple[Index, In
 def row_stride(samples: Index) -> Index:
     """Return the stride of a tile's rows: room for all samples, a multiple of a vector's size.
 
-    A power of 2 is avoided, as the rows would compete for a few sets of the processor's cache.
+    A power of 2 is avoided, since the rows would compete for a few sets of the processor's cache.
     """
     chunks = count_chunks(samples)
     longest = min(TILE, (samples + chunks - ONE) // chunks)
@@ -155,7 +155,7 @@ def count_chunks(samples: Index) -> Index:
 
 @by_address
 def chunk_work(job: Address, number: Index, chunk: Index, place: Index) -> None:
-    """Run pass `number` of a program on one chunk, and add its sum of errors to the batch's.
+    """Run pass `number` of a program on one chunk, and add its errors to the batch's.
 
     `place` is the index of the workspace of its first tile.
     """
@@ -223,7 +223,7 @@ def round_buffer(
 def begin_tiles(
     tile: Record, room: Workspaces, chunk: Index, stride: Index, learning: Index, steps: Index
 ) -> None:
-    """Write what all tiles of a chunk share to their record."""
+    """Write the fields shared by all tiles of a chunk to their record."""
     tile.space_size, tile.flow_size = room.spaces.shape[1], room.flows.shape[1]
     tile.partial, tile.gradients = address_of(room.partial, chunk), room.partial.shape[1]
     tile.stride, tile.learning, tile.steps = stride, learning, steps
@@ -249,7 +249,7 @@ def number_of_chunks(samples: int) -> int:
 
 
 def stride_of_rows(samples: int) -> int:
-    """Return how many numbers lie between two rows of a tile, for a batch of this size."""
+    """Return the distance between two rows of a tile, for a batch of this size."""
     return int(row_stride(np.uint64(samples)))
 
 

@@ -107,7 +107,7 @@ def run_passes(job: Address) -> None:
 
 @inner
 def gather_for(job: Address, number: Index) -> None:
-    """Compute statistics of the whole batch that pass `number` needs."""
+    """Compute the statistics of the whole batch needed by pass `number`."""
     which, ops = passes_of(job)[number].gathers, operations_of(job)
     if which > 0:
         k = np.uint64(which - 1)
@@ -117,16 +117,16 @@ def gather_for(job: Address, number: Index) -> None:
         call(ops[k].gather_back, (address_of(ops, k), job))
 
 
-# ---- a training ---------------------------------------------------------------------------------
+# ---- training -----------------------------------------------------------------------------------
 
 
 @by_address
 def train(job: Address) -> None:
-    """Take the steps that the job's progress asks for.
+    """Take the steps requested by the job's progress.
 
-    Writes the losses, the number of steps taken, and the reason why training
-    stopped: NONE; or the row of a gradient that is not finite, nothing having changed; or OVERFLOW
-    if after the update a weight, a slot or a running statistic is not finite.
+    Writes the losses, the number of steps taken, and the reason why training stopped: NONE; or the
+    row of a non-finite gradient, without any change; or OVERFLOW if a weight, a slot or a running
+    statistic is not finite after the update.
     """
     kernels, plan, bank = record_at(job, JOB), plan_of(job), bank_of(job, Real)
     progress, batch = progress_record(job), batch_record(job)
@@ -179,7 +179,7 @@ def total_weight(job: Address) -> float:
 
 @inlined
 def loss_scale(plan: Record, factor: float, weight: float) -> float:
-    """Return the normalisation factor of the loss for a batch whose samples weigh this much."""
+    """Return the normalisation factor of the loss for a batch with this total weight."""
     if plan.mean_of == ZERO:
         return factor
     return float(factor / (weight * plan.mean_of))
@@ -189,8 +189,8 @@ def loss_scale(plan: Record, factor: float, weight: float) -> float:
 def end_step(job: Address, before: Numbers, state: Numbers, progress: Record) -> bool:
     """Add up the gradients of the chunks and run the optimizer; return False to stop training.
 
-    `before` is the bank's state before the step. A step that is skipped or refused does not change
-    running statistics.
+    `before` is the bank's state before the step. Skipped and rejected steps do not change running
+    statistics.
     """
     kernels, taken = record_at(job, JOB), progress.count
     if not adds_in_bank(job):
@@ -225,12 +225,12 @@ def copy_numbers(numbers: Numbers, others: Numbers) -> None:
 
 @inner
 def begin(job: Address, step: Index, drawing: Record) -> tuple[Index, Index, Index]:
-    """Return the number of samples of a step, those before them in the epoch, and the epoch.
+    """Return the number of samples of a step, the number before them in the epoch, and the epoch.
 
-    The first is written to the batch of the job.
+    The first number is written to the batch of the job.
     """
     epoch, start = step, np.int64(0)
-    if drawing.samples > drawing.size:  # a division takes as long as all that is drawn for a few
+    if drawing.samples > drawing.size:  # a division takes as long as drawing a few samples
         steps = (drawing.samples + drawing.size - 1) // drawing.size
         epoch = step // steps
         start = (step - epoch * steps) * drawing.size
@@ -239,7 +239,7 @@ def begin(job: Address, step: Index, drawing: Record) -> tuple[Index, Index, Ind
     return count, start, epoch
 
 
-# A kernel for each way of drawing: it draws the samples of step `number`.
+# A kernel for each way of drawing, which draws the samples of step `number`.
 
 
 @by_address
@@ -297,7 +297,7 @@ def draw_pair(drawing: Record, stream: Index, step: Index, i: Index) -> tuple[fl
 def shuffle_rows(
     drawing: Record, epoch: Index, start: Index, count: Index, rows: Table, goal_rows: Table
 ) -> None:
-    """Write the `count` samples from position `start` on of a shuffled epoch."""
+    """Write the `count` samples from position `start` of a shuffled epoch."""
     samples = drawing.samples
     zero = np.int64(0)
     k0, k1, k2, k3 = philox(
@@ -339,7 +339,7 @@ def error_kernel(forward: Kernel) -> Kernel:
         weights = tile_of(tile.space, plan.goals + size, ONE, tile.stride)
         errors = array_at(batch.errors, chunk + ONE, np.float64)
         count = ONE if has_weights else tile.n
-        for i in range(ZERO, tile.n, count):  # with weights each sample by itself
+        for i in range(ZERO, tile.n, count):  # with weights, each sample separately
             space = array_at(address_of(tile.space, i), tile.n, tile.space.dtype)
             p = tile_of(space, plan.out, size, tile.stride)
             t = tile_of(space, plan.goals, size, tile.stride)
@@ -378,15 +378,15 @@ row_error, row_delta = error_kernel(row_loss_forward), delta_kernel(row_loss_bac
 # Indices in a bank's state: the loss scale and its counters for mixed precision.
 LOSS_SCALE, GOOD_STEPS, SKIPPED = [np.uint64(i) for i in range(3)]
 
-BLOCK = np.uint64(4096)  # parameters whose gradients stay in the cache while chunks are added up
-MANY = np.uint64(8)  # blocks from which other cores add up some of them
+BLOCK = np.uint64(4096)  # parameters whose gradients remain in the cache while chunks are added up
+MANY = np.uint64(8)  # number of blocks from which several cores add them up
 
 NONE, OVERFLOW = -1, -2  # see `operations`
 
 
 @inner
 def adds_in_bank(job: Address) -> bool:
-    """Whether the only chunk adds up its gradients in those of the bank."""
+    """Return whether the only chunk adds up its gradients directly in the bank."""
     return bool(room_record(job).partial == bank_record(job).grad)
 
 
@@ -449,7 +449,7 @@ def add_block(job: Address, k: Index, block: Index) -> None:
 
 @inner
 def first_bad(grad: Numbers, frozen: Table) -> Index:
-    """Return the first row, not frozen, whose gradient is not finite; NONE without one."""
+    """Return the first non-frozen row with a non-finite gradient; NONE without one."""
     zero = grad.dtype.type(0)
     bad = False
     for row in range(len(grad)):
@@ -463,7 +463,7 @@ def first_bad(grad: Numbers, frozen: Table) -> Index:
 
 @inner
 def norm_scale(grad: Numbers, frozen: Table, most: float) -> float:
-    """Return the factor that makes the norm of all gradients, not frozen, at most `most`."""
+    """Return the factor that makes the norm of all non-frozen gradients at most `most`."""
     if most == np.inf:
         return 1.0
     total = 0.0
@@ -493,9 +493,9 @@ def is_skipped(plan: Record, bad: Index, scaling: Numbers) -> bool:
 def move(job: Address) -> None:
     """Run the optimizer's part of a step, and write the result to the job's progress.
 
-    That is NONE if it succeeded; or the row of a gradient that is not finite, nothing having
-    changed; or OVERFLOW if an updated weight or slot is not finite. The number of steps taken grows
-    by 1, unless the step is skipped.
+    The result is NONE on success; or the row of a non-finite gradient, without any change; or
+    OVERFLOW if an updated weight or slot is not finite. The number of steps taken increases by 1,
+    unless the step is skipped.
     """
     progress = progress_record(job)
     plan, bank = plan_of(job), bank_of(job, Real)
@@ -520,9 +520,9 @@ def move(job: Address) -> None:
 
 @inner
 def conditioned(job: Address, bank: BankArrays, update: UpdateArrays) -> None:
-    """Let the update read the gradients: those of the bank, or in `scratch` what is made of them.
+    """Choose the gradients read by the update: the bank's, or processed ones in `scratch`.
 
-    There they are finite, clipped and regularized.
+    The latter are finite, clipped and regularized.
     """
     value, grad, scratch, plan = bank.value, bank.grad, update.scratch, plan_of(job)
     how, record = update.how, update_record(job)
@@ -573,7 +573,7 @@ def constants(job: Address, step: Index) -> None:
 
 @by_address
 def move_rows_of_bank(job: Address) -> None:
-    """Update all rows that are not frozen, and write whether all of them are finite."""
+    """Update all non-frozen rows, and write whether all of them are finite."""
     bank, update, record = bank_of(job, Real), update_of(job, Real), update_record(job)
     record.finite = ONE
     for k in range(record.span_count):
@@ -591,11 +591,11 @@ def move_rows_of_bank(job: Address) -> None:
 
 # ---- half precision in software: float32 numbers rounded to the nearest float16 -----------------
 
-# Bits of a float32: mask of all but the sign; the smallest normal half; the smallest number that
+# Bits of a float32: mask of all except the sign; the smallest normal half; the smallest number that
 # rounds to infinity; and infinity.
 MAGNITUDE, SMALLEST, TOO_LARGE, INFINITE = 0x7FFFFFFF, 0x38800000, 0x477FF000, 0x7F800000
 FRACTION, LEADING_ONE = 0x7FFFFF, 0x800000
-DROPPED = 13  # binary digits that a float32 has more than a normal half
+DROPPED = 13  # binary digits of a float32 beyond those of a normal half
 UNIT = 2.0**-24  # the smallest half above 0
 
 

@@ -7,8 +7,8 @@ input per lane. For names see `products.py`.
 A value of type `Block` is a matrix of vectors that stay in registers during an inner loop. Its
 shape depends on the processor: with 32 registers of 64 bytes, 8 rows of 2 vectors, whose 16 sums
 hide the latency of the multiplications and need 10 loads for 16 of them; else 6 rows of 1 vector,
-12 registers of 32 bytes. Convolutions, which have few channels, take 4 rows of 1 vector. The shape
-does not change the order in which numbers are added.
+12 registers of 32 bytes. Convolutions, which have few channels, use 4 rows of 1 vector. The shape
+does not change the order of additions.
 
     first, at      index of the first number in its array
     apart          numbers from one row to the next
@@ -56,16 +56,16 @@ from scalarviz.engines.cpu.records import OPERATION, Address, BankView, Tile, ca
 
 WIDE = 32  # inputs and outputs from which blocks of sums are faster
 LARGE = np.uint64(65_536)  # number of weights from which columns are read from a panel
-PARTS = np.uint64(16)  # of an operation on all cores
-SHARE = np.uint64(24)  # rows: a part has a multiple of these
+PARTS = np.uint64(16)  # parts of an operation on all cores
+SHARE = np.uint64(24)  # rows: a part has a multiple of this number
 PANEL = np.uint64(128)  # columns of the weights in a panel
-DEPTH = np.uint64(192)  # rows of x at a time: for a block of samples, 12 KB
+DEPTH = np.uint64(192)  # rows of x at a time: 12 KB for a block of samples
 TURNED = np.uint64(512)  # rows of the inputs in a panel; a multiple of a block's columns
 
 
 # ---- a part of an operation ---------------------------------------------------------------------
-# Each number of a result is a sum of its own: so each of several cores can do some rows of it, from
-# `low` to before `high`, and no bit depends on how many there are.
+# Each number of a result is a separate sum: so each of several cores can compute some rows of it,
+# from `low` to before `high`, and no bit depends on the number of cores.
 
 
 @inner
@@ -148,7 +148,7 @@ def wide_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> No
 
 @inner
 def part_bounds(part: Index, rows: Index) -> tuple[Index, Index]:
-    """Return the first row of a part, and that after its last: whole blocks of SHARE rows."""
+    """Return the first row of a part, and the row after its last: whole blocks of SHARE rows."""
     blocks = (rows + SHARE - ONE) // SHARE
     low, high = part * blocks // PARTS * SHARE, (part + ONE) * blocks // PARTS * SHARE
     return min(low, rows), min(high, rows)
@@ -188,7 +188,7 @@ def back_on_all_cores(place: Address, job: Address, tile: Address) -> None:
 
 
 # ---- one sample ---------------------------------------------------------------------------------
-# The rows of the weights fill the vectors: their sums are in another order than with more samples.
+# The rows of the weights fill the vectors: the order of sums differs from several samples.
 
 
 @inner
@@ -240,9 +240,10 @@ def affine_by_blocks(
     x: Numbers, z: Numbers, x0: Index, z0: Index, inputs: Index, outputs: Index, n: Index,
     stride: Index,
 ) -> None:  # fmt: skip
-    """Do the same as `products.affine`, a block of sums at a time.
+    """Compute `products.affine`, a block of sums at a time.
 
-    Some rows of x at a time, which stay in the cache for all outputs; the sums wait in z meanwhile.
+    Some rows of x are processed at a time, so that they remain in the cache for all outputs; the
+    partial sums are stored in z.
     """
     step, rows, columns = lane_count(x), block_rows(x), block_columns(x)
     end = (n + step - ONE) // step * step
@@ -273,8 +274,8 @@ def transposed_affine(
 ) -> None:  # fmt: skip
     """z[o] = sum over i of w[first + i * down + o] * x[i].
 
-    A column of a large matrix has each number in another page of memory: so some columns at a time
-    are copied to a panel, which the product of all samples then reads.
+    The numbers of a column of a large matrix are all in different pages of memory: so some columns
+    at a time are copied to a panel, which the product of all samples then reads.
     """
     nothing = w[:0]
     if inputs * down < LARGE:
@@ -300,10 +301,10 @@ def wide_outer(
     grad: Numbers, first: Index, x: Numbers, g: Numbers, x0: Index, g0: Index,
     inputs: Index, outputs: Index, n: Index, stride: Index,
 ) -> None:  # fmt: skip
-    """Do the same as `products.outer`, one input per lane: for each sample in turn.
+    """Compute `products.outer` with one input per lane, for each sample in turn.
 
-    Some rows of x at a time are transposed to a panel, of which block after block has a row of
-    numbers for each sample.
+    Some rows of x at a time are transposed to a panel of blocks, each with a row of numbers for
+    each sample.
     """
     step, rows, columns = lane_count(x), block_rows(x), block_columns(x)
     end = (n + step - ONE) // step * step
@@ -335,7 +336,7 @@ def wide_outer(
 
 
 class Block(types.Type):
-    """numba's type of a matrix of vectors; by default of the shape that suits this processor."""
+    """numba's type of a matrix of vectors; by default of the shape for this processor."""
 
     def __init__(self, dtype: Any, shape: tuple[int, int] | None = None) -> None:
         _, _, features = cpu_target.target_context.codegen().magic_tuple()
@@ -346,7 +347,7 @@ class Block(types.Type):
 
 @register_model(Block)
 class BlockModel(models.PrimitiveModel):
-    """Represents a Block as an array of vectors of LLVM, row by row."""
+    """Represent a Block as an LLVM array of vectors, row by row."""
 
     def __init__(self, manager: Any, block: Block) -> None:
         vector = manager.lookup(block.lanes).get_value_type()
@@ -371,7 +372,7 @@ def block_rows(target: Any, builder: Any, signature: Any, x: Any) -> Any:
 
 @instruction(types.uint64)
 def block_columns(target: Any, builder: Any, signature: Any, x: Any) -> Any:
-    """Return how many numbers a row of a block has for the dtype of an array, unsigned."""
+    """Return the length of a row of a block for the dtype of an array, unsigned."""
     block = block_for(*signature.args)
     return target.get_constant(types.uint64, block.vectors * block.lanes.count)
 
@@ -423,7 +424,7 @@ def add_products(
         shift = builder.mul(further, further.type(v))
         found.append(read(builder, vector_at(target, builder, inputs, x, shift, at)))
     for k, row in enumerate(rows_of(builder, sums, left)):
-        # The offset of the row comes first: it does not change during the loop.
+        # The offset of the row comes first, since it is constant in the loop.
         offset = builder.mul(row, apart)
         number = builder.load(place(target, builder, weights, w, offset, first))
         factor = copies(builder, number, sums.lanes.count)
@@ -478,7 +479,7 @@ def transpose_lanes(
     target: Any, builder: Any, signature: Any, x: Any, first: Any, apart: Any, left: Any, z: Any,
     at: Any, across: Any,
 ) -> None:  # fmt: skip
-    """z[at + t across + k] = x[first + k apart + t], for as many k and t as a vector has lanes."""
+    """z[at + t across + k] = x[first + k apart + t], for k and t up to the number of lanes."""
     source, _, _, _, goal, _, _ = signature.args
     found = []
     for row in rows_of(builder, Lanes(source.dtype), left):
@@ -492,7 +493,7 @@ def load_columns(
     target: Any, builder: Any, signature: Any, data: Any, order: Any, first: Any, left: Any,
     column: Any, z: Any, at: Any, across: Any,
 ) -> None:  # fmt: skip
-    """z[at + c across + t] = data[order[first + t], column + c], for as many c and t as lanes."""
+    """z[at + c across + t] = data[order[first + t], column + c], for c and t up to the lanes."""
     source, indices, _, _, _, goal, _, _ = signature.args
     columns = builder.extract_value(target.make_array(source)(target, builder, data).shape, 1)
     found = []
@@ -507,7 +508,7 @@ def load_columns(
 
 
 def rows_of(builder: Any, shape: Any, left: Any) -> Iterator[Any]:
-    """Iterate over the rows of a block, or as many as lanes: 0, 1, ..., at most `left` - 1."""
+    """Yield the rows of a block, or of all lanes: 0, 1, ..., at most `left` - 1."""
     last = builder.sub(left, left.type(1))
     for k in range(shape.rows if isinstance(shape, Block) else shape.count):
         yield builder.select(is_less(builder, k, last), left.type(k), last)
@@ -529,7 +530,7 @@ def places(
     target: Any, builder: Any, kind: Any, array: Any, at: Any, apart: Any, left: Any, further: Any,
     block: Block,
 ) -> Iterator[Any]:  # fmt: skip
-    """Iterate over pointers to the vectors of a block in an array: row 0, row 1, ..."""
+    """Yield pointers to the vectors of a block in an array: row 0, row 1, ..."""
     for row in rows_of(builder, block, left):
         for v in range(block.vectors):
             shift = builder.add(builder.mul(row, apart), builder.mul(further, further.type(v)))
@@ -546,7 +547,7 @@ def write_columns(
 
 
 def masked(builder: Any, lanes: Lanes, vector: Any) -> tuple[Any, Any]:
-    """Declare LLVM's functions that load and store the lanes of a mask only."""
+    """Declare LLVM's functions that load and store only the lanes of a mask."""
     pointer, count = vector.as_pointer(), ir.IntType(32)
     mask = ir.VectorType(ir.IntType(1), lanes.count)
     kind = f"v{lanes.count}f{lanes.dtype.bitwidth}.p0"
@@ -559,7 +560,7 @@ def masked(builder: Any, lanes: Lanes, vector: Any) -> tuple[Any, Any]:
 
 
 def transposed(builder: Any, rows: list[Any]) -> list[Any]:
-    """Return the columns of a square matrix of vectors: blocks of 1, 2, 4, ... change places."""
+    """Return the columns of a square matrix of vectors by swapping blocks of 1, 2, 4, ..."""
     count, size = len(rows), 1
     while size < count:
         for i in [i for i in range(count) if not i & size]:

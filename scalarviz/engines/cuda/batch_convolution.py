@@ -1,15 +1,15 @@
-"""Kernels of convolution for whole batches: outputs, and gradients of the inputs and the weights.
+"""Kernels of convolution for whole batches: outputs, and gradients of inputs and weights.
 
-An output is a chain of `cuda.fma` from the bias, or 0: over the lines and columns of the window,
-and for each over the channels. A gradient of an input is one over lines and columns, and for each
-over the convolution kernels. That of a weight is one over the samples of a chunk, four at a time:
-over all windows, and for each over these samples. What a window reads beyond the picture is 0. A
-bias is a weight of a number that is always 1, after those of the window.
+An output is a chain of `cuda.fma` from the bias, or 0, over the lines and columns of the window,
+and for each over the channels. A gradient of an input is a chain over lines and columns, and for
+each over the convolution kernels. A gradient of a weight is a chain over the samples of a chunk,
+four at a time, over all windows, and for each over these samples. Numbers beyond the picture are 0.
+A bias is a weight with input 1, after the weights of the window.
 
-A thread computes several of these sums at once, in registers, so that what it loads serves several
-multiply-adds; indices are unsigned and advance by additions, see `matrix_products.py`. Neighbouring
-threads have neighbouring samples, which are neighbours in memory. The samples of a thread are APART
-from each other: the compiler knows how far, and needs one address for all of them.
+A thread computes several of these sums at once, in registers, so that each loaded number is used in
+several multiply-adds; indices are unsigned and advance by additions, see `matrix_products.py`.
+Adjacent threads have adjacent samples, which are adjacent in memory. The samples of a thread are
+APART from each other, a constant, so that the compiler needs one address for all of them.
 
     groups                    number of groups of channels and convolution kernels
     channels, kernels         number of channels of a group, and of its convolution kernels
@@ -23,9 +23,9 @@ from each other: the compiler knows how far, and needs one address for all of th
     o, c                      index of a convolution kernel, and of a channel
 
 Gradients of the weights are products of matrices. A row is a convolution kernel, a column a tap of
-its window, or the bias; what is summed over are the windows of some samples. The matrices are not
-in memory: the threads of a block load parts of both into shared memory, where the inner loop of
-`matrix_products.py` adds up 4 x 4 numbers a thread.
+its window, or the bias; sums are over the windows of some samples. The matrices are not in memory:
+the threads of a block load parts of both into shared memory, where the inner loop of
+`matrix_products.py` adds up 4 x 4 numbers per thread.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ from scalarviz.engines.cuda.matrix_products import add_products, quarter
 
 @kernel
 def steps_in(length: Index, step: Index) -> Index:
-    """Return how many steps of a size are in a length, which is not negative."""
+    """Return the number of steps of a size in a non-negative length."""
     return np.int64(row_of(length, step))
 
 
@@ -102,7 +102,7 @@ def geometry(plan: Whole, op: Index, arena: Numbers) -> Any:
 def four_of(place: Index, count: Index) -> Any:
     """Return a group, and the first of up to four of its `count` members, and its last one.
 
-    `place` counts these fours over all groups.
+    `place` counts these blocks of four over all groups.
     """
     each = (count + 3) // 4
     group = steps_in(place, each)
@@ -111,7 +111,7 @@ def four_of(place: Index, count: Index) -> Any:
 
 @kernel
 def inside(place: Index, length: Index, gap: Index, size: Index) -> Any:
-    """Return the range of indices, below `size`, of numbers of a window that lie on the picture.
+    """Return the range of indices, below `size`, of window numbers on the picture.
 
     The first is at `place`, which is less than `length`, and the next `gap` further.
     """
@@ -127,8 +127,8 @@ def inside(place: Index, length: Index, gap: Index, size: Index) -> Any:
 def seeing(place: Index, count: Index, size: Index, apart: Index, gap: Index) -> Any:
     """Return the range of places, in steps of `turns`, at which windows of `size` read a number.
 
-    `place` is the number's, counted from `padding` before the edge; there are `count` windows,
-    `apart` numbers from one to the next, whose own numbers are `gap` apart.
+    `place` is the position of the number, counted from `padding` before the edge; there are `count`
+    windows, `apart` numbers from one to the next, with `gap` between their numbers.
     """
     first, end = np.int64(0), size
     far = place - (count - 1) * apart
@@ -147,7 +147,7 @@ def seeing(place: Index, count: Index, size: Index, apart: Index, gap: Index) ->
 
 @kernel
 def turns(apart: Index, gap: Index) -> Index:
-    """Return after how many numbers of a window the next one is read by a window, too."""
+    """Return the smallest n for which n * gap is a multiple of `apart`."""
     found = np.int64(1)
     while found * gap != steps_in(found * gap, apart) * apart:
         found += 1
@@ -159,7 +159,7 @@ def turns(apart: Index, gap: Index) -> Index:
 
 @kernel
 def threads_of(count: Index) -> Index:
-    """Return how many threads share the samples of a row; see `first_sample`."""
+    """Return the number of threads that share the samples of a row; see `first_sample`."""
     return (count + 4 * APART - 1) // (4 * APART) * min(count, APART)
 
 
@@ -167,7 +167,7 @@ def threads_of(count: Index) -> Index:
 def first_sample(thread: Index, count: Index) -> Index:
     """Return the first of the four samples of a thread; the others are APART from each other.
 
-    Neighbouring threads have neighbouring samples.
+    Adjacent threads have adjacent samples.
     """
     lanes = min(count, APART)
     group = np.int64(row_of(thread, lanes))
@@ -176,9 +176,9 @@ def first_sample(thread: Index, count: Index) -> Index:
 
 @kernel
 def four_weights(first: Index, last: Index, apart: Index, found: Whole) -> None:
-    """Write how far the weights of members `first`, `first` + 1, ... are after those of the first.
+    """Write the offsets of the weights of members `first`, `first` + 1, ... from the first one.
 
-    The members are `apart` weights apart; for one after the last it is the last.
+    The members are `apart` weights apart; beyond the last one, it is repeated.
     """
     found[0] = np.uint32(0)
     for i in range(1, 4):
@@ -235,7 +235,7 @@ def write_sums(
 def convolution_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
 ) -> None:
-    """z = b + the sum over a window of w x; for 4 kernels and 4 samples a thread."""
+    """z = b + the sum over a window of w x; for 4 kernels and 4 samples per thread."""
     (
         groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, above, beside,
         gap_y, gap_x, high, wide,
@@ -286,7 +286,7 @@ def convolution_forward(
 def convolution_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
 ) -> None:
-    """The sum of w g over the windows that read an input; for 4 channels and 4 samples a thread."""
+    """The sum of w g over the windows that read an input; for 4 channels, 4 samples per thread."""
     (
         groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, above, beside,
         gap_y, gap_x, high, wide,
@@ -348,10 +348,10 @@ TABLE = 3 * MATRIX_TILE  # of the taps of a tile: places, lines and columns in t
 def convolution_parameters(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
 ) -> None:
-    """Gradients of weights and biases for each chunk, a tile of 64 x 64 a block."""
+    """Gradients of weights and biases for each chunk, a tile of 64 x 64 per block."""
     table, job = cuda.shared.array(TABLE, np.int64), cuda.blockIdx.x
     while True:
-        # Computed anew for each tile: they take no registers while products are added up.
+        # Computed again for each tile, to free registers while products are added up.
         (
             groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, above,
             beside, gap_y, gap_x, high, wide,
@@ -390,9 +390,9 @@ def part_of_gradients(
     first: Index, columns: Index, rows: Index, taps: Index, height: Index, width: Index,
     apart_y: Index, apart_x: Index, high: Index, wide: Index,
 ) -> None:  # fmt: skip
-    """One tile, for a chunk: `columns` taps from `first` on, of `rows` kernels from o on.
+    """Compute one tile for a chunk: `columns` taps from `first`, of `rows` kernels from o.
 
-    A block with fewer threads than the tile has parts takes several turns.
+    A block with fewer threads than parts of the tile takes several turns.
     """
     left = cuda.shared.array(PANEL, Real)
     right = cuda.shared.array(PANEL, Real)
@@ -447,7 +447,8 @@ def fetch_gradients(
 ) -> None:  # fmt: skip
     """Load gradients of some windows of four samples to panel[inner, row]; 0 for missing samples.
 
-    That of the first window and kernel is at g; those of the next kernel are `apart` after it.
+    The gradient of the first window and kernel is at g; those of the next kernel are `apart` after
+    it.
     """
     for i in range(cuda.threadIdx.x, rows << 2, cuda.blockDim.x):
         row, s = i >> 2, i & 3
@@ -464,7 +465,7 @@ def fetch_inputs(
     place: Index, apart: Index, windows: Index, samples: Index, height: Index, width: Index,
     panel: Numbers,
 ) -> None:  # fmt: skip
-    """Load what taps read, in neighbouring windows of four samples, to panel[inner, column].
+    """Load the inputs of taps, in adjacent windows of four samples, to panel[inner, column].
 
     The first window begins at line and column `line` and `place`, and is at x in memory; the next
     is `step` after it. Beyond the picture there is 0, and 1 in the column `bias`.
@@ -489,6 +490,6 @@ def write_gradient(
     plan: Whole, op: Index, arena: Numbers, begin: Index, taps: Index, o: Index, tap: Index,
     total: Any,
 ) -> None:  # fmt: skip
-    """Write the gradient of a tap, or, for the one after the last, that of the bias."""
+    """Write the gradient of a tap, or, after the last one, of the bias."""
     biases = plan[op + BIAS_ROW] - plan[op + WEIGHT_ROW]
     arena[begin + (o * taps + tap if tap < taps else biases + o)] = total

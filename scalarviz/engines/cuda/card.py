@@ -1,22 +1,21 @@
-"""The GPU as the kernels' files see it: numba's `cuda` module, launches as a graph, and failures.
+"""The GPU as seen by kernel files: numba's `cuda` module, launches as a graph, and failures.
 
-`cuda` is None where numba's CUDA module cannot be imported, and untyped for the type checker. Files
-of kernels can be imported without it; `missing.py` says whether the engine can run.
+`cuda` is None if numba's CUDA module cannot be imported, and untyped for the type checker. Kernel
+files can be imported without it; `missing.py` checks whether the engine can run.
 
 The host takes longer to launch a small kernel than a GPU to run it. So the launches of a step are
-captured once, and from then on one call of the driver launches them all, see `Steps`. They are the
-same kernels with the same arguments in the same order: the bits are those of single launches.
+captured once, and from then on one driver call launches them all, see `Steps`. They are the same
+kernels with the same arguments in the same order, with the same bits as single launches.
 
-Launches are captured on a stream of their own that is not the engine's: the driver refuses work of
-others in the default stream while a stream that waits for it is capturing, and a capture that
-fails leaves nothing behind. A GPU or driver that captures nothing is not an error: kernels are
-launched one by one then.
+Launches are captured on a separate stream, not the engine's: the driver rejects other work in the
+default stream while a stream that waits for it is capturing, and a failed capture has no side
+effects. If the GPU or driver does not support capturing, kernels are launched one by one.
 
-A failure, such as a lost card or too little memory, becomes one error that says what to do. A call
-of the engine copies the bank back only after all its kernels have ended. So when one fails, the
-bank in host memory has the numbers from before the call, and a training can continue from there on
-another engine. A session may have left numbers on the GPU that are lost then: it returns to its
-last keyframe, in host memory.
+A failure, such as a lost card or insufficient memory, becomes one error with a remedy. A call of
+the engine copies the bank back only after all its kernels have ended. So after a failure, the bank
+in host memory has the numbers from before the call, and training can continue from there on another
+engine. If a session has left numbers on the GPU, these are lost, and it returns to its last
+keyframe, in host memory.
 """
 
 from __future__ import annotations
@@ -50,21 +49,21 @@ _capturing = Lock()
 
 
 def nvidia() -> Any:
-    """Return numba's module with `driver`, whose functions raise errors, and `binding`."""
+    """Return numba's modules `driver`, whose functions raise errors, and `binding`."""
     return import_module("numba.cuda.cudadrv.driver")
 
 
 def allow_shared(handle: Any, device: int, size: int) -> None:
-    """Let a compiled kernel be launched with so many bytes of dynamic shared memory, at most."""
+    """Allow launches of a compiled kernel with up to `size` bytes of dynamic shared memory."""
     module = nvidia()
     what = module.binding.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
     module.driver.cuKernelSetAttribute(what, size, handle, device)
 
 
 def configured(kernel: Any, *sizes: Any) -> Any:
-    """Return a kernel with the sizes of its launch.
+    """Return a kernel with its launch configuration.
 
-    numba warns of fewer than 128 blocks; a small batch has no more work.
+    numba warns about fewer than 128 blocks; a small batch has no more work.
     """
     if cuda.config.ENABLE_CUDASIM:
         return kernel[sizes]
@@ -88,13 +87,13 @@ class Launch:
     shared: int = 0
 
     def on(self, stream: Any) -> Callable[[], None]:
-        """Return the function that launches it on a stream."""
+        """Return a function that launches it on a stream."""
         sizes = self.blocks, self.threads, stream, self.shared
         return partial(configured(self.kernel, *sizes), *self.arguments)
 
     @property
     def key(self) -> tuple[int, ...]:
-        """Numbers that differ from those of all other launches, as long as this one is kept."""
+        """Identity of the launch, unique while it is alive."""
         taken = [each if isinstance(each, int) else id(each) for each in self.arguments]
         return (id(self.kernel), self.blocks, self.threads, self.shared, *taken)
 
@@ -104,7 +103,7 @@ class CudaGraph:
     """Captured launches, which the driver launches as one."""
 
     def __init__(self, launches: list[Launch]) -> None:
-        """Raise the driver's error if it cannot capture them."""
+        """Capture launches; raise the driver's error on failure."""
         self._handle = captured(launches)
         # At the end of the process the driver frees everything.
         weakref.finalize(self, free, nvidia().driver, self._handle).atexit = False
@@ -115,25 +114,25 @@ class CudaGraph:
 
 
 def free(driver: Any, graph: Any) -> None:
-    """Free a graph; one that is running ends before."""
-    with suppress(Exception):  # of a GPU that was lost, or a driver that has ended
+    """Free a graph; a running one ends before."""
+    with suppress(Exception):  # for a lost GPU, or a driver that has ended
         driver.cuGraphExecDestroy(graph)
 
 
 def captured(launches: list[Launch]) -> Any:
-    """Return the driver's handle of a graph of these launches, whose kernels have been loaded."""
+    """Return the driver's handle of a graph of these launches, whose kernels are loaded."""
     module = nvidia()
     driver, names = module.driver, module.binding
     handle = driver.cuStreamCreate(names.CUstream_flags.CU_STREAM_NON_BLOCKING.value)
     try:
-        # Relaxed: numba may free memory in between, which has nothing to do with these kernels.
+        # Relaxed: numba may free memory in between, which is unrelated to these kernels.
         mode = names.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
         driver.cuStreamBeginCapture(handle, mode)
         try:
             for each in launches:
                 each.on(module.Stream(handle, external=True))()
         except BaseException:
-            with suppress(Exception):  # a capture that failed may have no graph
+            with suppress(Exception):  # a failed capture may have no graph
                 driver.cuGraphDestroy(driver.cuStreamEndCapture(handle))
             raise
         graph = driver.cuStreamEndCapture(handle)
@@ -150,8 +149,8 @@ class Steps:
     """Steps on a stream.
 
     Attributes:
-        graphs: whether they are captured; False in the simulator, and once something has refused it
-        refused: what it said
+        graphs: whether launches are captured; False in the simulator, and after a failure
+        refused: message of the failure
     """
 
     def __init__(self, stream: Any, *, graphs: bool) -> None:
@@ -159,14 +158,14 @@ class Steps:
         self.refused = ""
         self._stream = stream
         self._launches: list[Launch] = []  # of the last step
-        self._graph: CudaGraph | None = None  # of these
+        self._graph: CudaGraph | None = None  # for these
 
     def repeat(self, launches: list[Launch], count: int) -> None:
-        """Take `count` steps, each of which consists of these launches."""
+        """Take `count` steps that consist of these launches."""
         one_by_one = [each.on(self._stream) for each in launches]
         if count and [each.key for each in launches] != [each.key for each in self._launches]:
             self._launches, self._graph = launches, None
-            for launch in one_by_one:  # which compiles and loads the kernels
+            for launch in one_by_one:  # compiles and loads the kernels
                 launch()
             count -= 1
         if count:
@@ -177,26 +176,26 @@ class Steps:
                     launch()
 
     def _capture(self) -> None:
-        """Capture the launches of the last step, unless that is done, or another one is going on.
+        """Capture the launches of the last step, unless already done, or during another capture.
 
-        Whatever refuses it: the kernels can still be launched one by one.
+        After a failure, the kernels can still be launched one by one.
         """
         if not self.graphs or self._graph is not None or not _capturing.acquire(blocking=False):
             return
         try:
             self._graph = CudaGraph(self._launches)
-        except Exception as error:  # of any kind: kernels are launched one by one then
+        except Exception as error:  # of any kind: kernels are then launched one by one
             self._refuse(error)
         finally:
             _capturing.release()
 
     def _launch_graph(self) -> bool:
-        """Launch the graph; return False if there is none, or the driver refuses it."""
+        """Launch the graph; return False without one, or if the driver fails."""
         if not self.graphs or self._graph is None:
             return False
         try:
             self._graph.launch(self._stream)
-        except Exception as error:  # a GPU that is lost refuses single launches, too
+        except Exception as error:  # a lost GPU also rejects single launches
             self._refuse(error)
         return self.graphs
 
@@ -211,22 +210,22 @@ class Steps:
 MOST_SAID = 120  # characters
 BEFORE = "the numbers are those from before this call"
 KEYFRAME = "the session goes back to its last keyframe"
-# Packages that raise the errors of a GPU, of its driver, and of the compiler and linker for it.
+# Packages that raise errors of a GPU, its driver, its compiler and its linker.
 CARD = ("numba.cuda", "numba_cuda", "cuda.")
 
 
 def is_of_the_card(error: BaseException) -> bool:
-    """Whether an error was raised by what drives the GPU, and not by scalarviz or its user."""
+    """Return whether an error was raised by GPU packages, not by scalarviz or its user."""
     return isinstance(error, Exception) and type(error).__module__.startswith(CARD)
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether the GPU, or pinned memory for it, has no room for what was asked for."""
+    """Return whether the memory of the GPU, or pinned memory for it, was insufficient."""
     return is_of_the_card(error) and "OUT_OF_MEMORY" in str(error)
 
 
 def card_error(error: BaseException, kept: str = BEFORE) -> EngineError:
-    """Return the error for a GPU that failed; `kept` says which numbers there are now."""
+    """Return the error for a failed GPU; `kept` describes the available numbers."""
     if is_out_of_memory(error):
         return EngineError(
             f"the GPU has too little free memory for this: {kept}; use a smaller batch, end other "
@@ -244,7 +243,7 @@ def card_failures(kept: str = BEFORE) -> Iterator[None]:
     """Raise EngineError for a failure of the GPU in the body; see `card_error`."""
     try:
         yield
-    except Exception as error:  # drivers raise errors of many kinds; others are raised again
+    except Exception as error:  # drivers raise errors of many kinds; other errors are raised again
         if not is_of_the_card(error):
             raise
         raise card_error(error, kept) from error

@@ -1,18 +1,16 @@
-"""Memory: the arrays of a training on a GPU, their layout, and copies between host and device.
+"""Memory: the arrays of a run on a GPU, their layout, and copies between host and device.
 
 A call of the engine begins with `put_bank`, which compares the bank in host memory with a mirror of
-what the device has of it, and copies only the parts that were written since. It ends with
-`take_bank`, which copies values, gradients and the slots in use to the host; or, between portions
-of a session, without it: then the bank has them fetched when somebody reads it, see
-`scalarviz.core.device_arrays`.
+the device's copy, and copies only the parts written since. It ends with `take_bank`, which copies
+values, gradients and the used slots to the host; or, between portions of a session, without it:
+then they are fetched when the bank is read, see `scalarviz.core.device_arrays`.
 
-`make_layout` writes a program as the arrays that kernels read; see `gpu_layout.py` for their parts.
+`make_layout` converts a program to the arrays read by kernels; see `gpu_layout.py` for their parts.
 
-A `CudaSnapshot` is a copy of a bank on a GPU that leaves it during the training. The numbers are
-copied aside on the stream of the training, which takes some microseconds; the next steps are queued
-behind that, and wait for nothing. On a stream of its own the copy then leaves the GPU, into pinned
-memory. Nobody waits for it but `read`, which returns the pinned memory itself: it is used again
-when nobody holds those numbers any more.
+A `CudaSnapshot` copies a bank from a GPU during training. The numbers are first copied within the
+GPU on the stream of the run, which takes some microseconds and does not block the next steps. On a
+separate stream the copy is then transferred into pinned memory. Only `read` waits for it, and
+returns the pinned memory itself, which is reused when these numbers are no longer referenced.
 """
 
 from __future__ import annotations
@@ -49,7 +47,7 @@ if TYPE_CHECKING:
 
 @final
 class Memory:
-    """The arrays of one training, allocated once and used on one stream."""
+    """The arrays of one run, allocated once and used on one stream."""
 
     def __init__(self, layout: MemoryLayout, dtype: str, stream: Any) -> None:
         self.layout = layout
@@ -66,7 +64,7 @@ class Memory:
         self.grad_place = int(layout.plan[gpu_layout.GRAD])
         self.bank_size = self.grad_place + self.rows
         self._mirror = cuda.pinned_array(max(1, self.bank_size), self.dtype)
-        self._known: set[tuple[int, int]] = set()  # parts that are the same on both sides
+        self._known: set[tuple[int, int]] = set()  # parts that are equal on both sides
         self._views: dict[tuple[int, int], tuple[Any, FloatArray]] = {}
         self.write(layout.settings_place, layout.settings.ravel())
 
@@ -98,7 +96,7 @@ class Memory:
         self.stream.synchronize()
 
     def take_state(self, bank: Bank, *, before: bool = False) -> None:
-        """Set the state of the bank from the host's scalars; `before`: as before the last step."""
+        """Set the state of the bank from the host's scalars; `before`: of before the last step."""
         place = (
             int(self.layout.plan[gpu_layout.STATE_BEFORE]) if before else gpu_layout.STATE_NUMBERS
         )
@@ -112,7 +110,7 @@ class Memory:
         self.data.copy_to_device(numbers, stream=self.stream)
 
     def put_bank(self, bank: Bank, slots: tuple[str, ...]) -> None:
-        """Copy the parts of the bank that were written since the last call to the device."""
+        """Copy the parts of the bank written since the last call to the device."""
         if not self.rows:
             return
         for start, numbers in self._parts(bank, slots):
@@ -126,21 +124,21 @@ class Memory:
             self._known.add(part)
 
     def forget_bank(self) -> None:
-        """Note that kernels write the bank on the device, but for frozen marks, until `take_bank`.
+        """Note that kernels write the bank on the device, except frozen marks, until `take_bank`.
 
-        A call that is interrupted in between leaves other numbers there than the host has.
+        If a call is interrupted in between, the numbers there differ from the host's.
         """
         self._known &= {(self.rows, self.rows)}
 
     def _parts(self, bank: Bank, slots: tuple[str, ...]) -> list[tuple[int, FloatArray]]:
-        """Return where the parts of the bank begin in `arena`, and their numbers, 1-D."""
+        """Return the start of each part of the bank in `arena`, and its numbers, 1-D."""
         rows = self.rows
         kept = [(2 * rows, bank.slot_block(slots).ravel())] if slots else []
         frozen = bank.frozen.astype(self.dtype)
         return [(0, bank.value), (rows, frozen), *kept, (self.grad_place, bank.grad)]
 
     def moving_parts(self, slots: int) -> list[tuple[int, int]]:
-        """Return start and size of the parts of `arena` that steps with so many slots change."""
+        """Return start and size of the parts of `arena` changed by steps with `slots` slots."""
         rows = self.rows
         kept = [(2 * rows, slots * rows)] if slots else []
         return [(0, rows), *kept, (self.grad_place, rows)]
@@ -176,10 +174,10 @@ def bits(numbers: FloatArray) -> npt.NDArray[np.unsignedinteger[Any]]:
 
 Whole = npt.NDArray[np.int64]
 
-LEAST_SHARE = 8  # samples in a chunk; a smaller one is not worth a block
+LEAST_SHARE = 8  # samples in a chunk; smaller chunks are not worth a block
 MOST_CHUNKS = 128
-MOST_NEAR = 2**16  # gradients of a chunk; with more, no block has room for the weights
-TILES = 256  # of matrix products, which keep a GPU busy
+MOST_NEAR = 2**16  # gradients of a chunk; with more, the weights do not fit into a block
+TILES = 256  # tiles of matrix products, to keep a GPU busy
 MOST_PARTIALS = 2**25  # largest size of the gradients of all chunks
 LEAST_WIDTH = 8  # samples in a tile of a whole step, or a whole chunk
 MOST_STEPS = 1024  # at most in one launch
@@ -202,15 +200,15 @@ class MemoryLayout:
 
 
 def formula_rows() -> tuple[object, ...]:
-    """Return the rows of formulas that users add, also after the kernels of a run are made."""
+    """Return the rows of custom formulas, including those added after a run's kernels were made."""
     tables = ACTIVATIONS, PARAMETRIC_FORMULAS, LOSSES, ROW_LOSSES, OPTIMIZERS
     return tuple(row for table in tables for row in table.values())
 
 
 def index_of(row: Any, rows: list[Any], kind: str) -> int:
-    """Return the index of a row; raise EngineError for one that is no longer in its table.
+    """Return the index of a row; raise EngineError if it is no longer in its table.
 
-    A formula of the user that was added again from the same source is the same one.
+    A custom formula added again from the same source counts as the same.
     """
     same = [each.name == row.name and each.digest == row.digest for each in rows]
     require(
@@ -232,7 +230,7 @@ def make_layout(
     """Return the layout for batches of `samples` samples; a block has `shared` bytes.
 
     Args:
-        learning: False: without room for the gradients of the chunks and of the workspace
+        learning: False: without memory for the gradients of the chunks and of the workspace
     """
     widest = max((each.target.size for each in program.operations), default=1)
     require(
@@ -270,7 +268,7 @@ def make_layout(
 
 
 def fill(numbers: npt.NDArray[Any], fields: Mapping[int, float]) -> None:
-    """Set fields of a plan, or places in `scalars`."""
+    """Set fields of a plan, or indices in `scalars`."""
     for place, number in fields.items():
         numbers[place] = number
 
@@ -304,13 +302,13 @@ def sizes(program: Program, bank: Bank, samples: int) -> dict[int, int]:
 
 
 def memo_rows(operation: Operation) -> int:
-    """Return the numbers kept for each sample; statistics of a batch are in `scalars` instead."""
+    """Return the number of rows stored for backward; statistics of a batch are in `scalars`."""
     about = operation.about
     return 0 if about.statistics(operation) else about.memo(operation)
 
 
 def place_parts(plan: Whole, settings: int, learning: bool) -> dict[int, int]:
-    """Return where the parts of `arena` begin; NONE: settings, PLAN_FIELDS: the end.
+    """Return the start of each part of `arena`; NONE: settings, PLAN_FIELDS: the end.
 
     Raise EngineError if the index of a weight would have more than 32 bits.
     """
@@ -341,10 +339,10 @@ def place_parts(plan: Whole, settings: int, learning: bool) -> dict[int, int]:
 
 
 def count_chunks(samples: int, gradients: int, largest: int) -> int:
-    """Return the number of chunks of a batch, which depends on no device.
+    """Return the number of chunks of a batch, independent of the device.
 
-    Of a network that needs kernels for whole batches, they are as many as the `largest` number of
-    parameters of an operation needs for TILES tiles.
+    For a network that needs kernels for whole batches, the number is chosen so that the operation
+    with the `largest` number of parameters has TILES tiles.
     """
     chunks = min(MOST_CHUNKS, samples // LEAST_SHARE)
     if gradients > MOST_NEAR:
@@ -356,36 +354,35 @@ def count_chunks(samples: int, gradients: int, largest: int) -> int:
 def tile_width(share: int, a_sample: int, shared: int) -> int:
     """Return the number of samples in a tile of a block; 0 if fewer than LEAST_WIDTH fit.
 
-    A part of a chunk has an even number, since a thread computes two samples at a time.
+    Parts of a chunk have even sizes, since a thread computes two samples at a time.
     """
-    width = (shared // a_sample - 1) // 2 * 2  # which takes a column more, see `room_stride`
+    width = (shared // a_sample - 1) // 2 * 2  # which needs one column more, see `room_stride`
     if width >= share:
         return share
     return width if width >= LEAST_WIDTH else 0
 
 
 def fits(program: Program, layout: MemoryLayout) -> bool:
-    """Whether a network runs in whole steps; else kernel by kernel, as a graph for each step.
+    """Return whether a network runs in whole steps; else kernel by kernel, as a graph per step.
 
-    All weights of its products, and a tile of samples beside them, must have room in the shared
-    memory of a block: from anywhere else they would be read again for each tile, by threads that
-    wait for them, where the kernels for a whole batch read them once for 64 samples. Not possible
-    with statistics of the whole batch, for which all samples must have arrived, nor with kinds that
-    are computed on whole batches only.
+    All weights of its products and a tile of samples must fit into the shared memory of a block:
+    otherwise they would be read again for each tile, with threads waiting for them, whereas the
+    kernels for a whole batch read them once per 64 samples. Whole steps do not support statistics
+    of the whole batch, which require all samples, and kinds computed only on whole batches.
     """
     alone = all(op.kind in KERNELS and not op.about.statistics(op) for op in program.operations)
     return alone and bool(layout.plan[gpu_layout.WIDTH] > 0)
 
 
 def room_stride(width: int) -> int:
-    """Return the step from a row to the next in a tile: odd, and so in another memory bank."""
+    """Return the distance between rows in a tile: odd, so that they use different memory banks."""
     return width + 1 + width % 2
 
 
 def weights_in_room(program: Program) -> tuple[list[int], int]:
-    """Return where a block has the weights of each operation, or NONE; and how many numbers.
+    """Return the index of each operation's weights in a block, or NONE; and the total size.
 
-    Four neighbours are read at a time, and so up to three numbers after the last one.
+    Four adjacent numbers are read at a time, so up to three after the last one.
     """
     found, numbers = [], 0
     for operation in program.operations:
@@ -440,7 +437,7 @@ def set_loss(plan: Whole, scalars: FloatArray, loss: Loss, outputs: int) -> None
 
 
 def set_batches(plan: Whole, scalars: FloatArray, batches: Batches) -> None:
-    """Set the fields of the way that batches are drawn."""
+    """Set the fields for drawing batches."""
     fill(plan, {
         gpu_layout.DRAW: batches.draw,
         gpu_layout.SEED_LOW: batches.seed & MASK,
@@ -453,7 +450,7 @@ def set_batches(plan: Whole, scalars: FloatArray, batches: Batches) -> None:
 
 
 def set_optimizer(plan: Whole, scalars: FloatArray, optimizer: Optimizer) -> None:
-    """Set the fields of optimizer and schedule; raise EngineError if it has own decays."""
+    """Set the fields of optimizer and schedule; raise EngineError if it has separate decays."""
     require(
         not optimizer.own_decays,
         "groups have no decay on the engine 'cuda', where all weights have that of the "
@@ -483,7 +480,7 @@ def set_optimizer(plan: Whole, scalars: FloatArray, optimizer: Optimizer) -> Non
 def set_start(
     plan: Whole, scalars: FloatArray, bank: Bank, first: int, *, learning: bool = True
 ) -> None:
-    """Set the fields of the beginning of a call: first step, steps taken, state."""
+    """Set the fields for the beginning of a call: first step, steps taken, state."""
     fill(plan, {
         gpu_layout.FIRST_STEP: first,
         gpu_layout.LEARNING: learning,
@@ -505,12 +502,12 @@ def set_state(scalars: FloatArray, bank: Bank) -> None:
 
 # ---- snapshots ----------------------------------------------------------------------------------
 
-MOST = 8  # copies that have arrived whose memory is kept
+MOST = 8  # finished copies whose memory is kept
 
 
 @final
 class Lent:
-    """Pinned memory with the numbers of one copy; it lives as long as any array of them."""
+    """Pinned memory with the numbers of one copy, alive as long as any array of it."""
 
     def __init__(self, host: FloatArray) -> None:
         self._host = host
@@ -519,7 +516,7 @@ class Lent:
 
 @final
 class Aside:
-    """Memory for one copy of what steps change in a bank: on the GPU, and pinned on the host."""
+    """Memory for one copy of the changing parts of a bank: on the GPU, and pinned on the host."""
 
     def __init__(self, size: int, memory: Memory, leaving: Any) -> None:
         self.size = size
@@ -530,7 +527,7 @@ class Aside:
         self._taken, self._arrived = cuda.event(), cuda.event()
 
     def take(self, parts: list[tuple[int, int]]) -> FloatArray:
-        """Queue the copies of some parts of `arena`, and return the array where they arrive."""
+        """Queue the copies of some parts of `arena`, and return the destination array."""
         memory, place = self._memory, 0
         for start, size in parts:
             part = self._on_device[place : place + size]
@@ -542,17 +539,17 @@ class Aside:
         self._arrived.record(self._leaving)
         lent = Lent(self._host)
         self._lent = weakref.ref(lent)
-        return np.asarray(lent)  # whose base it is, and that of each view
+        return np.asarray(lent)  # it is the base of the array and of its views
 
     def has_arrived(self) -> bool:
-        if cuda.config.ENABLE_CUDASIM:  # copies are made at once there
+        if cuda.config.ENABLE_CUDASIM:  # copies are immediate there
             return True
         cuda.current_context()  # in a thread that has not used the GPU
         return bool(self._arrived.query())
 
     @property
     def is_held(self) -> bool:
-        """Whether somebody holds numbers of the last copy."""
+        """Return whether numbers of the last copy are still referenced."""
         return self._lent() is not None
 
     def wait(self) -> None:
@@ -563,21 +560,21 @@ class Aside:
 
 @final
 class Asides:
-    """The memory for copies of one bank; that of copies whose numbers nobody holds is used again.
+    """The memory for copies of one bank; unreferenced memory is reused.
 
-    While a copy is on its way nothing else is written to its memory, nor is it freed.
+    During a copy its memory is neither overwritten nor freed.
     """
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
         self._leaving = cuda.stream()
         self._asides: list[Aside] = []  # in the order of their copies
-        # With these as its arguments they are not freed before it: what is freed together, as
-        # garbage, is freed in any order, and whoever waits for a stream that is gone crashes.
+        # As arguments they are not freed before it: objects freed together as garbage are freed in
+        # any order, and waiting for a freed stream crashes.
         weakref.finalize(self, end, self._leaving, self._asides).atexit = False
 
     def take(self, parts: list[tuple[int, int]]) -> tuple[Aside, FloatArray]:
-        """Queue a copy of some parts of `arena`, and return its array; not for two threads."""
+        """Queue a copy of some parts of `arena`, and return its array; not thread-safe."""
         size = sum(size for _, size in parts)
         arrived = [each for each in self._asides if each.has_arrived()]
         free = (each for each in arrived if each.size == size and not each.is_held)
@@ -588,21 +585,21 @@ class Asides:
 
 
 def end(leaving: Any, asides: list[Aside]) -> None:
-    """Wait for the copies that are on their way; their memory is freed after it."""
-    with suppress(Exception):  # of a GPU that was lost, or a driver that has ended
+    """Wait for unfinished copies, whose memory is freed afterwards."""
+    with suppress(Exception):  # for a lost GPU, or a driver that has ended
         leaving.synchronize()
 
 
 @final
 class CudaSnapshot(Snapshot):
-    """A snapshot of a bank whose numbers a run may have left on a GPU.
+    """A snapshot of a bank whose numbers may be on a GPU.
 
     If the GPU fails meanwhile, `read` raises EngineError.
     """
 
     def __init__(self, run: CudaRun) -> None:
         self._run = run
-        self._aside: Aside | None = None  # of a copy that nobody has waited for
+        self._aside: Aside | None = None  # of a copy not waited for
         self._numbers: SnapshotValues | None = None
         self._error: EngineError | None = None
 
@@ -615,7 +612,7 @@ class CudaSnapshot(Snapshot):
         self._tried(partial(self._request, bank))
 
     def _tried(self, ask: Callable[[], bool | None]) -> bool | None:
-        """Return what the GPU says; if it fails, keep the error."""
+        """Return the result of a GPU query; on failure, store the error."""
         try:
             with card_failures(KEYFRAME):
                 return ask()
@@ -624,7 +621,7 @@ class CudaSnapshot(Snapshot):
         return None
 
     def _request(self, bank: Bank) -> None:
-        """Queue a copy of what is on the GPU, and copy the rest at once."""
+        """Queue a copy of the numbers on the GPU, and copy the others immediately."""
         run = self._run
         self._aside, numbers = run.asides.take(run.memory.moving_parts(len(run.slots)))
         value, *kept, grad = numbers.reshape(len(run.slots) + 2, -1)

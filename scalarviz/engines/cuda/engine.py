@@ -1,12 +1,12 @@
-"""The cuda engine: runs the program of a network by numba-CUDA kernels on whole batches.
+"""The cuda engine: runs the program of a network with numba-CUDA kernels on whole batches.
 
-It uses operations and buffers, not layers. Between calls the bank in host memory is current, but
-for what a session lets a run leave on the GPU: see `scalarviz.core.device_arrays`.
+It uses operations and buffers, not layers. Between calls the bank in host memory is current, except
+for numbers that a session lets a run leave on the GPU, see `scalarviz.core.device_arrays`.
 
-A `CudaRun` takes many steps of a training in one launch, or one step moment by moment. `CudaMany`
-trains many networks of one shape, each on a stream of its own. All launches of a call are queued
-before the first result is waited for, so that the GPU runs as many of them at a time as it has room
-for. Each network has the bits of a training of its own.
+A `CudaRun` takes many training steps in one launch, or one step moment by moment. `CudaMany` trains
+many networks of equal shape, each on a separate stream. All launches of a call are queued before
+waiting for the first result, so that the GPU runs them concurrently, up to its capacity. Each
+network has the same bits as in a separate run.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ from scalarviz.engines.engine import (
 from scalarviz.engines.reference import program_forward
 from scalarviz.errors import EngineError
 
-MOST_SPARE = 4  # sizes of batches whose memory is kept
-MOST_EVALUATED = 4096  # samples that are evaluated at a time
+MOST_SPARE = 4  # batch sizes whose memory is kept
+MOST_EVALUATED = 4096  # samples evaluated at a time
 
 
 @final
@@ -65,12 +65,12 @@ class CudaEngine(StackEngine[CudaCalls]):
         self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
     ) -> None:
         super().__init__(layers, program, bank, precision)
-        # Memory for batches of other sizes, not in use; the one used last is the last.
+        # Unused memory for batches of other sizes, most recently used last.
         self._spare: deque[CudaCalls] = deque(maxlen=MOST_SPARE)
 
     @cached_property
     def device(self) -> Device:
-        """The GPU; found anew by an engine that was sent to another process."""
+        """The GPU; looked up again by an engine sent to another process."""
         check_process()
         with card_failures():
             return Device.current()
@@ -88,9 +88,9 @@ class CudaEngine(StackEngine[CudaCalls]):
 
     @card_failures()
     def evaluate(self, batch: FloatArray) -> FloatArray:
-        """Return the outputs of a batch, in tiles: each sample is evaluated by itself.
+        """Return the outputs of a batch, in tiles: each sample is evaluated separately.
 
-        A tile has a power of two samples, so that batches of many sizes take the same memory.
+        Tile sizes are powers of two, so that batches of many sizes use the same memory.
         """
         size = min(MOST_EVALUATED, 1 << (len(batch) - 1).bit_length())
         work = self.take_work(size, learning=False)
@@ -118,9 +118,9 @@ class CudaEngine(StackEngine[CudaCalls]):
         return work.values(outputs.offset, outputs.size, samples)
 
     def take_work(self, samples: int, *, learning: bool = True) -> CudaCalls:
-        """Return memory for a batch of this size: a spare one, or a new one.
+        """Return memory for a batch of this size: spare or new.
 
-        If the GPU has no room for a new one, the spare ones are freed.
+        If the GPU memory is insufficient for new memory, spare memory is freed.
 
         Args:
             learning: False: for evaluation, without memory for gradients
@@ -132,10 +132,10 @@ class CudaEngine(StackEngine[CudaCalls]):
             return spare[0]
         try:
             return self._new_work(samples, learning)
-        except Exception as error:  # the driver has classes of its own; others go on
+        except Exception as error:  # the driver has special classes; other errors are raised again
             if not is_out_of_memory(error):
                 raise
-        # Outside of `except`, which would keep the arrays that have been made.
+        # Outside of `except`, which would keep the arrays alive.
         self._spare.clear()
         return self._new_work(samples, learning)
 
@@ -145,7 +145,7 @@ class CudaEngine(StackEngine[CudaCalls]):
     @card_failures()
     def backward(self, upstream: FloatArray) -> FloatArray:
         work, operations = self._waiting.pop().kept, self.program.operations
-        set_state(work.memory.host_scalars, self.bank)  # the plan is still that of its forward
+        set_state(work.memory.host_scalars, self.bank)  # the plan of its forward is still valid
         work.begin()
         outputs, inputs = self.program.outputs, self.program.inputs
         work.write(gpu_layout.FLOW, outputs.offset, self.array(upstream))
@@ -167,7 +167,7 @@ class CudaEngine(StackEngine[CudaCalls]):
 class CudaRun(Run):
     """Trains a network by whole steps if they fit into a block, else kernel by kernel.
 
-    `whole_steps` says which; the bits are the same.
+    `whole_steps` is the mode; the bits are the same.
     """
 
     def __init__(self, engine: CudaEngine, batches: Batches, loss: Loss) -> None:
@@ -178,30 +178,30 @@ class CudaRun(Run):
         self.whole_steps = self._work.fits
 
     def _make_work(self) -> None:
-        """Make kernels and memory for the formulas that there are now."""
-        self.engine.bank.fetch()  # from the memory so far, which is freed before there is more
+        """Make kernels and memory for the current formulas."""
+        self.engine.bank.fetch()  # of the current memory, which is freed before more is allocated
         self._calls: CudaCalls | None = None
         self.slots: tuple[str, ...] = ()  # of the optimizer of the last steps
         self._asides: Asides | None = None
         self._on_device: Batches | None = None  # whose tables are on the device
-        self._own_rates = NO_OWN_RATES  # which are on the device
+        self._own_rates = NO_OWN_RATES  # those on the device
         self._calls = self.engine.take_work(self.batches.size)
         self._calls.use_loss(self.loss_function)
 
     @property
     def _work(self) -> CudaCalls:
-        """Kernels and memory of this training."""
+        """Kernels and memory of this run."""
         assert self._calls is not None
         return self._calls
 
     @property
     def is_outdated(self) -> bool:
-        """Whether there are none, or not of all formulas."""
+        """Whether kernels are missing, or do not cover all formulas."""
         return self._calls is None or self._calls.outdated
 
     @property
     def memory(self) -> Memory:
-        """The arrays of this training on the GPU."""
+        """The arrays of this run on the GPU."""
         return self._work.memory
 
     # ---- whole steps
@@ -216,8 +216,8 @@ class CudaRun(Run):
         return True
 
     def steps(self, optimizer: Optimizer, first: int, count: int) -> RunOutcome:
-        # A failure of the GPU leaves the numbers from before the call, also in a later launch; a
-        # session that leaves its numbers on the GPU has keyframes instead.
+        # After a failure of the GPU the numbers are those from before the call, even for a later
+        # launch; a session that leaves its numbers on the GPU has keyframes instead.
         bank, before = self.engine.bank, None
         if count > MOST_STEPS and not bank.away.allowed:
             before = BeforeStep(bank, optimizer, gradients=True)
@@ -262,7 +262,7 @@ class CudaRun(Run):
         return self._asides
 
     def share_tables(self, other: CudaRun) -> None:
-        """Use the tables of another run, if they are on the device and those of this one."""
+        """Use the tables of another run, if they are on the device and equal."""
         there, here = other._on_device, self.batches
         if there is None or self._on_device is not None:
             return
@@ -272,7 +272,7 @@ class CudaRun(Run):
 
     @property
     def _may_stay(self) -> bool:
-        """Whether numbers may stay on the GPU: the Python of a layer looks at those of the bank."""
+        """Return whether numbers may stay on the GPU: Python code of layers reads the bank."""
         return self.engine.bank.away.allowed and not self._work.host.references
 
     def launch(self, optimizer: Optimizer, first: int, count: int) -> None:
@@ -300,7 +300,7 @@ class CudaRun(Run):
         if not (is_whole and self._may_stay):
             bank.away.end()
             memory.take_bank(bank, slots)
-        # A refused step has not changed running statistics either.
+        # A rejected step has not changed running statistics either.
         refused = not self.whole_steps and memory.host_plan[gpu_layout.BAD] != NONE
         memory.take_state(bank, before=bool(refused))
         before = bank.step_count
@@ -318,7 +318,7 @@ class CudaRun(Run):
         )
 
     def _step(self) -> None:
-        """Run all moments of a step, one kernel after the other."""
+        """Run all moments of a step, kernel by kernel."""
         self._work.clear()
         self._work.draw()
         for moment in self.engine.program.moments:
@@ -433,10 +433,10 @@ class CudaRun(Run):
 
 @final
 class CudaMany:
-    """Trains networks of one program, each with its own bank and its own batches.
+    """Trains networks of one program, each with its bank and its batches.
 
     Attributes:
-        taken: number of steps that each network has taken
+        taken: number of steps taken by each network
     """
 
     def __init__(
@@ -457,19 +457,19 @@ class CudaMany:
         ]
 
     def prepare(self) -> None:
-        """Nothing to do: kernels are compiled, or loaded, by the first step."""
+        """No-op: kernels are compiled or loaded by the first step."""
 
     def count_steps(self) -> None:
-        """Nothing to do: every call of `steps` counts."""
+        """No-op: every call of `steps` counts."""
 
     def end(self, which: npt.NDArray[np.bool_]) -> None:
-        """Take no more steps with these networks."""
+        """Stop training these networks."""
         self._going_on &= ~which
 
     def steps(self, first: int, count: int) -> FloatArray:
         """Take `count` steps with every network, and return the losses, shape (networks, count).
 
-        A loss is NaN from the step on at which the network stopped because of a bad gradient or an
+        A loss is NaN from the step at which the network stopped because of a bad gradient or an
         overflow.
         """
         losses = np.full((len(self._runs), count), np.nan)
@@ -480,7 +480,7 @@ class CudaMany:
         return losses
 
     def _some_steps(self, first: int, losses: FloatArray) -> None:
-        """Take a step for each column of `losses`, in one launch for each network."""
+        """Take a step for each column of `losses`, in one launch per network."""
         count, chosen = losses.shape[1], np.flatnonzero(self._going_on).tolist()
         before = {}
         for i in chosen:

@@ -1,17 +1,16 @@
-"""FusedSteps: whole steps of dense layers by one kernel in CUDA C++, with formulas of the tables.
+"""FusedSteps: whole steps of dense layers by one CUDA C++ kernel, with formulas of the tables.
 
-The kernel is in the `.cu` files beside this one. Its bits are those of numba's kernels of whole
-steps, in whose place it is launched, and a step takes about half as long. What it cannot take is
-left to them: other layers, other types than float32, networks too large for the memory of a block,
-and machines that lack NVRTC or nvJitLink. If something fails before the kernel is queued, the other
-kernels run instead, from then on.
+The kernel is in the `.cu` files beside this one. It replaces numba's kernels of whole steps, with
+the same bits, and takes about half the time. Those are still used for other layers, types other
+than float32, networks too large for the memory of a block, and machines without NVRTC or nvJitLink.
+After an error before the kernel is queued, they are used from then on.
 
-numba compiles the functions that the kernel calls, which are those of the other kernels with
-pointers in the place of arrays, to LTO-IR with the C ABI; NVRTC does the same with the C++;
-nvJitLink inlines the first into the second. Products are rounded as `cuda_file.py` says: `-fma=0`
-is passed to nvJitLink, which compiles last.
+numba compiles the functions called by the kernel, which are the same as in the other kernels but
+with pointers instead of arrays, to LTO-IR with the C ABI; NVRTC compiles the C++ code in the same
+way; nvJitLink inlines the former into the latter. Products are rounded as in `cuda_file.py`:
+`-fma=0` is passed to nvJitLink, which compiles last.
 
-The machine code is kept beside the files of kernels. Its name has a hash of all that it is made of.
+The machine code is stored beside the kernel files. Its name contains a hash of all its sources.
 """
 
 from __future__ import annotations
@@ -64,10 +63,10 @@ if TYPE_CHECKING:
 
 
 THREADS = 256
-# What the structs of network.cu hold: fields of 32 bits of the first two, and bytes of the third.
+# Fields of the structs in network.cu: 32-bit fields of the first two, and bytes of the third.
 SHAPE_FIELDS, LAYER_FIELDS, HEAD_BYTES = 8, 13, 2048
 MOST_LAYERS, MOST_TILE = 16, 32
-MOST_OWN = 8  # rows of a thread, which are in its registers
+MOST_OWN = 8  # rows of a thread, held in registers
 
 Integers = npt.NDArray[np.int32]
 Stack = list[tuple[Operation, Operation | None]]  # affine operations, and the activation after each
@@ -75,13 +74,13 @@ Stack = list[tuple[Operation, Operation | None]]  # affine operations, and the a
 
 @dataclass(frozen=True, slots=True)
 class ShapeTable:
-    """A network as the kernel reads it.
+    """A network in the form read by the kernel.
 
     Attributes:
-        numbers: fields of `Shape`, then those of each `Layer`
+        numbers: fields of `Shape`, then of each `Layer`
         own: rows of a thread
-        blocks: of the grid
-        shared: bytes of a block
+        blocks: blocks of the grid
+        shared: shared memory of a block in bytes
     """
 
     numbers: Integers
@@ -93,13 +92,13 @@ class ShapeTable:
 def table_of(
     program: Program, chunks: int, share: int, shared: int, blocks: int, clipped: bool
 ) -> ShapeTable | None:
-    """Return the table of a network, or None if it is none of dense layers only, or too large.
+    """Return the table of a network, or None unless it has only dense layers and is small enough.
 
     Args:
-        chunks: of a batch
-        share: the most samples of a chunk
-        shared: bytes that a block may have
-        blocks: how many there are at the same time; it changes no bit
+        chunks: chunks of a batch
+        share: maximum number of samples in a chunk
+        shared: maximum shared memory of a block in bytes
+        blocks: number of concurrent blocks, which does not affect results
         clipped: whether squares of gradients are added up, in groups of `GROUP` rows in one block
     """
     stack = dense_layers(program)
@@ -120,7 +119,7 @@ def table_of(
 
 
 def rows_of_blocks(stack: Stack, blocks: int, clipped: bool) -> tuple[int, int] | None:
-    """Return how many rows of the bank a block has, and a thread; None if none or too many."""
+    """Return the number of bank rows per block, and per thread; None if zero or too large."""
     rows = sum(len(affine.parameters) for affine, _ in stack)
     step = gpu_layout.GROUP if clipped else 4
     each = -(-rows // (blocks * step)) * step
@@ -129,10 +128,10 @@ def rows_of_blocks(stack: Stack, blocks: int, clipped: bool) -> tuple[int, int] 
 
 
 def dense_layers(program: Program) -> Stack:
-    """Return the affine operations, each with the activation after it, if there is no other kind.
+    """Return the affine operations, each with its activation, if there are no other kinds.
 
-    [] also if there are more than MOST_LAYERS, and where the gradients of a chunk are in another
-    order than the rows of the bank, as where layers share weights.
+    Return [] also for more than MOST_LAYERS, and if the gradients of a chunk are in another order
+    than the rows of the bank, as with shared weights.
     """
     stack: Stack = []
     before, rows = program.inputs, 0
@@ -153,14 +152,14 @@ def dense_layers(program: Program) -> Stack:
 def row_step(width: int) -> int:
     """Return the step between rows of `width` numbers: they are read four at a time.
 
-    An odd number of fours, so that eight neighbouring rows are in different memory banks.
+    It is an odd multiple of four, so that eight adjacent rows are in different memory banks.
     """
     fours = -(-width // 4)
     return 4 * (fours + 1 - fours % 2)
 
 
 def sizes(stack: Stack) -> tuple[int, int]:
-    """Return how many numbers a block holds: for all samples, and for each one."""
+    """Return the sizes of a block's memory: in total for all samples, and per sample."""
     fixed = a_sample = 0
     for affine, activation in stack:
         fixed += affine.target.size * row_step(affine.source.size) + row_step(affine.target.size)
@@ -171,7 +170,7 @@ def sizes(stack: Stack) -> tuple[int, int]:
 
 
 def fill(stack: Stack, tile: int) -> tuple[list[int], list[int]]:
-    """Return the fields of the layers, and those of the shape from `goals` on."""
+    """Return the fields of the layers, and the fields of the shape from `goals`."""
     end = 0
 
     def take(numbers: int) -> int:
@@ -202,16 +201,16 @@ def fill(stack: Stack, tile: int) -> tuple[list[int], list[int]]:
 
 LEAST_CAPABILITY = (8, 0)  # below it, numbers cannot be copied past the registers
 
-Prepared = tuple[Any, ShapeTable, list[Any]]  # the kernel, and the arrays that only it has
+Prepared = tuple[Any, ShapeTable, list[Any]]  # the kernel, and the arrays used only by it
 
 
 @final
 class Gpu:
-    """The GPU that numba has chosen; tests have one that interprets the kernel.
+    """The GPU chosen by numba; tests use one that interprets the kernel.
 
     Attributes:
-        blocks: how many run at the same time
-        shared: bytes of memory that a block may have
+        blocks: number of concurrent blocks
+        shared: maximum shared memory of a block in bytes
     """
 
     def __init__(self) -> None:
@@ -221,7 +220,7 @@ class Gpu:
         self.shared = int(self.device.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
 
     def kernel(self, choice: FusedChoice, table: ShapeTable) -> Any:
-        """Return the kernel for some formulas, ready to be launched."""
+        """Return the kernel for some formulas, ready to launch."""
         core: Any = import_module("cuda.core")
         code = core.ObjectCode.from_cubin(machine_code(choice, self.capability))
         kernel = code.get_kernel(NAME)
@@ -242,7 +241,7 @@ class Gpu:
 
 
 def launch_config(core: Any, sizes: dict[str, int]) -> Any:
-    """Return cuda.core's configuration of a launch whose blocks wait for each other."""
+    """Return cuda.core's configuration of a cooperative launch."""
     try:
         return core.LaunchConfig(**sizes, is_cooperative=True)
     except TypeError:  # its name before version 1.0
@@ -262,9 +261,9 @@ class FusedSteps:
     """The kernel for one batch of a network.
 
     Attributes:
-        on: False: the other kernels take all steps, so that they can be compared
-        launches: how many there were
-        wrong: why there were none, if something failed, else ""; measurements on a card print it
+        on: False: the other kernels take all steps, for comparison
+        launches: number of launches
+        wrong: reason of a failure, else ""; printed by measurements on a card
     """
 
     def __init__(self) -> None:
@@ -273,7 +272,7 @@ class FusedSteps:
         self._prepared: dict[tuple[CudaUnit, bool], Prepared | None] = {}
 
     def take(self, calls: CudaCalls, steps: int) -> bool:
-        """Queue whole steps, and return True; False if the other kernels are to take them."""
+        """Queue whole steps, and return True; False if the other kernels must take them."""
         if calls.bank.dtype != "float32" or not self.on:
             return False
         key = unit_of(calls), bool(calls.memory.host_scalars[gpu_layout.CLIP_NORM] != np.inf)
@@ -287,15 +286,15 @@ class FusedSteps:
             own[-1].copy_to_device(np.zeros(1, np.uint32), stream=memory.stream)
             arrays = [memory.plan, memory.arena, memory.scalars, memory.data, *own]
             self._card.launch(kernel, table, memory.stream, arrays, steps)
-        except Exception as error:  # nothing is queued, and the other kernels need less
+        except Exception as error:  # nothing is queued, and the other kernels need less memory
             self._prepared[key] = None
-            self.wrong = f"{type(error).__name__}: {error}"  # the error would keep the memory
+            self.wrong = f"{type(error).__name__}: {error}"  # the error would keep the memory alive
             return False
         self.launches += 1
         return True
 
     def _prepare(self, calls: CudaCalls, unit: CudaUnit, clipped: bool) -> Prepared | None:
-        """Return the kernel, its table, and the arrays that only it has: None if it cannot be."""
+        """Return the kernel, its table, and the arrays used only by it; None if impossible."""
         self._card = card = self._card or find_card()
         if card is None:
             return None
@@ -312,7 +311,7 @@ class FusedSteps:
 
 
 def unit_of(calls: CudaCalls) -> CudaUnit:
-    """Return the functions that the kernel needs, for the formulas in use."""
+    """Return the functions needed by the kernel, for the used formulas."""
     (unit,) = calls.kernels.units([fused_functions]).values()
     rows = unit.used.rows or frozenset()
     if any(table == "ACTIVATIONS" for table, _ in rows):
@@ -329,7 +328,7 @@ SECONDS = 4  # approximate time of compiling
 NAME = "fused_steps"  # of the kernel
 FILES = "gpu.cuh", "network.cu", "layers.cu", "samples.cu", "rows.cu", "steps.cu"
 
-# Fields of the plan and places in `scalars` that the kernel uses by name.
+# Fields of the plan and places in `scalars` used by name in the kernel.
 PLACES = (
     "ROWS", "CHUNKS", "VALUE", "FROZEN", "GRAD", "SLOTS", "OWN_RATES", "PARTIALS", "PARTIAL_SIZE",
     "GROUP", "GROUPS", "ERRORS", "DRAW", "TABLE_TARGETS", "REFUSE", "HAS_OWN_RATES", "STEPS_TAKEN",
@@ -337,8 +336,8 @@ PLACES = (
     "CLIP_NORM", "CLIP_VALUE", "L1", "L2", "MOST_ARGUMENTS", "SCHEDULED", "STEP_ARGS",
 )  # fmt: skip
 
-# The functions called: types of the result and of the arguments, as network.cu declares
-# them. Capitals are pointers.
+# Called functions: types of the result and the arguments, as declared in network.cu. Capitals are
+# pointers.
 FUNCTIONS = {
     "fused_value": "fif", "fused_slope": "fiff", "fused_error": "fFFl",
     "fused_loss_gradient": "vFFFl", "fused_move": "vFfFF", "fused_condition": "fffffff",
@@ -354,12 +353,12 @@ LINKED = "-lto", "-fma=0", "-Xptxas=-v", "-verbose"
 
 @dataclass(frozen=True, slots=True)
 class FusedChoice:
-    """What the machine code depends on.
+    """Everything that the machine code depends on.
 
     Attributes:
-        unit: the functions, for the formulas in use
-        slots: of the optimizer
-        own: rows of the bank that a thread has
+        unit: the functions, for the used formulas
+        slots: number of slots of the optimizer
+        own: bank rows per thread
     """
 
     unit: CudaUnit
@@ -368,7 +367,7 @@ class FusedChoice:
 
 
 def machine_code(choice: FusedChoice, capability: tuple[int, int]) -> bytes:
-    """Return the machine code for a GPU, from its file if there is one.
+    """Return the machine code for a GPU, from its file if available.
 
     Args:
         capability: compute capability, such as (9, 0)
@@ -388,7 +387,7 @@ def machine_code(choice: FusedChoice, capability: tuple[int, int]) -> bytes:
 
 
 def architecture(capability: tuple[int, int]) -> str:
-    """Return the name of an architecture: "sm_90a" has more than "sm_90", and so do later ones."""
+    """Return the name of an architecture: from "sm_90a", the suffix adds features."""
     return f"sm_{capability[0]}{capability[1]}{'a' * (capability[0] >= 9)}"
 
 
@@ -415,7 +414,7 @@ def constants_of(choice: FusedChoice, threads: int = THREADS, lanes: int = 32) -
 
 
 def ltoir_of(choice: FusedChoice, capability: tuple[int, int]) -> list[bytes]:
-    """Compile the functions that the kernel calls, with the C ABI."""
+    """Compile the functions called by the kernel, with the C ABI."""
     cuda: Any = import_module("numba.cuda")
     types: Any = import_module("numba.cuda.types")
     plain = {
@@ -442,10 +441,10 @@ def ltoir_of(choice: FusedChoice, capability: tuple[int, int]) -> list[bytes]:
 def link(
     functions: list[bytes], c_source: str, capability: tuple[int, int], *, ptx: bool = False
 ) -> tuple[bytes, str]:
-    """Return the kernel with its functions inlined, and what the linker said.
+    """Return the kernel with its functions inlined, and the linker's messages.
 
     Args:
-        ptx: return it as PTX, which tests interpret
+        ptx: whether to return it as PTX, which tests interpret
     """
     core: Any = import_module("cuda.core")
     linker: Any = import_module("cuda.bindings.nvjitlink")
@@ -468,9 +467,9 @@ def link(
         linker.destroy(handle)
 
 
-# What the kernel calls. Every function has the name and the arguments that it has in network.cu.
-# Indices of formulas are those of the tables; a loss and an optimizer need none, since only one
-# of each is in use.
+# Functions called by the kernel. Every function has the same name and arguments as in network.cu.
+# Indices of formulas refer to the tables; a loss and an optimizer need no index, since only one of
+# each is in use.
 
 MANY = 2**40  # length of an array of which only the beginning is known
 ONLY = 0  # index of the only formula in use
@@ -539,7 +538,7 @@ def fused_arguments(plan: Whole, scalars: Exact) -> None:
 
 @launched
 def fused_functions(plan: Whole) -> Any:
-    """Names all functions of whole steps, so that they are in one file; it is never launched."""
+    """Name all functions of whole steps, so that they are in one file; never launched."""
     return (
         fused_value, fused_slope, fused_error, fused_loss_gradient, fused_move, fused_condition,
         fused_draw, fused_batch_size, fused_mean_scale, fused_norm_scale, fused_arguments,
@@ -547,7 +546,7 @@ def fused_functions(plan: Whole) -> Any:
 
 
 def array_at(pointer: Any, length: Any) -> Any:
-    """Return the array of so many numbers that begins at a pointer; in kernels only."""
+    """Return the array of `length` numbers that begins at a pointer; in kernels only."""
     raise NotImplementedError
 
 

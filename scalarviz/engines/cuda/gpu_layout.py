@@ -1,6 +1,6 @@
-"""Layout of a training's numbers in the memory of a GPU, and functions of teams that read it.
+"""Layout of a run's numbers in the memory of a GPU, and functions of teams that read it.
 
-Each array costs time in a launch, so there are four of them:
+Each array costs time in a launch, so there are only four:
 
     plan     int64      sizes and indices, then the table of operations, a row of COLUMNS each
     scalars  float64    settings of optimizer and schedule, the bank's state, errors and losses,
@@ -11,14 +11,14 @@ Each array costs time in a launch, so there are four of them:
 
 The plan has the index in `arena` of each part. A workspace has a row for each number of a sample:
 number r of sample n is at r * STRIDE + n. In the memory of a block, with tiles of WIDTH samples, it
-is at r * ROOM_STRIDE + n: there is at least a column more, which reads of two samples may reach.
+is at r * ROOM_STRIDE + n, with at least one more column, which reads of two samples may reach.
 Besides the buffers of the program, the workspace of values has rows for the targets, for what
 operations keep for backward, and one for the errors. The gradient of a buffer is in the same rows
 of the other workspace.
 
-A team of threads calls a function together, in all CUDA kernels. A thread of a team knows its index
-`worker` among `workers`, and does its share. Every sum is computed in an order that depends on
-network and batch and on nothing else; so the bits are the same for every size of a team.
+In all CUDA kernels, a team of threads calls a function together. A thread of a team has an index
+`worker` among `workers`, and computes its share. The order of every sum depends only on network and
+batch, so the bits are the same for every team size.
 
 A workspace is a part of `space`, an array in the memory of the GPU or of one block. `op` is the
 index of an operation in `plan`.
@@ -33,13 +33,13 @@ import numpy as np
 from scalarviz.core.bank import SCALING
 from scalarviz.engines.codegen.cuda_dispatch import Real, kernel, sample_error, sample_gradient
 
-# Types of what kernels take: arrays of int64, of float64 and of the working type; and an index.
+# Types of kernel arguments: arrays of int64, of float64 and of the working type; and an index.
 Whole = Any
 Exact = Any
 Numbers = Any
 Index = Any
 
-# Fields of the plan: sizes and indices, constant during a training ...
+# Fields of the plan: sizes and indices, constant during a run ...
 (
     ROWS, OPERATIONS, CHUNKS, STRIDE, IN_SIZE, OUT, OUT_SIZE, GOALS, ERRORS_ROW, SPACE_ROWS,
     FLOW_ROWS, VALUE, FROZEN, GRAD, SLOTS, PARTIALS, PARTIAL_SIZE, SPACE, FLOW,
@@ -47,10 +47,10 @@ Index = Any
     ROOM_STRIDE, ROOM, ERRORS, STATE_BEFORE, OWN_RATES, ARGUMENTS,
 ) = range(35)  # fmt: skip
 
-# ... and those of one call: tables, optimizer, whether the network is trained, the first step, the
+# ... and fields of one call: tables, optimizer, whether the network is trained, the first step, the
 # number of steps taken; and results. OVERFLOWED is the index in the call of the first step after
-# which a weight or a slot was not finite. STEP is the index in the call of the step that kernels of
-# one moment are at: every step launches the same ones, with the same arguments.
+# which a weight or a slot was not finite. STEP is the index in the call of the current step for
+# kernels of one moment: every step launches the same kernels, with the same arguments.
 (
     TABLE_TARGETS, OPTIMIZER, OPTIMIZER_SETTINGS, SCHEDULE, REFUSE, LEARNING, FIRST_STEP,
     STEPS_TAKEN, STEPS_TAKEN_AFTER, FIRST_BAD, BAD, DONE, OVERFLOWED, SLOT_COUNT, HAS_OWN_RATES,
@@ -59,11 +59,10 @@ Index = Any
 PLAN_FIELDS = 51
 
 # The columns of the table of operations; buffers are given by rows of a workspace. EACH is the
-# number of outputs that share a bias, SECOND the second buffer that is read, STATE an index in the
-# bank's state, STATISTICS the index in `scalars` of statistics of the whole batch; running
-# statistics do not change while the rows from HELD_FROM to before HELD_TO are frozen. IN_ROOM is
-# where a block has the weights of a product in its own memory during whole steps; -1 for other
-# operations.
+# number of outputs that share a bias, SECOND the second buffer read, STATE an index in the bank's
+# state, STATISTICS the index in `scalars` of statistics of the whole batch; running statistics do
+# not change while the rows from HELD_FROM to before HELD_TO are frozen. IN_ROOM is the position of
+# the weights of a product in the memory of a block during whole steps; -1 for other operations.
 (
     KIND, FORMULA, SOURCE, TARGET, INPUTS, OUTPUTS, WEIGHT_ROW, BIAS_ROW, HAS_BIASES, COUNT,
     PARTIAL, MEMO, SETTINGS, EACH, SECOND, STATE, STATISTICS, HELD_FROM, HELD_TO, IN_ROOM,
@@ -71,31 +70,32 @@ PLAN_FIELDS = 51
 COLUMNS = 20
 MOST_SETTINGS = 12  # of an operation
 
-# Indices in `scalars`. The bank's state has any length: three numbers that only mixed precision
-# uses, which the engine cpu has, then running statistics, from RUNNING on. After it, from
-# plan[ERRORS] on, come the errors of the chunks, the sums of squares of the groups of rows, the
-# losses, the statistics, the state as it was before a step, and the arguments of an update.
+# Indices in `scalars`. The bank's state has any length: three numbers used only in mixed precision,
+# on the engine cpu, then running statistics, from RUNNING. After it, from plan[ERRORS], follow the
+# errors of the chunks, the sums of squares of the groups of rows, the losses, the statistics, the
+# state before a step, and the arguments of an update.
 RATE, CLIP_NORM, CLIP_VALUE, L1, L2, FACTOR = range(6)
 OPTIMIZER_NUMBERS, SCHEDULE_NUMBERS, DRAW_NUMBERS, STATE_NUMBERS = 6, 14, 18, 26
 RUNNING = STATE_NUMBERS + SCALING
 
-# For each feature: mean, factor, and the means of gradients that are removed.
+# For each feature: mean, factor, and the means of gradients to remove.
 MEAN, DEVIATION, SHIFT, STRETCH = range(4)
 MOMENTS = 4
 SHARES = 128  # parts of a sum over a whole batch, or of squares over all groups of rows
 
-# Unsigned, as the indices of products: numba makes a float of a signed and an unsigned integer.
+# Unsigned, like the indices of products: numba converts the sum of a signed and an unsigned integer
+# to float.
 ZERO, ONE, TWO, THREE, FOUR = [np.uint64(n) for n in range(5)]
 WORD = np.uint64(32)  # bits
-MATRIX_TILE = 64  # a matrix product is cut into tiles of 64 x 64
+MATRIX_TILE = 64  # a matrix product is split into tiles of 64 x 64
 TILE, DEPTH = np.uint64(MATRIX_TILE), np.uint64(32)
-LOADED = 8  # numbers of a factor that a thread loads; so many threads load a panel, TILE x DEPTH
+LOADED = 8  # numbers of a factor loaded by a thread; the threads that load a panel, TILE x DEPTH
 LOADERS = TILE * DEPTH // np.uint64(LOADED)
-# Numbers of a panel in shared memory, and the step from TILE of them to the next: 32 neighbouring
-# threads, which have 16 of each of two rows, are in different memory banks.
+# Numbers of a panel in shared memory, and the step from TILE of them to the next: 32 adjacent
+# threads, with 16 in each of two rows, are in different memory banks.
 PANEL, DOWN = 32 * 66, np.uint64(66)
 APART = 16  # from a sample of a thread to the next, in convolutions of a whole batch
-BEYOND_ARENA = 4 * APART  # numbers after the last that reads of four samples may reach
+BEYOND_ARENA = 4 * APART  # numbers after the last one that reads of four samples may reach
 GROUP = 64  # rows whose squares are summed by one thread
 # Arguments of an update; and with the norm's scale before them and the schedule's factor after.
 MOST_ARGUMENTS, SCHEDULED, STEP_ARGS = 16, 17, 18
@@ -107,28 +107,28 @@ NOBODY = 2**62  # "none" for the row of a bad gradient, or the step of an overfl
 
 @kernel
 def row_at(base: Index, row: Index, stride: Index) -> Index:
-    """Return where a row of a workspace begins, unsigned; see `matrix_products.py`."""
+    """Return the start of a row of a workspace, unsigned; see `matrix_products.py`."""
     return np.uint64(base + row * stride)
 
 
 @kernel
 def ends_of(plan: Whole, op: Index, base: Index, stride: Index) -> Any:
-    """Return where inputs and outputs of an operation begin in a workspace, or their gradients."""
+    """Return the start of inputs and outputs of an operation in a workspace, or of gradients."""
     return row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
 
 
 @kernel
 def row_of(i: Index, count: Index) -> Index:
-    """Return the row of number i of a table whose rows have `count` numbers; 32 bits long.
+    """Return the row of number i in a table whose rows have `count` numbers; 32 bits.
 
-    A division of 64 bits would take longer than most formulas.
+    A 64-bit division would take longer than most formulas.
     """
     return np.uint32(i) // np.uint32(count)
 
 
 @kernel
 def number_at(i: Index, count: Index, stride: Index) -> Index:
-    """Return where number i of that table is in a workspace, counted from its first row."""
+    """Return the index of number i of that table in a workspace, counted from its first row."""
     row = row_of(i, count)
     return np.uint64(row) * np.uint64(stride) + np.uint64(np.uint32(i) - row * np.uint32(count))
 
@@ -141,13 +141,13 @@ def chunk_start(plan: Whole, chunk: Index, count: Index) -> Index:
 
 @kernel
 def partial_of(plan: Whole, op: Index, chunk: Index) -> Index:
-    """Return where the gradient of an operation's parameters begins, for one chunk."""
+    """Return the start of the gradient of an operation's parameters, for one chunk."""
     return plan[PARTIALS] + chunk * plan[PARTIAL_SIZE] + plan[op + PARTIAL]
 
 
 @kernel
 def bias_sum(flow: Numbers, g: Index, each: Index, stride: Index, count: Index, total: Any) -> Any:
-    """Add to `total` the gradients of `each` numbers from `g` on, which share a bias."""
+    """Add to `total` the gradients of `each` numbers from `g`, which share a bias."""
     step = np.uint64(stride)
     for n in range(count):
         place = np.uint64(g + n)
@@ -164,7 +164,7 @@ def sum_in_order(
 ) -> Any:  # fmt: skip
     """Return `total` with numbers added, `step` apart, each times `scale`.
 
-    Sixteen at a time are loaded before they are added: the next one need not wait for the sum.
+    Sixteen at a time are loaded before they are added, so that loads do not wait for the sum.
     """
     at, step = np.uint64(at), np.uint64(step)
     for _ in range(count // 16):
@@ -203,7 +203,7 @@ def errors(
 def sum_of_errors(
     plan: Whole, space: Numbers, base: Index, stride: Index, count: Index, total: Any
 ) -> Any:
-    """Return `total` with the errors of some samples added, in order, which `errors` wrote."""
+    """Return `total` plus the errors of some samples, in order, written by `errors`."""
     for n in range(count):
         total += space[base + plan[ERRORS_ROW] * stride + n]
     return total

@@ -1,21 +1,21 @@
 """Kernels that are launched: whole training steps, or one moment of a step on a whole batch.
 
 `train` takes many steps in one launch, for networks whose samples fit a block. A step has four
-parts, between which all threads of the GPU synchronize. In the first, every block takes chunks of
-the batch forward and backward, in tiles of WIDTH samples whose workspaces are in the block's shared
-memory. Then the gradients of all chunks are added up; then the squares of all gradients; at last
-the weights are updated.
+parts, between which all threads of the GPU synchronize. In the first, every block processes chunks
+of the batch forward and backward, in tiles of WIDTH samples whose workspaces are in the block's
+shared memory. Then the gradients of all chunks are added up; then the squares of all gradients;
+finally the weights are updated.
 
-Functions that are called once, and contain most of a kernel, are marked `inlined`: the compiler
-would call a large one, with too few registers for it.
+Functions that are called once and contain most of a kernel are marked `inlined`; otherwise the
+compiler would not inline large ones, leaving too few registers.
 
-The kernels of one moment serve networks of any width. Each is launched with any number of blocks
-and threads. The workspaces of the batch are in `arena`. `clear_all` comes first in a step: it sets
-plan[STEP], which the others read. After a refused gradient all kernels do nothing, and after an
+The kernels of one moment support networks of any width, and any number of blocks and threads. The
+workspaces of the batch are in `arena`. `clear_all` is the first kernel of a step: it sets
+plan[STEP], read by the others. After a rejected gradient all kernels do nothing, and after an
 overflow no number of the bank changes.
 
-The samples of a step are the same ones as in `data/batches.py`. A bad gradient, or the norm, is
-known only after all threads of the GPU have synchronized; so updates of weights are several
+The samples of a step are the same as in `data/batches.py`. A bad gradient, or the norm, is known
+only after all threads of the GPU have synchronized; so updates of weights are split into several
 functions, for teams. Row r of the bank always belongs to the same worker.
 """
 
@@ -221,10 +221,10 @@ def take_samples(
 
 @inlined
 def add_up(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> None:
-    """The second part of step k: gradients from those of the chunks, and the loss beside them."""
+    """The second part of step k: add up the gradients of the chunks, and compute the loss."""
     worker, workers = spread_worker(), cuda.gridsize(1)
     if cuda.blockIdx.x == cuda.gridDim.x - 1 and cuda.threadIdx.x == cuda.blockDim.x // 2:
-        # A thread that often has no rows, in another warp than that which writes the arguments.
+        # A thread that often has no rows, in another warp than the one that writes the arguments.
         finish_loss(plan, scalars, mean_scale(plan, scalars, batch_size(plan, scalars, k)), k)
     clear_gradients(plan, arena, worker, workers)
     for i in range(plan[OPERATIONS] - 1, -1, -1):
@@ -237,9 +237,10 @@ def add_up(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> None:
 
 @kernel
 def spread_worker() -> Index:
-    """Return the number of a thread in an order that takes 32 of each block, then the next 32.
+    """Return the index of a thread in an order of 32 threads per block, then the next 32.
 
-    So a few thousand rows are spread over all multiprocessors, and neighbours read neighbours.
+    So a few thousand rows are spread over all multiprocessors, and adjacent threads read adjacent
+    numbers.
     """
     i, b = cuda.threadIdx.x, cuda.blockIdx.x
     if cuda.blockDim.x % 32 != 0:
@@ -249,10 +250,10 @@ def spread_worker() -> Index:
 
 @launched
 def train(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, steps: Index) -> None:
-    """Take `steps` steps. Launched cooperatively: all blocks run at the same time.
+    """Take `steps` steps. Launched cooperatively: all blocks run concurrently.
 
-    What lives for a whole step takes registers of all operations: so the grid is asked for anew at
-    each meeting, and no range counts how many steps are left.
+    Variables alive for a whole step need registers in all operations: so the grid is requested
+    again at each synchronization, and no range counts the remaining steps.
     """
     room = cuda.shared.array(0, Real)
     k = 0
@@ -293,7 +294,7 @@ def draw_batch(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers) -> No
 
 @launched
 def gather_all(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
-    """Compute statistics of all samples that an operation needs for its forward."""
+    """Compute the statistics of all samples needed by an operation's forward."""
     if plan[BAD] < 0 and plan[OVERFLOWED] >= plan[STEP]:
         gather_batch_norm(plan, op, arena, scalars, batch_size(plan, scalars, plan[STEP]))
 
@@ -308,7 +309,7 @@ def forward_all(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
 
 @launched
 def sum_errors(plan: Whole, arena: Numbers, scalars: Exact) -> None:
-    """Sum the errors of each chunk, a chunk a block, whose threads compute them."""
+    """Sum the errors of each chunk, one chunk per block, whose threads compute them."""
     if plan[BAD] >= 0:
         return
     count, stride, worker = batch_size(plan, scalars, plan[STEP]), plan[STRIDE], cuda.threadIdx.x
@@ -352,21 +353,21 @@ def parameter_gradients(plan: Whole, arena: Numbers, scalars: Exact, op: Index) 
 
 @launched
 def add_all(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
-    """Add the gradients of all chunks for an operation to those of the bank."""
+    """Add the gradients of all chunks for an operation to the bank."""
     if plan[BAD] < 0:
         add_chunks(plan, op, arena, cuda.grid(1), cuda.gridsize(1))
 
 
 @launched
 def gather_back_all(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
-    """Compute statistics of all samples that an operation needs for its backward."""
+    """Compute the statistics of all samples needed by an operation's backward."""
     if plan[BAD] < 0:
         gather_batch_norm_back(plan, op, arena, scalars, batch_size(plan, scalars, plan[STEP]))
 
 
 @launched
 def input_gradient_all(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
-    """Compute the gradient with respect to the inputs of an operation, of all samples."""
+    """Compute the gradient with respect to the inputs of an operation, for all samples."""
     run = chosen(WHOLE_BATCH, plan[op + KIND])[INPUT]
     if plan[BAD] < 0:
         run(plan, op, arena, scalars, batch_size(plan, scalars, plan[STEP]))
@@ -404,7 +405,7 @@ def move_all(plan: Whole, arena: Numbers, scalars: Exact) -> None:
 
 @kernel
 def epoch_place(plan: Whole, scalars: Exact, k: Index) -> Any:
-    """Return the epoch of step k of a call, and how many of its samples came before."""
+    """Return the epoch of step k of a call, and the number of earlier samples in it."""
     size = plan[SIZE]
     steps = (plan[SAMPLES] + size - 1) // size
     step = plan[FIRST_STEP] + k
@@ -449,7 +450,7 @@ def shuffled_row(plan: Whole, epoch: Index, place: Index) -> Index:
 
 @kernel
 def product(x: float, y: float) -> Any:
-    """Return x * y, rounded: the compiler must not fuse it with the addition that follows."""
+    """Return x * y, rounded: the compiler must not fuse it with the following addition."""
     return cuda.fma(x, y, 0.0)
 
 
@@ -533,7 +534,7 @@ def draw(
     inputs, outputs, goals = plan[IN_SIZE], plan[OUT_SIZE], base + plan[GOALS] * stride
     for n in range(worker, count, workers):
         row = drawn_row(plan, scalars, k, first + n, space, base + n, stride)
-        if plan[DRAW] != POINTS:  # which are written already
+        if plan[DRAW] != POINTS:  # already written
             for i in range(inputs):
                 space[base + n + i * stride] = data[row * inputs + i]
         for i in range(outputs):
@@ -545,7 +546,7 @@ def draw(
 
 @kernel
 def begin_step(plan: Whole) -> None:
-    """Reset what the last step found; for one thread."""
+    """Reset the results of the last step; for one thread."""
     plan[FIRST_BAD] = NOBODY
     plan[STEPS_TAKEN] = plan[STEPS_TAKEN_AFTER]
 
@@ -587,7 +588,7 @@ def clear_gradients(plan: Whole, arena: Numbers, worker: Index, workers: Index) 
 
 @kernel
 def add_chunks(plan: Whole, op: Index, arena: Numbers, worker: Index, workers: Index) -> None:
-    """Add the gradients of all chunks for an operation to those of the bank, in order."""
+    """Add the gradients of all chunks for an operation to the bank, in order."""
     first = plan[op + WEIGHT_ROW]
     for i in range((worker - first) % workers, plan[op + COUNT], workers):
         at, step = plan[PARTIALS] + plan[op + PARTIAL] + i, plan[PARTIAL_SIZE]
@@ -597,7 +598,7 @@ def add_chunks(plan: Whole, op: Index, arena: Numbers, worker: Index, workers: I
 
 @kernel
 def find_bad(plan: Whole, arena: Numbers, worker: Index, workers: Index) -> None:
-    """Set FIRST_BAD to the first row that is not frozen with a gradient that is not finite."""
+    """Set FIRST_BAD to the first non-frozen row with a non-finite gradient."""
     for row in range(worker, plan[ROWS], workers):
         if not is_finite(arena[plan[GRAD] + row]) and arena[plan[FROZEN] + row] == Real(0):
             cuda.atomic.min(plan, FIRST_BAD, row)
@@ -605,9 +606,9 @@ def find_bad(plan: Whole, arena: Numbers, worker: Index, workers: Index) -> None
 
 @kernel
 def add_squares(plan: Whole, arena: Numbers, scalars: Exact, worker: Index, workers: Index) -> None:
-    """Sum the squares of gradients of rows that are not frozen, one group of rows a thread.
+    """Sum the squares of gradients of non-frozen rows, one group of rows per thread.
 
-    Only if the norm is limited: nothing else reads them.
+    Only if the norm is limited.
     """
     if scalars[CLIP_NORM] == np.inf:
         return
@@ -622,7 +623,7 @@ def add_squares(plan: Whole, arena: Numbers, scalars: Exact, worker: Index, work
 
 @kernel
 def norm_scale(plan: Whole, scalars: Exact) -> float:
-    """Return the factor of gradients with which their norm is at most CLIP_NORM.
+    """Return the factor of gradients that makes their norm at most CLIP_NORM.
 
     The threads of a block add up the squares; the first one returns it.
     """
@@ -652,8 +653,8 @@ def share_of_squares(plan: Whole, scalars: Exact, share: Index) -> float:
 def write_arguments(plan: Whole, scalars: Exact) -> None:
     """Write the arguments common to all weights, in float64; for one thread.
 
-    That takes powers in float64, during which others add up gradients. The first place is left to
-    the norm's scale, see `read_arguments`.
+    This computes powers in float64, while other threads add up gradients. The first place is
+    reserved for the norm's scale, see `read_arguments`.
     """
     step, count, first = float(plan[STEPS_TAKEN]), plan[OPTIMIZER_SETTINGS], plan[ARGUMENTS]
     settings = scalars[OPTIMIZER_NUMBERS : OPTIMIZER_NUMBERS + 8]
@@ -684,9 +685,9 @@ def move_rows(
     worker: Index,
     workers: Index,
 ) -> None:
-    """Update every weight that is not frozen; gradients that are not finite count as 0.
+    """Update every non-frozen weight; non-finite gradients count as 0.
 
-    Sets OVERFLOWED to step k if a weight or a slot is not finite then.
+    Sets OVERFLOWED to step k if a weight or a slot becomes non-finite.
     """
     arguments = cuda.local.array(MOST_ARGUMENTS, Real)
     for i in range(MOST_ARGUMENTS):
@@ -716,7 +717,7 @@ def move_rows(
 
 @kernel
 def move(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> bool:
-    """Run step k of the optimizer; return False, without a change, if a gradient is refused."""
+    """Run step k of the optimizer; return False, without a change, if a gradient is rejected."""
     step_args = cuda.shared.array(STEP_ARGS, np.float64)
     worker = cuda.grid(1)
     if plan[REFUSE] != 0 and plan[FIRST_BAD] != NOBODY:

@@ -1,12 +1,12 @@
 """CudaCalls: launches of the kernels for one batch, and of many whole steps at once.
 
-The kernels that a training needs are each made for the formulas in use: a kernel of one operation
-for its kind and formula, one of whole steps for all of a network and a training. The indices in a
-plan are those of the tables, whatever is in use.
+Kernels are made for the used formulas: a kernel of one operation for its kind and formula, a kernel
+of whole steps for all formulas of a network and its training. The indices in a plan refer to the
+complete tables.
 
-The host computes operations without a kernel between launches, see `HostOperations`. What such an
-operation reads is copied from the GPU, and what it writes is copied back; the rest stays there.
-Steps are then launched one by one, since no graph can have them.
+The host computes operations without a kernel between launches, see `HostOperations`. Their inputs
+are copied from the GPU, and their results are copied back. Steps are then launched one by one,
+since graphs cannot contain them.
 """
 
 from __future__ import annotations
@@ -49,30 +49,30 @@ from scalarviz.engines.reference import Costs, OperationArrays, all_gradients, r
 
 THREADS = 256
 BLOCKS_EACH = 4  # blocks per multiprocessor
-SHARED = 44 * 1024  # bytes; a block has 48 KiB on every GPU, of which static arrays take some
-RESERVED = 5 * 1024  # bytes of a block's memory that static arrays and the driver take
+SHARED = 44 * 1024  # bytes of shared memory of a block on every GPU (48 KiB) without static arrays
+RESERVED = 5 * 1024  # bytes of a block's memory used by static arrays and the driver
 
 
 @dataclass
 class Device:
-    """Launch configuration. No result depends on it."""
+    """Launch configuration, which does not affect results."""
 
     simulated: bool
     blocks: int
     threads: int
     stream: Any
-    # Bytes of shared memory that a block may have in whole steps, besides static arrays; 0 if
-    # blocks cannot wait for each other.
+    # Bytes of shared memory of a block in whole steps, besides static arrays; 0 if blocks cannot
+    # wait for each other.
     shared: int = SHARED
 
     @staticmethod
     def current() -> Device:
-        """Return the GPU that numba has chosen, or its simulator."""
+        """Return the GPU chosen by numba, or its simulator."""
         if cuda.config.ENABLE_CUDASIM:
             return Device(True, 3, 4, cuda.stream())
         card = cuda.get_current_device()
         blocks = card.MULTIPROCESSOR_COUNT * BLOCKS_EACH
-        # More than 48 KiB are there for kernels that ask for it, see `allow_shared`.
+        # More than 48 KiB are available on request, see `allow_shared`.
         most = max(SHARED, card.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN - RESERVED)
         return Device(False, blocks, THREADS, cuda.stream(), most * bool(card.COOPERATIVE_LAUNCH))
 
@@ -98,16 +98,16 @@ class CudaCalls:
         self.layout = make_layout(program, bank, samples, device.shared, learning)
         self.memory = Memory(self.layout, bank.dtype, device.stream)
         self._rows = formula_rows()
-        self._together = 0  # blocks of `train` that can run at the same time
-        self._prepared: Any = None  # the kernel that `_together` is of
+        self._together = 0  # concurrent blocks of `train`
+        self._prepared: Any = None  # the kernel of `_together`
         self.steps = Steps(device.stream, graphs=not device.simulated)
-        self._noted: list[Launch] | None = None  # instead of being launched, while a step is noted
+        self._noted: list[Launch] | None = None  # instead of launching, while a step is recorded
         self.kernels = KernelsInUse(program, bank.dtype)
         self.host = HostOperations(program, samples)
 
     @property
     def outdated(self) -> bool:
-        """Whether a formula of the user's own has been added since the kernels were made."""
+        """Whether a custom formula was added since the kernels were made."""
         return self._rows != formula_rows()
 
     # ---- formulas in use: the fields of the plan, and the kernels made for them
@@ -130,7 +130,7 @@ class CudaCalls:
     def _launch(
         self, function: Launched, *arguments: Any, operation: Operation | None = None
     ) -> None:
-        """Launch a kernel, or note that it is to be."""
+        """Launch a kernel, or record the launch."""
         kernel, device = self.kernels.of(function, operation), self.device
         launch = Launch(kernel, arguments, device.blocks, device.threads)
         if self._noted is None:
@@ -139,7 +139,7 @@ class CudaCalls:
             self._noted.append(launch)
 
     def repeat(self, step: Callable[[], None], counts: list[int]) -> None:
-        """Take steps of so many samples, each of which launches what `step` launches."""
+        """Take steps with these numbers of samples, each with the launches made by `step`."""
         if self.host.references:
             self.host.steps(step, counts)
             return
@@ -171,7 +171,7 @@ class CudaCalls:
         gather: Launched,
         function: Launched,
     ) -> None:
-        """Launch a kernel of one operation, after that of its statistics; or run it on the host."""
+        """Launch a kernel of one operation, after its statistics kernel; or run it on the host."""
         operation, op = self.program.operations[i], self.layout.op(i)
         if i in self.host.references:
             on_host(self, i)
@@ -194,7 +194,7 @@ class CudaCalls:
         self._launch(kernels.loss_gradient_all, *self._arrays)
 
     def parameter_gradient(self, i: int) -> None:
-        """Add the gradient of an operation's parameters to that of the bank."""
+        """Add the gradient of an operation's parameters to the bank."""
         self.memory.forget_bank()
         if i in self.host.references:
             self.host.parameter_gradient(self, i)
@@ -222,18 +222,18 @@ class CudaCalls:
 
     @property
     def fits(self) -> bool:
-        """Whether blocks can take samples through whole steps."""
+        """Return whether blocks can process samples in whole steps."""
         return fits(self.program, self.layout)
 
     @property
     def shared(self) -> int:
-        """Bytes of shared memory that a block of a whole step needs."""
+        """Bytes of shared memory needed by a block in a whole step."""
         return int(self.layout.plan[gpu_layout.ROOM]) * self.memory.dtype.itemsize
 
     def whole_steps(self, count: int) -> bool:
         """Run many steps in one launch.
 
-        Returns False, having done nothing, if the GPU gives its blocks too little memory for that.
+        Returns False, without doing anything, if the memory of blocks is insufficient.
         """
         self.memory.forget_bank()
         if self.fused.take(self, count):
@@ -247,9 +247,9 @@ class CudaCalls:
         return self._together > 0
 
     def _blocks_together(self, kernel: Any, count: int) -> int:
-        """Return how many blocks of `train` can run at the same time, at most one a chunk.
+        """Return the number of concurrent blocks of `train`, at most one per chunk.
 
-        That is 0 if a block does not get the memory that it needs.
+        It is 0 if the memory of a block is insufficient.
         """
         most = 1  # in the simulator, whose blocks run one after the other
         if not self.device.simulated:
@@ -259,10 +259,10 @@ class CudaCalls:
             overload = kernel.overloads[signature]
             if self.shared > SHARED:
                 try:
-                    # All trainings with these formulas launch it: so it may have all of a block.
+                    # All runs with these formulas launch it: so it may use all memory of a block.
                     function = overload._codelibrary.get_cufunc()
                     allow_shared(function.handle, function.device.id, self.device.shared)
-                except Exception:  # whatever refuses it: kernels of one moment need none
+                except Exception:  # kernels of one moment do not need this
                     return 0
             most = overload.max_cooperative_grid_blocks(self.device.threads, self.shared)
         return int(min(most, max(self.layout.plan[gpu_layout.CHUNKS], 1)))
@@ -297,7 +297,7 @@ class HostOperations:
     """The operations of a batch on a GPU that run as Python.
 
     Args:
-        samples: number of samples of the batch that count
+        samples: number of samples of the batch in use
     """
 
     def __init__(self, program: Program, samples: int) -> None:
@@ -335,34 +335,34 @@ class HostOperations:
             return all_gradients(self.references[i], operation, numbers)
 
     def parameter_gradient(self, work: CudaCalls, i: int) -> None:
-        """Add the gradient of its parameters to that of the bank."""
+        """Add the gradient of its parameters to the bank."""
         memory, rows = work.memory, work.program.operations[i].parameters
         place = memory.grad_place + rows.start
         found = self._gradients(work, i)[-1]
         memory.write(place, memory.read(place, len(rows)) + found)
 
     def input_gradient(self, work: CudaCalls, i: int) -> None:
-        """Write the gradient of each buffer that it reads."""
+        """Write the gradient of each buffer read."""
         sources = work.program.operations[i].sources
         for source, found in zip(sources, self._gradients(work, i), strict=False):
             work.write(gpu_layout.FLOW, source.offset, found)
 
     def steps(self, step: Callable[[], None], counts: list[int]) -> None:
-        """Take a step for each number of samples, and say once what that costs."""
+        """Take a step for each number of samples, and log its cost once."""
         start, self._costs.seconds = time.perf_counter(), 0.0
         for self.samples in counts:
             step()
         self._costs.say(len(counts), time.perf_counter() - start)
 
 
-# ---- which kernels a training needs -------------------------------------------------------------
+# ---- kernels needed for training ----------------------------------------------------------------
 
 Launched = Callable[..., None]
 Rows = frozenset[tuple[str, str]]  # a table's name in the kernels, and a row's
 
 MOST_SHARED = 222 * 1024  # bytes of shared memory for a block, on the GPU with most of it
 
-# Kernels of one operation; then all, those together that are needed at the same time.
+# Kernels of one operation; then groups of kernels needed at the same time.
 OF_OPERATIONS = (
     kernels.gather_all, kernels.forward_all, kernels.parameter_gradients, kernels.gather_back_all,
     kernels.input_gradient_all,
@@ -388,7 +388,7 @@ FORMULAS = {
 
 
 def rows_of_operation(operation: Operation) -> Rows:
-    """Return the rows that an operation needs in whole steps."""
+    """Return the rows needed by an operation in whole steps."""
     rows = {("KERNELS", operation.kind)}
     if table := FORMULAS.get(operation.kind):
         rows.add((table, operation.formula))
@@ -396,9 +396,9 @@ def rows_of_operation(operation: Operation) -> Rows:
 
 
 def rows_alone(operation: Operation) -> Rows:
-    """Return the rows that an operation needs on a whole batch.
+    """Return the rows needed by an operation on a whole batch.
 
-    Those of kinds with kernels of their own for that do not include the kernels of a team.
+    Kinds with separate kernels for whole batches do not need the kernels of a team.
     """
     rows = rows_of_operation(operation)
     if not set(BY_NUMBER) & set(WHOLE_BATCH[operation.kind]):
@@ -407,23 +407,23 @@ def rows_alone(operation: Operation) -> Rows:
 
 
 def rows_of_loss(loss: Loss) -> Rows:
-    """Return the rows that a loss needs."""
+    """Return the rows needed by a loss."""
     table = "LOSSES" if isinstance(loss.row, LossRow) else "ROW_LOSSES"
     return frozenset({(table, loss.row.name), ("KINDS_OF_LOSSES", table)})
 
 
 def rows_of_optimizer(optimizer: Optimizer) -> Rows:
-    """Return the rows that an optimizer and its schedule need."""
+    """Return the rows needed by an optimizer and its schedule."""
     return frozenset({("OPTIMIZERS", optimizer.row.name), ("SCHEDULES", optimizer.schedule.name)})
 
 
 def rows_of_batches(batches: Batches) -> Rows:
-    """Return the rows that drawing batches needs."""
+    """Return the rows needed to draw batches."""
     return frozenset({("DRAWS", list(DRAWS)[batches.draw])})
 
 
 def is_needed(function: Launched, operation: Operation) -> bool:
-    """Whether an operation needs one of `OF_OPERATIONS`."""
+    """Return whether an operation needs one of `OF_OPERATIONS`."""
     if function in (kernels.gather_all, kernels.gather_back_all):
         return operation.about.statistics(operation) > 0
     return function is not kernels.parameter_gradients or len(operation.parameters) > 0
@@ -432,9 +432,9 @@ def is_needed(function: Launched, operation: Operation) -> bool:
 def units_of_group(
     group: Iterable[Launched], program: Program, rows: Rows
 ) -> dict[tuple[Launched, Rows], CudaUnit]:
-    """Return the kernels of a group for a program; `rows` are those of loss, optimizer and draw.
+    """Return the kernels of a group for a program, given the `rows` of loss, optimizer and draw.
 
-    Each is found by its function, and, if it is one of an operation, by the rows of that.
+    Each is keyed by its function and, for kernels of an operation, by the rows of the operation.
     """
     found, operations = {}, [each for each in program.operations if each.kind in WHOLE_BATCH]
     for function in group:
@@ -455,10 +455,10 @@ def units_of_training(
     batches: Batches,
     formulas: Iterable[tuple[Loss, Optimizer]],
 ) -> list[CudaUnit]:
-    """Return the kernels of trainings of a program, in whole steps and moment by moment.
+    """Return the kernels to train a program, in whole steps and moment by moment.
 
     Args:
-        formulas: losses and optimizers that are used together
+        formulas: losses and optimizers used together
     """
     layout = make_layout(program, bank, batches.size, MOST_SHARED)
     left_out = set() if fits(program, layout) else {steps.train}
@@ -474,7 +474,7 @@ def units_of_training(
 
 @final
 class KernelsInUse:
-    """The kernels of a network for the formulas in use, each loaded when it is first needed."""
+    """The kernels of a network for the used formulas, each loaded on first use."""
 
     def __init__(self, program: Program, dtype: Dtype) -> None:
         self._program, self._dtype = program, dtype
@@ -488,7 +488,7 @@ class KernelsInUse:
             self._modules.clear()
 
     def of(self, function: Launched, operation: Operation | None = None) -> Any:
-        """Return a kernel, to launch; one of `OF_OPERATIONS` for an operation."""
+        """Return a kernel to launch; for `OF_OPERATIONS`, of an operation."""
         key = function, Rows() if operation is None else rows_alone(operation)
         if key not in self._modules:
             self._load(function)
@@ -496,15 +496,15 @@ class KernelsInUse:
 
     @property
     def modules(self) -> list[Any]:
-        """The files of the kernels that were loaded, as modules."""
+        """The loaded kernel files, as modules."""
         return list(dict.fromkeys(self._modules.values()))
 
     def units(self, group: Iterable[Launched]) -> dict[tuple[Launched, Rows], CudaUnit]:
-        """Return `units_of_group` for what is in use now."""
+        """Return `units_of_group` for the current rows."""
         return units_of_group(group, self._program, Rows().union(*self._parts.values()))
 
     def _load(self, function: Launched) -> None:
-        """Load a kernel, and those that are needed at the same time."""
+        """Load a kernel, and the kernels needed at the same time."""
         units = self.units(next(group for group in GROUPS if function in group))
         modules = cuda_file.load([*units.values()], self._dtype)
         self._modules.update(zip(units, modules, strict=True))

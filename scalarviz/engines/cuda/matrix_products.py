@@ -1,15 +1,15 @@
 """Kernels of affine operations: matrix products by a team of threads, and of a whole batch.
 
-A thread of a team computes several numbers at once, in registers, so that what it loads serves
-several multiply-adds: 4 or 2 rows of 2 samples, or 4 x 4 numbers of a matrix. Each number is the
-same sum, in the same order, in every kernel: a chain of `cuda.fma` from the bias, or 0.
+A thread of a team computes several numbers at once, in registers, so that each loaded number is
+used in several multiply-adds: 4 or 2 rows of 2 samples, or 4 x 4 numbers of a matrix. Each number
+is the same sum, in the same order, in every kernel: a chain of `cuda.fma` from the bias, or 0.
 
-Indices are unsigned and advance by additions: numba tests a signed index for being negative, and a
-multiplication for each index takes longer than the multiply-add that it serves.
+Indices are unsigned and advance by additions: numba checks signed indices for being negative, and a
+multiplication per index takes longer than its multiply-add.
 
-A product of a whole batch is cut into tiles: the threads of a block load a panel of each factor
-into shared memory, then each thread computes 4 x 4 numbers. While they do, the next panels are on
-their way, in registers: a block that waited for them would wait for two thirds of its time.
+A product of a whole batch is split into tiles: the threads of a block load a panel of each factor
+into shared memory, then each thread computes 4 x 4 numbers. Meanwhile the next panels are loaded
+into registers: otherwise a block would spend two thirds of its time waiting for them.
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ def smaller(a: Index, b: Index) -> Index:
 
 @kernel
 def room_apart(outputs: Index) -> Index:
-    """Return the step from the weights of an input to those of the next in a block's memory.
+    """Return the distance between the weights of adjacent inputs in a block's memory.
 
-    It is odd, so that neighbouring inputs are in different memory banks.
+    It is odd, so that adjacent inputs are in different memory banks.
     """
     return outputs // TWO * TWO + ONE
 
@@ -102,15 +102,16 @@ def fetch(
     arena: Numbers, start: Index, apart: Index, lines: Index, count: Index, room: Numbers,
     to: Index, down: Index, across: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Copy lines of `count` numbers, fewer than 2**16 in all, to the memory of a block.
+    """Copy lines of `count` numbers, fewer than 2**16 in total, to the memory of a block.
 
-    The lines are `apart` numbers apart in `arena`, from `start` on. Number n of line m goes to
-    room[to + m * down + n * across]. Neighbouring threads read neighbours in memory. A thread loads
-    four numbers before it stores the first, and so waits once for them; one with fewer left copies
-    one several times. The last is stored first: else the compiler would store before it loads all.
+    The lines are `apart` numbers apart in `arena`, from `start`. Number n of line m is copied to
+    room[to + m * down + n * across]. Adjacent threads read adjacent numbers. A thread loads four
+    numbers before it stores the first, to wait only once; if fewer are left, one is copied several
+    times. The last one is stored first, since otherwise the compiler would store before loading
+    all.
     """
     i, step, end, by = np.uint64(worker), np.uint64(workers), lines * count, reciprocal(count)
-    skipped, turned = apart - count, down - count * across  # a negative one wraps around, and back
+    skipped, turned = apart - count, down - count * across  # negative numbers wrap around, and back
     while i < end:
         j, k, m = one_of(i + step, end, i), one_of(i + TWO * step, end, i), i + THREE * step
         m = one_of(m, end, i)
@@ -128,7 +129,7 @@ def fetch(
 def fetch_weights(
     plan: Whole, op: Index, arena: Numbers, room: Numbers, worker: Index, workers: Index
 ) -> None:
-    """Copy the weights of an operation to the block's memory, those of an input together."""
+    """Copy the weights of an operation to the block's memory, grouped by input."""
     inputs, outputs = np.uint64(plan[op + INPUTS]), np.uint64(plan[op + OUTPUTS])
     fetch(
         arena, np.uint64(plan[VALUE] + plan[op + WEIGHT_ROW]), inputs, outputs, inputs, room,
@@ -141,7 +142,7 @@ def affine_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """z = W x + b. The weights are in `space`; what follows them may be read as a row."""
+    """z = W x + b. The weights are in `space`; numbers after them may be read as a row."""
     inputs, outputs = np.uint64(plan[op + INPUTS]), np.uint64(plan[op + OUTPUTS])
     x, z = ends_of(plan, op, base, stride)
     biases = plan[VALUE] + plan[op + BIAS_ROW]
@@ -175,8 +176,8 @@ def products(
 ) -> None:  # fmt: skip
     """Write a matrix times x, plus biases, to z, both in `space`.
 
-    The rows of the matrix are `down` numbers apart, its columns `along`; no row after the last is
-    read. A tile is 4 rows high, or 2 where so many tiles would leave half of the threads idle.
+    The rows of the matrix are `down` numbers apart, its columns `along`; rows after the last are
+    not read. A tile is 4 rows high, or 2 if half of the threads would be idle otherwise.
     """
     if quarter(rows) * ((samples + ONE) // TWO) * TWO > workers:
         write_tiles(
@@ -196,7 +197,7 @@ def write_tiles(
     inner: Index, arena: Numbers, biases: Index, biased: bool, space: Numbers, x: Index, z: Index,
     step: Index, samples: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Do that in tiles of `height` rows, a constant, and two samples.
+    """Compute `products` in tiles of `height` rows, a constant, and two samples.
 
     The compiler unrolls all loops over a tile, and keeps its sums in registers.
     """
@@ -226,7 +227,7 @@ def add_tile(
 ) -> None:  # fmt: skip
     """Add `inner` products to each sum of a tile, whose first row is r and begins at w.
 
-    For a row after the last the first is read; the caller does not write its sums.
+    Instead of a row after the last, the first one is read; the caller does not write its sums.
     """
     offsets = cuda.local.array(4, np.uint64)
     for i in range(height):
@@ -237,7 +238,7 @@ def add_tile(
         w += along
         x += step
     while w < end:
-        for _ in range(4):  # unrolled, which a step that the compiler does not know prevents
+        for _ in range(4):  # unrolled, which a step unknown to the compiler prevents
             add_pairs(height, weights, w, offsets, space, x, sums)
             w += along
             x += step
@@ -260,10 +261,10 @@ def affine_parameters(
     base: Index, flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index,
     workers: Index,
 ) -> None:  # fmt: skip
-    """Gradients of W and b: outer products, summed over the samples; 4 x 4 weights a thread.
+    """Gradients of W and b: outer products, summed over the samples; 4 x 4 weights per thread.
 
-    They are a quarter of the rows, or columns, apart: so neighbouring threads read neighbouring
-    rows of the workspaces, and write neighbouring weights.
+    They are a quarter of the rows, or columns, apart: so adjacent threads read adjacent rows of the
+    workspaces, and write adjacent weights.
     """
     x, g = base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
     inputs, outputs = np.uint64(plan[op + INPUTS]), np.uint64(plan[op + OUTPUTS])
@@ -303,7 +304,7 @@ def affine_parameters(
 
 @kernel
 def add_sample(flow: Numbers, g: Whole, space: Numbers, x: Whole, sums: Numbers) -> None:
-    """Add the product of each of four numbers and four others; go on to the next sample."""
+    """Add the product of each of four numbers and four others; advance to the next sample."""
     for i in range(16):
         sums[i] = cuda.fma(flow[g[i // 4]], space[x[i % 4]], sums[i])
     for i in range(4):
@@ -315,7 +316,7 @@ def add_sample(flow: Numbers, g: Whole, space: Numbers, x: Whole, sums: Numbers)
 def four_rows(
     start: Index, stride: Index, row: Index, apart: Index, rows: Index, found: Whole
 ) -> None:
-    """Write where the rows `row`, `row` + `apart`, ... begin; the last for one beyond it."""
+    """Write the starts of the rows `row`, `row` + `apart`, ...; the last row is repeated."""
     for i in range(4):
         found[i] = start + smaller(row + np.uint64(i) * apart, rows - ONE) * stride
 
@@ -327,8 +328,8 @@ def four_rows(
 def in_panel(i: Index, inner: Index) -> Any:
     """Return line and place of the first number of part i of a panel, and the steps to the next.
 
-    i < LOADERS. Neighbouring i are neighbours in memory: of a line if `inner`, the step in memory
-    from one of its numbers to the next, is 1, else of neighbouring lines.
+    i < LOADERS. Adjacent i are adjacent in memory: in the same line if `inner`, the distance
+    between its numbers in memory, is 1, else in adjacent lines.
     """
     if inner == ONE:
         return i // DEPTH, i % DEPTH, LOADERS // DEPTH, ZERO
@@ -340,9 +341,9 @@ def load_part(
     arena: Numbers, start: Index, along: Index, inner: Index, length: Index, width: Index,
     i: Index, numbers: Numbers,
 ) -> None:  # fmt: skip
-    """Load part i of `length` lines of `width` numbers each; nothing that is not there.
+    """Load part i of `length` lines of `width` numbers each; missing numbers are not read.
 
-    `along` is the step in memory from a line to the next; that or `inner` is 1.
+    `along` is the distance between lines in memory; either it or `inner` is 1.
     """
     line, k, lines, places = in_panel(i, inner)
     at, jump = start + line * along + k * inner, lines * along + places * inner
@@ -372,7 +373,7 @@ def load_others(
     arena: Numbers, start: Index, along: Index, inner: Index, length: Index, width: Index,
     numbers: Numbers, panel: Numbers,
 ) -> None:  # fmt: skip
-    """Load and store what a block of fewer than LOADERS threads has left."""
+    """Load and store the remaining parts of a block of fewer than LOADERS threads."""
     i = np.uint64(cuda.threadIdx.x + cuda.blockDim.x)
     while i < LOADERS:
         load_part(arena, start, along, inner, length, width, i, numbers)
@@ -414,9 +415,9 @@ def part_of_product(
     b: Index, b_down: Index, b_across: Index, out: Index, out_down: Index, rows: Index,
     columns: Index, inner: Index, biases: Index, row: Index,
 ) -> None:  # fmt: skip
-    """One tile of `matrix_product`, whose first row of the whole is `row`.
+    """Compute one tile of `matrix_product`, whose first row of the whole is `row`.
 
-    A block with fewer threads than the tile has parts takes several turns.
+    A block with fewer threads than parts of the tile takes several turns.
     """
     down, across = quarter(rows), quarter(columns)
     sums = cuda.local.array(16, Real)
@@ -438,7 +439,7 @@ def part_of_product(
             p, q = a + start * a_across, b + start * b_down
             load_others(arena, p, a_down, a_across, rows, width, ours, left)
             load_others(arena, q, b_across, b_down, columns, width, theirs, right)
-            # The next ones arrive while the products of these are added up.
+            # The next ones are loaded while the products of these are added up.
             added, start = width, start + DEPTH
             if start < inner:
                 width = smaller(inner - start, DEPTH)
@@ -462,7 +463,7 @@ def add_products(
     left: Numbers, right: Numbers, p: Index, q: Index, width: Index, down: Index, across: Index,
     sums: Numbers,
 ) -> None:  # fmt: skip
-    """Add `width` products to each of sixteen sums: of rows from p on, and columns from q on.
+    """Add `width` products to each of sixteen sums, of rows from p and columns from q.
 
     The four rows of a panel are `down` apart, the four columns `across`. The compiler unrolls all
     loops over `sums`, and keeps them in registers.
@@ -478,7 +479,7 @@ def add_products(
 
 @kernel
 def bias_of(arena: Numbers, biases: Index, first: Index, r: Index, rows: Index) -> Any:
-    """Return what a sum of row r of a tile begins with."""
+    """Return the initial value of a sum of row r of a tile."""
     if biases >= 0 and r < rows:
         return arena[np.uint64(biases) + first + r]
     return Real(0)
@@ -504,7 +505,7 @@ def affine_forward_all(
 def affine_parameters_all(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
 ) -> None:
-    """Gradients of W for each chunk, a tile a block; then those of the biases, one a thread."""
+    """Gradients of W for each chunk, a tile per block; then of the biases, one per thread."""
     stride, inputs, outputs = plan[STRIDE], plan[op + INPUTS], plan[op + OUTPUTS]
     x, g = plan[SPACE] + plan[op + SOURCE] * stride, plan[FLOW] + plan[op + TARGET] * stride
     tiles = -(-inputs // MATRIX_TILE) * -(-outputs // MATRIX_TILE)

@@ -1,9 +1,9 @@
-"""missing_for_cuda: what the cuda engine lacks on this machine, as a short text.
+"""missing_for_cuda: requirements of the cuda engine missing on this machine, as a short text.
 
-The driver is asked directly, so that numba's CUDA module is loaded only where there is a GPU. The
-engine can run if a small kernel, see `probe.py`, was compiled and gave the right numbers.
-That takes seconds and is done in a process of its own, once: a file in the cache folder remembers
-it for these versions, this driver and this GPU. What failed is tried again by the next process.
+The driver is queried directly, so that numba's CUDA module is loaded only if there is a GPU. The
+engine can run if a small kernel, see `probe.py`, was compiled and returned the right numbers. That
+takes seconds and is done once, in a separate process: a file in the cache folder stores the result
+for these versions, this driver and this GPU. A failed probe is repeated by the next process.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from scalarviz.base.shell_commands import pip_command, pip_install
 from scalarviz.engines.codegen.kernel_source import version_of
 from scalarviz.engines.cuda import probe
 
-OLDER = 12  # version of CUDA that the extra "cuda12" is for
-LEAST_CAPABILITY = (7, 5)  # compute capability; CUDA 13 supports no GPUs below
+OLDER = 12  # CUDA version for the extra "cuda12"
+LEAST_CAPABILITY = (7, 5)  # compute capability; CUDA 13 does not support older GPUs
 NO_DEVICE = 100  # result of cuInit without a visible GPU
 MAJOR, MINOR = 75, 76  # device attributes of the compute capability
-SECONDS = 120.0  # maximum for a small kernel
+SECONDS = 120.0  # timeout for a small kernel
 PACKAGES = (
     "numba", "numba-cuda", "numpy", "cuda-bindings", "cuda-core", "cuda-toolkit", "nvidia-nvvm",
     "nvidia-nvjitlink",
 )  # fmt: skip
 
-# What an error of the small kernel means: a pattern in its text, and a sentence.
+# Meaning of an error of the small kernel: a pattern in its text, and a sentence.
 CAUSES = (
     (
         r"no attribute 'row_stack'",
@@ -55,7 +55,7 @@ CAUSES = (
 
 
 def missing_for_cuda() -> str:
-    """Return what is missing, or "" if the engine can run, also in numba's simulator."""
+    """Return the missing requirement, or "" if the engine can run, also in numba's simulator."""
     if find_spec("numba") is None or find_spec("numba_cuda") is None:
         return f"numba-cuda is not installed ({pip_command('cuda')})"
     if os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0"):
@@ -75,7 +75,7 @@ def load_driver() -> Any:
 
 
 def missing_in_driver(driver: Any) -> str:
-    """Return what is wrong with the driver, or with the first GPU, or ""."""
+    """Return the problem of the driver, or of the first GPU, or ""."""
     status = driver.cuInit(0)
     if status not in (0, NO_DEVICE):
         return f"the NVIDIA driver does not start (error {status})"
@@ -103,7 +103,7 @@ def capability_of(driver: Any) -> tuple[int, ...]:
 
 
 def ask(function: Any, *arguments: int) -> int:
-    """Return what a function of the driver writes into its first argument; 0 if it fails."""
+    """Return the result written by a driver function to its first argument; 0 on failure."""
     answer = ctypes.c_int(0)
     return 0 if function(ctypes.byref(answer), *arguments) else answer.value
 
@@ -114,7 +114,7 @@ def toolkit_version() -> int:
 
 
 def machine(driver: Any) -> str:
-    """Return everything that decides whether a kernel runs, as a text."""
+    """Return everything that determines whether a kernel runs, as a text."""
     known = [f"{package} {version_of(package)}" for package in PACKAGES]
     places = [f"{name}={os.environ.get(name)}" for name in ("CUDA_HOME", "CUDA_VISIBLE_DEVICES")]
     card = [str(ask(driver.cuDriverGetVersion)), str(capability_of(driver))]
@@ -129,12 +129,12 @@ def missing_in_libraries(here: str) -> str:
         return ""
     wrong = error_of_a_kernel()
     if not wrong:
-        replace_file(path, here.encode())  # else the next process tries again
+        replace_file(path, here.encode())  # otherwise the next process tries again
     return wrong and explained(wrong)
 
 
 def error_of_a_kernel() -> str:
-    """Run `probe.py` in a process of its own; return its error, or ""."""
+    """Run `probe.py` in a separate process; return its error, or ""."""
     child = processes.start(["-P", str(Path(probe.__file__))], stdout=subprocess.PIPE)
     try:
         said = child.communicate(timeout=SECONDS)[0].decode(errors="replace").strip()

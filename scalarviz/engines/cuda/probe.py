@@ -1,14 +1,14 @@
-"""Compiles and runs a small kernel that takes what whole steps take; run as a script, alone.
+"""Compiles and runs a small kernel with the requirements of whole steps; run as a script.
 
     python -P probe.py
 
-All threads wait for each other, for which the device library cudadevrt is linked, and a block has
-more dynamic shared memory than it has without being asked for. A GPU that does not offer one of
-these is asked without it, as the engine does.
+All threads wait for each other, for which the device library cudadevrt is linked, and a block
+requests more dynamic shared memory than the default. If a GPU does not support one of these, the
+kernel is tried without it, as in the engine.
 
-It exits with 0 if the GPU wrote the right numbers, and writes "ran". Otherwise
-it exits with 1, and the last line says which error was raised. It imports nothing of scalarviz, so
-that it starts quickly, and an error in a driver ends this process only.
+It prints "ran" and exits with 0 if the GPU wrote the right numbers. Otherwise it exits with 1, and
+the last line is the error. It imports nothing of scalarviz, so that it starts quickly, and an error
+in a driver ends only this process.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from typing import Any
 
 BLOCKS, THREADS = 2, 16
 SIZE = BLOCKS * THREADS
-GIVEN, ASKED = 44 * 1024, 56 * 1024  # bytes of shared memory that a block has, and may ask for
+GIVEN, ASKED = 44 * 1024, 56 * 1024  # bytes of shared memory of a block, and the requested ones
 RAN = "ran"
 
 
 def run() -> str:
-    """Return "" if a kernel ran on the GPU, else what went wrong."""
+    """Return "" if a kernel ran on the GPU, else the error."""
     try:
         found = attempt()
-    except Exception as error:  # whatever it is, kernels cannot run
+    except Exception as error:  # for any error kernels cannot run
         return f"{type(error).__name__}: {' '.join(str(error).split())}"
     is_right = found == [2.0 * i for i in range(SIZE)]
     return "" if is_right else "a small kernel gave wrong numbers"
 
 
 def attempt() -> list[float]:
-    """Return the numbers that the kernel wrote."""
+    """Return the numbers written by the kernel."""
     numpy: Any = import_module("numpy")
     cuda: Any = import_module("numba.cuda")
     out = cuda.to_device(numpy.zeros(SIZE, numpy.float32))
@@ -49,19 +49,19 @@ def attempt() -> list[float]:
 
 
 def room_of(kernel: Any) -> int:
-    """Return how many bytes of dynamic shared memory a block of a compiled kernel may have."""
+    """Return the maximum bytes of dynamic shared memory for a block of a compiled kernel."""
     try:
         nvidia: Any = import_module("numba.cuda.cudadrv.driver")
         names, function = nvidia.binding.CUfunction_attribute, kernel._codelibrary.get_cufunc()
         size = names.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         nvidia.driver.cuKernelSetAttribute(size, ASKED, function.handle, function.device.id)
-    except Exception:  # whatever refuses it: the engine works with less, too
+    except Exception:  # after any error: the engine also works with less
         return GIVEN
     return ASKED
 
 
 def kernel_on(cuda: Any, waits: bool, number: Any) -> Any:
-    """Return the kernel, as a plain function; a block writes what the other one doubles."""
+    """Return the kernel as a plain function; a block writes a number doubled by the other one."""
 
     def twice(out: Any, place: int) -> None:
         room = cuda.shared.array(0, number)

@@ -126,7 +126,7 @@ def forward_by_number(plan: Whole, op: Index, arena: Numbers, scalars: Exact, co
 def parameters_by_number(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
 ) -> None:
-    """`parameter_gradient` on all samples: one parameter a thread, for each chunk."""
+    """`parameter_gradient` on all samples: one parameter per thread, for each chunk."""
     for job in range(cuda.grid(1), plan[CHUNKS] * plan[op + COUNT], cuda.gridsize(1)):
         chunk = job // plan[op + COUNT]
         first = chunk_start(plan, chunk, count)
@@ -146,8 +146,8 @@ def inputs_by_number(plan: Whole, op: Index, arena: Numbers, scalars: Exact, cou
     )  # fmt: skip
 
 
-# The purposes for a whole batch: number by number, unless a kind has its own. A kind
-# that is not in KERNELS is computed on whole batches only. The index of a kind is the one here.
+# The purposes for a whole batch: number by number, unless a kind has separate kernels. Kinds that
+# are not in KERNELS are computed only on whole batches. The index of a kind is its index here.
 BY_NUMBER = forward_by_number, parameters_by_number, inputs_by_number
 WHOLE_BATCH = dict.fromkeys(KERNELS, BY_NUMBER)
 WHOLE_BATCH["row"] = row_forward_all, parameters_by_number, row_inputs_all

@@ -3,16 +3,16 @@
 A kind has up to three kernels; all kernels of a purpose have the same arguments: forward; the
 gradient of the parameters, for one chunk; the gradient of the inputs. `first` is the index in the
 batch of the workspace's first sample. A thread computes one number of a sample, or one parameter,
-at a time; neighbouring threads have neighbouring samples.
+at a time; adjacent threads have adjacent samples.
 
-A sum over samples continues the one in memory, or starts at 0 if `fresh`. Where several numbers
-share a parameter, all those of a sample come before those of the next, so that sums do not depend
-on the number of samples that fit into a workspace.
+A sum over samples continues the sum in memory, or starts at 0 if `fresh`. If several numbers share
+a parameter, sums run over all numbers of a sample before the next sample, so that they do not
+depend on the number of samples in a workspace.
 
-Batch norm standardizes each feature over the whole batch. Before a number can be standardized,
-those of all samples are needed. `gather` writes mean and scale of each feature to `scalars`; in the
-backward pass, the means of the gradients that are removed. A block computes one feature at a time,
-its sums in SHARES parts, whatever the number of threads.
+Batch norm standardizes each feature over the whole batch, which requires the numbers of all
+samples. `gather` writes mean and scale of each feature to `scalars`; in the backward pass, the
+means of the gradients to remove. A block computes one feature at a time, with sums in SHARES parts
+for any number of threads.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def activation_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """y = f(x), number by number."""
+    """y = f(x), elementwise."""
     x, y = ends_of(plan, op, base, stride)
     formula = plan[op + FORMULA]
     for i in range(worker, plan[op + OUTPUTS] * count, workers):
@@ -131,7 +131,7 @@ def row_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """y = f(x), by the threads of a block: loops over a row are spread, see `in_team`."""
+    """y = f(x), by the threads of a block: loops over a row are divided, see `in_team`."""
     x, y = ends_of(plan, op, base, stride)
     memo, outputs = row_at(base, plan[op + MEMO], stride), plan[op + OUTPUTS]
     settings = arena[plan[op + SETTINGS] : plan[op + SETTINGS] + MOST_SETTINGS]
@@ -166,7 +166,7 @@ def row_inputs(
 
 @kernel
 def row_forward_all(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
-    """`row_forward` on all samples, some a block at a time."""
+    """Run `row_forward` on all samples, some per block at a time."""
     for n in range(cuda.blockIdx.x * TEAM_SAMPLES, count, cuda.gridDim.x * TEAM_SAMPLES):
         row_forward(
             plan, op, arena, scalars, arena, plan[SPACE] + n, plan[STRIDE], n,
@@ -176,7 +176,7 @@ def row_forward_all(plan: Whole, op: Index, arena: Numbers, scalars: Exact, coun
 
 @kernel
 def row_inputs_all(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
-    """`row_inputs` on all samples, some a block at a time."""
+    """Run `row_inputs` on all samples, some per block at a time."""
     for n in range(cuda.blockIdx.x * TEAM_SAMPLES, count, cuda.gridDim.x * TEAM_SAMPLES):
         row_inputs(
             plan, op, arena, scalars, arena, plan[SPACE] + n, arena, plan[FLOW] + n, plan[STRIDE],
@@ -273,7 +273,7 @@ def parametric_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """y = f(x, w, ...), number by number."""
+    """y = f(x, w, ...), elementwise."""
     x, y = ends_of(plan, op, base, stride)
     given = cuda.local.array(MOST_SETTINGS, Real)
     for i in range(worker, plan[op + OUTPUTS] * count, workers):
@@ -333,7 +333,7 @@ def copy_rows(
     numbers: Numbers, base: Index, start: Index, to: Index, rows: Index, stride: Index,
     count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Copy rows of a workspace, from row `start` on, to those from row `to` on."""
+    """Copy rows of a workspace, from row `start`, to those from row `to`."""
     x, y = row_at(base, start, stride), row_at(base, to, stride)
     for i in range(worker, rows * count, workers):
         place = number_at(i, count, stride)
@@ -357,7 +357,7 @@ def branch_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Add the gradient to that of the inputs, which their last reader has written."""
+    """Add the gradient to the inputs' gradient, which was written by their last reader."""
     h, g = ends_of(plan, op, flow_base, stride)
     for i in range(worker, plan[op + INPUTS] * count, workers):
         place = number_at(i, count, stride)
@@ -459,7 +459,7 @@ def dropout_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """y = x times 0 or 1 / (1 - rate), which is kept; y = x in evaluation."""
+    """y = x times 0 or 1 / (1 - rate), which is stored; y = x in evaluation."""
     x, y = ends_of(plan, op, base, stride)
     memo, rate = row_at(base, plan[op + MEMO], stride), arena[plan[op + SETTINGS]]
     own = plan[op + STATE]
@@ -482,7 +482,7 @@ def dropout_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Gradient of the inputs: g times the factor that forward kept."""
+    """Gradient of the inputs: g times the factor stored by forward."""
     h, g = ends_of(plan, op, flow_base, stride)
     memo = row_at(base, plan[op + MEMO], stride)
     for i in range(worker, plan[op + INPUTS] * count, workers):
@@ -513,7 +513,7 @@ def batch_norm_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """The components of a gradient that shift or scale a feature as a whole are removed."""
+    """Remove the components of a gradient that shift or scale a whole feature."""
     y = row_at(base, plan[op + TARGET], stride)
     h, g = ends_of(plan, op, flow_base, stride)
     pixels, found = np.int64(arena[plan[op + SETTINGS] + 1]), plan[op + STATISTICS]
@@ -572,7 +572,7 @@ def gather_batch_norm_back(
 
 @kernel
 def is_held(plan: Whole, op: Index, arena: Numbers) -> bool:
-    """Whether all parameters of the layer are frozen, so that running statistics do not change."""
+    """Return whether all parameters of the layer are frozen, which stops running statistics."""
     for row in range(plan[op + HELD_FROM], plan[op + HELD_TO]):
         if arena[plan[FROZEN] + row] == Real(0):
             return False
@@ -581,7 +581,7 @@ def is_held(plan: Whole, op: Index, arena: Numbers) -> bool:
 
 @kernel
 def sum_of(arena: Numbers, x: Index, rows: Index, stride: Index, count: Index) -> Any:
-    """Sum rows of a workspace in float64; returned to all threads of a block."""
+    """Sum rows of a workspace in float64; the result is returned to all threads of a block."""
     shares = cuda.shared.array(SHARES, np.float64)
     for share in range(cuda.threadIdx.x, SHARES, cuda.blockDim.x):
         total = 0.0

@@ -1,1 +1,1 @@
-"""Formulas of users: activations, losses, optimizers and layers, added to the tables by name."""
+"""User-defined formulas: activations, losses, optimizers and layers, added to tables by name."""

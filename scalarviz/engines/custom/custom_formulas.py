@@ -1,4 +1,4 @@
-"""activation, loss and layer: functions of users become rows of the tables of formulas."""
+"""activation, loss and layer: user-defined functions become rows of the tables of formulas."""
 
 from __future__ import annotations
 
@@ -37,23 +37,25 @@ REMEDY = ": mend it, or pass check=False to keep it"
 def activation(
     value: Any, derivative: Any = None, name: str = "", *, check: bool = True
 ) -> Formula:
-    """Add an activation of your own: y = value(x), with derivative(x, y).
+    """Add a custom activation y = value(x), with derivative(x, y).
 
-    The name is valid wherever an activation is named. The functions must be defined by a plain
-    def, since kernels are made from their source. Adding one of the same name replaces it: make the
-    networks anew that use it, since objects keep the old functions, and kernels have the new ones.
+    The name can be used wherever an activation is named. The functions must be defined by a plain
+    def, since kernels are generated from their source. Adding an activation with an existing name
+    replaces it: make networks that use it again, since objects keep the old functions, but kernels
+    use the new ones.
 
     Args:
-        value: function of a float x that returns a float; `sv.where(condition, a, b)` chooses
-        derivative: function of x and y = value(x) that returns dy/dx. None, the default: it is
-            found by recording `value` with Values, which cannot be done if that compares x
-            otherwise than in `sv.where`
-        name: name of the new activation; "", the default: that of the function
-        check: True, the default: a derivative that finite differences contradict is refused; False:
-            it is taken, as for a step whose slope is not its own
+        value: function of a float x that returns a float; use `sv.where(condition, a, b)` for
+            conditions
+        derivative: function of x and y = value(x) that returns dy/dx. None, the default: derived
+            automatically by recording `value` with Values, which is not possible if it compares x
+            except in `sv.where`
+        name: name of the activation; "", the default: the name of the function
+        check: whether to compare the derivative with finite differences; by default True; False
+            allows surrogate derivatives, e.g. of a step function
 
-    Returns the row of `ACTIVATIONS`. Raises InputError for functions that cannot be called like
-    this, or whose source cannot be read, and for a wrong derivative.
+    Returns the row of `ACTIVATIONS`. Raises InputError for functions with other arguments, or whose
+    source cannot be read, and for a wrong derivative.
 
     >>> def bump(x):
     ...     return 1.0 / (1.0 + x * x)
@@ -83,7 +85,7 @@ def activation(
 
 
 def check_slope(row: ActivationFormula) -> None:
-    """Raise InputError if a derivative is unlike finite differences, where there are numbers."""
+    """Raise InputError if a derivative differs from finite differences, where both are finite."""
     for x, _ in points(*EVERYWHERE):
         try:
             lower, middle, upper = (float(row.value(x + h)) for h in (-STEP, 0.0, STEP))
@@ -97,9 +99,9 @@ def check_slope(row: ActivationFormula) -> None:
 
 BUILT_IN_LOSSES = frozenset({**LOSSES, **ROW_LOSSES})
 
-POINTS = 50  # where derivatives are compared with differences
+POINTS = 50  # points at which derivatives are compared with differences
 FAR = 1000.0
-WIDTH = 4  # numbers of a sample in the checks of a loss on rows, unless it takes others
+WIDTH = 4  # numbers per sample in the checks of a row loss, by default
 STEP = 1e-5
 OTHER = (
     "outputs= says how many numbers a sample has, if the loss does not take any number of them, "
@@ -109,7 +111,7 @@ ASKED_OF_A_FORMULA = (
     "a formula gives a number everywhere; pass domain=(0, 1) if predictions lie between these"
 )
 NEAR = 1e-4  # relative error of a difference
-ROUNDING = 1e-14  # of a value, relative: it is divided by STEP
+ROUNDING = 1e-14  # of a value, relative; it is divided by STEP
 
 
 @answered
@@ -124,40 +126,40 @@ def loss(
     targets: int | None = None,
     check: bool = True,
 ) -> LossRow | RowLossRow:
-    """Add a loss of your own: the error of a prediction p with target t, one number.
+    """Add a custom loss: the error of a prediction p with target t, one number.
 
-    The name is valid wherever a loss is named: `Session(net, data, loss="pinball")`, or
+    The name can be used wherever a loss is named: `Session(net, data, loss="pinball")`, or
     `sv.Loss("pinball", factor=0.5)`. The functions must be defined by a plain def, since kernels
-    are made from their source. They may use constants and helpers of yours, which are those of
-    now, and `math`, whose functions are infinite or NaN here where they would raise.
-    `sv.where(condition, a, b)` chooses.
+    are generated from their source. They may use other constants and functions, with their current
+    values, and `math`, whose functions return infinity or NaN instead of raising errors. Use
+    `sv.where(condition, a, b)` for conditions.
 
-    Adding one of the same name replaces it for all that is made afterwards; losses and sessions
-    that exist keep the old functions, and so do the files that they save; on cuda they raise an
-    EngineError, unless both have the same source.
+    Adding a loss with an existing name replaces it for new objects; existing losses and sessions,
+    and the files that they save, keep the old functions, and on cuda raise an EngineError unless
+    both have the same source.
 
     Args:
-        value: function of two floats p and t that returns a float; with `rows`, of the numbers of
-            one sample, two sequences
+        value: function of two floats p and t that returns a float; with `rows`, p and t are
+            sequences with the numbers of one sample
         derivative: function of p and t that returns the derivative of value with respect to p.
-            None, the default: it is found by recording `value` with Values, which cannot be done if
-            that compares its arguments otherwise than in `sv.where`. With `rows`: function of p, t
-            and a sequence `gradient`, which it fills; it is required
-        name: name of the new loss; "", the default: that of the function
-        rows: whether the loss is one of whole rows of numbers, as softmax_cross_entropy is; by
-            default False, one of each number
-        domain: the numbers between which predictions lie, such as (0, 1) for the outputs of a
-            sigmoid; by default (-inf, inf). The functions are checked inside only
-        outputs: with `rows`: how many outputs the loss takes; None, the default: any number, and it
-            is checked with 4
-        targets: with `outputs`: how many numbers a target has, 1 to `outputs`, such as 1 for a mean
-            and a deviation; t is as long as p all the same, with zeros behind these numbers. None,
-            the default: one for each output
-        check: True, the default: the functions are tried at 50 points; False: they are taken
+            None, the default: derived automatically by recording `value` with Values, which is not
+            possible if it compares its arguments except in `sv.where`. With `rows` it is required:
+            a function of p, t and a sequence `gradient`, which it fills
+        name: name of the loss; "", the default: the name of the function
+        rows: whether the loss is computed from whole rows, as softmax_cross_entropy, or, by
+            default, from single numbers
+        domain: bounds of the predictions, such as (0, 1) for the outputs of a sigmoid; by default
+            (-inf, inf). The functions are checked only inside
+        outputs: with `rows`: required number of outputs; None, the default: any number, checked
+            with 4
+        targets: with `outputs`: number of targets per sample, from 1 to `outputs`, such as 1 for a
+            mean and a deviation; t is padded with zeros to the length of p. None, the default: one
+            for each output
+        check: whether to check the functions at 50 points; by default True
 
-    Returns the row of `LOSSES` or `ROW_LOSSES`. Raises InputError for functions that cannot be
-    called like this, whose source cannot be read, that raise or give NaN at one of 50 points or at
-    +-1000, if the domain has them, or whose derivative is another one than finite differences give.
+    Returns the row of `LOSSES` or `ROW_LOSSES`. Raises InputError for functions with other
+    arguments, whose source cannot be read, that raise an error or return NaN at one of 50 points or
+    at +-1000, if inside the domain, or whose derivative differs from finite differences.
 
     >>> def log_cosh(p, t):
     ...     return abs(p - t) + math.log1p(math.exp(-2.0 * abs(p - t)))
@@ -209,7 +211,7 @@ def number_loss(value: Any, derivative: Any, name: str, about: Mapping[str, Any]
 
 
 def ends_of(domain: object) -> tuple[float, float]:
-    """Return the ends of a domain; raise InputError if it is none."""
+    """Return the ends of a domain; raise InputError if it is invalid."""
     if isinstance(domain, tuple | list) and len(domain) == 2:
         low, high = (as_number(end, "an end of the domain", finite=False) for end in domain)
         if low < high:
@@ -237,7 +239,7 @@ def row_loss(value: Any, gradient: Any, name: str, about: Mapping[str, Any]) -> 
 
 
 def points(low: float, high: float) -> Iterator[tuple[float, float]]:
-    """Iterate over predictions and targets in a domain; half of the targets are between 0 and 1."""
+    """Yield predictions and targets in a domain; half of the targets are between 0 and 1."""
     start, wide = low + 0.01, high - low - 0.02
     if (low, high) == EVERYWHERE:
         start, wide = -3.0, 6.0
@@ -280,9 +282,9 @@ def check_numbers(row: LossRow, low: float, high: float) -> None:
 
 
 def check_rows(row: RowLossRow, low: float, high: float) -> None:
-    """Do the same as `check_numbers` for a loss on rows of a fixed length."""
+    """Check a loss on rows of a fixed length, as `check_numbers`."""
     samples, outputs = [*points(low, high)], row.outputs or WIDTH
-    behind = [0.0] * (row.outputs - row.targets)  # what stands there in a training
+    behind = [0.0] * (row.outputs - row.targets)  # previous content in training
     for n in range(POINTS // outputs + 1):
         p, t = ([samples[(outputs * n + i) % POINTS][k] for i in range(outputs)] for k in (0, 1))
         t = [abs(x) / sum(map(abs, t)) for x in t] if n % 2 else t
@@ -302,7 +304,7 @@ def check_rows(row: RowLossRow, low: float, high: float) -> None:
 def gradient_of(row: RowLossRow, p: Sequence[float], t: Sequence[float]) -> list[float]:
     """Return the gradient of a row of predictions; raise InputError unless all are numbers."""
     place = f"the gradient of {row.name}({in_brief(p)}, {in_brief(t)})"
-    unwritten = -math.nan  # an object of its own
+    unwritten = -math.nan  # a separate object
     found = [unwritten] * len(p)
     attempt(row.gradient, place, p, t, found)
     if lacking := [i for i, x in enumerate(found) if x is unwritten]:
@@ -316,9 +318,9 @@ def gradient_of(row: RowLossRow, p: Sequence[float], t: Sequence[float]) -> list
 def compare(
     lower: float, middle: float, upper: float, given: float, what: str, remedy: str = ""
 ) -> None:
-    """Raise InputError for a derivative unlike the differences to both sides.
+    """Raise InputError for a derivative that differs from one-sided differences.
 
-    At a kink the two sides differ, and the derivative may be anything between them.
+    At a kink the two sides differ, and the derivative may be any number between them.
     """
     if not all(map(math.isfinite, (lower, middle, upper, given))):
         return
@@ -330,16 +332,16 @@ def compare(
 
 
 def attempt(function: Callable[..., Any], what: str, *arguments: Any, hint: str = "") -> Any:
-    """Call a function of the user; raise InputError with the place if it raises anything."""
+    """Call a custom function; raise InputError with the place if it raises an error."""
     try:
         return function(*arguments)
-    except Exception as error:  # whatever a function of the user does
+    except Exception as error:  # any error of a custom function
         hint = hint or (OTHER if isinstance(error, IndexError) else ASKED_OF_A_FORMULA)
         raise InputError(f"{what} raises {type(error).__name__}: {error}; {hint}") from error
 
 
 def number(function: Callable[..., Any], what: str, *arguments: Any) -> float:
-    """Return the number that a function gives; raise InputError if it gives none, or NaN."""
+    """Return the result of a custom function; raise InputError unless it is a number."""
     given = attempt(function, what, *arguments)
     try:
         found = math.nan if isinstance(given, str | bytes) else float(given)
@@ -360,7 +362,7 @@ BUILT_IN_PARAMETRIC = frozenset(PARAMETRIC_FORMULAS)
 ASKED_OF_A_LAYER = (
     "a layer gives a number everywhere for its first parameters: give these other defaults"
 )
-MOST = 7  # parameters that kernels have room for
+MOST = 7  # maximum number of parameters in kernels
 HOW = "def snake(x, slope=1.0): ..."
 
 
@@ -371,24 +373,24 @@ def layer(
     shape: int | Sequence[int] | None = None,
     name: str = "",
 ) -> Elementwise:
-    """Return a layer of your own: y = function(x, ...) for each number, with parameters to train.
+    """Return a custom layer y = function(x, ...), elementwise, with trainable parameters.
 
-    The function must be a plain def, since kernels are made from its source; its derivatives are
-    found by recording it. Its first argument is the number, the others are parameters, whose
-    defaults are what they are at first; without one that is 1. `sv.where(condition, a, b)` chooses.
+    The function must be a plain def, since kernels are generated from its source; its derivatives
+    are derived automatically by recording it. The first argument is the input, the others are
+    parameters, with initial values as defaults, 1 if missing. Use `sv.where(condition, a, b)` for
+    conditions.
 
     Args:
         function: function of a float x and of 1 to 7 parameters, floats, that returns a float
-        parameters: the shape of each parameter, by its name: (n,) or n for n numbers, which equal
-            parts of the features share, () for one that all share; so are those that are left out
+        parameters: shape of each parameter by name: (n,) or n for n numbers, each shared by an
+            equal part of the features; (), also the default, for one number shared by all
         shape: number of features, or the shape (channels, height, width) of a picture; None, the
             default: the largest n
-        name: name of the formula; "", the default: that of the function
+        name: name of the formula; "", the default: the name of the function
 
-    A formula of the same name is replaced for all layers that are made afterwards. A file has the
-    name and a digest of the function: call `sv.layer` before you load it. Raises InputError for a
-    function that cannot be called like this, or recorded, or whose source cannot be read, and for
-    parameters that it does not have.
+    A formula with the same name is replaced for new layers. Files store the name and a digest of
+    the function: call `sv.layer` before loading them. Raises InputError for a function with other
+    arguments, that cannot be recorded, or whose source cannot be read, and for unknown parameters.
 
     >>> def snake(x, slope=1.0):
     ...     return x + math.sin(slope * x) ** 2.0 / slope
@@ -412,7 +414,7 @@ def layer(
 
 
 def starts_of(function: Any) -> tuple[tuple[str, float], ...]:
-    """Return the parameters of a function, and what they are at first; raise InputError."""
+    """Return the parameters of a function with their initial values; raise InputError."""
     require(
         isinstance(function, FunctionType),
         f"a layer is a function, {HOW}, not {shorten(function)}",
@@ -433,7 +435,7 @@ def starts_of(function: Any) -> tuple[tuple[str, float], ...]:
 
 
 def given_shapes(parameters: object) -> Mapping[str, Any]:
-    """Return the shapes of parameters; raise InputError for anything else than a dict."""
+    """Return the shapes of parameters; raise InputError for anything other than a dict."""
     if parameters is None:
         return {}
     if not isinstance(parameters, Mapping):
@@ -445,7 +447,7 @@ def given_shapes(parameters: object) -> Mapping[str, Any]:
 
 
 def count_of(key: str, shape: Any) -> Any:
-    """Return the number of numbers of a parameter with a shape of at most one side."""
+    """Return the size of a parameter with a shape of at most one axis."""
     if not isinstance(shape, tuple | list):
         return shape
     require(
@@ -472,14 +474,14 @@ def row_of(function: Any, starts: tuple[tuple[str, float], ...], name: str) -> P
 
 
 def check_number(row: ParametricFormula, given: list[float]) -> None:
-    """Raise InputError unless a formula gives a number."""
+    """Raise InputError unless a formula returns a number."""
     place = f"{row.name}({', '.join(f'{each:.6g}' for each in given)})"
     if math.isnan(attempt(lambda: float(row.value(*given)), place, hint=ASKED_OF_A_LAYER)):
         raise InputError(f"{place} is no number; {ASKED_OF_A_LAYER}")
 
 
 def by_place(function: Any, slopes: list[Any]) -> Any:
-    """Return a function of a place and all arguments that calls the derivative at this place."""
+    """Return a function of an index and all arguments that calls the derivative with this index."""
     name = f"{function.__name__}_by_parameter"
     given = [*inspect.signature(function).parameters]
     names = [slope.__name__ for slope in slopes]
@@ -494,7 +496,7 @@ def by_place(function: Any, slopes: list[Any]) -> Any:
 
 
 def unlike(name: str, others: list[str]) -> str:
-    """Return a name, with underscores behind it while it is one of others."""
+    """Return a name followed by underscores until it differs from the others."""
     while name in others:
         name += "_"
     return name

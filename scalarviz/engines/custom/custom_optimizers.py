@@ -1,4 +1,4 @@
-"""optimizer and schedule: add those of the user to their tables; an optimizer gets a class."""
+"""optimizer and schedule: user-defined rows of their tables; an optimizer gets a class."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from scalarviz.errors import InputError
 BUILT_IN = frozenset(OPTIMIZERS)
 COMMON = {each.name: each for each in common_arguments()}
 RESERVED = ("self", "name", "lr", "w", "g", *COMMON)
-MOST_SETTINGS = 8  # that kernels of the cuda engine have room for
+MOST_SETTINGS = 8  # maximum in kernels of the cuda engine
 MOST_ARGUMENTS = 16  # the learning rate, the settings and the constants
 HOW_OF_A_SCHEDULE = "def halved(step): return 0.5 ** (step // 100)"
 HOW = "def update(w, g, m, lr, beta=0.9): ... return w_new, m_new, with slots=('m',)"
 
-CLASSES: dict[str, type[Optimizer]] = {}  # keeps them alive, for files that name their rows
+CLASSES: dict[str, type[Optimizer]] = {}  # keeps them alive for files that refer to their rows
 
 ASKED_OF_AN_UPDATE = "an update gives numbers for all weights and gradients, and for g = 0"
 
@@ -58,29 +58,28 @@ STEPS = (1, 2, 10)
 def optimizer(
     update: Any, slots: Any = (), name: str = "", constants: Any = None
 ) -> Callable[..., Optimizer]:
-    """Add an optimizer of your own: how one weight w moves, given its gradient g.
+    """Add a custom optimizer: the update of one weight w, given its gradient g.
 
-    The class that is returned is one such as sv.Adam: `Lion(lr=0.001, beta1=0.9, l2=0.01)` goes
-    wherever an optimizer goes. The functions must be defined by a plain def, since kernels are
-    made from their source.
+    The returned class is used like sv.Adam: `Lion(lr=0.001, beta1=0.9, l2=0.01)`. The functions
+    must be defined by a plain def, since kernels are generated from their source.
 
-    Adding one of the same name replaces it for all that is made afterwards; optimizers that exist
-    keep the old functions; on cuda they raise an EngineError, unless both have the same source.
+    Adding an optimizer with an existing name replaces it for new objects; existing optimizers keep
+    the old functions, and on cuda raise an EngineError unless both have the same source.
 
     Args:
         update: function of w, g, one number for each slot, the learning rate lr, the settings, and
-            the constants of a step. It returns the new w and the new slots, as a tuple; without
-            slots the new w alone. Settings have defaults, and become arguments of the class
-        slots: names of the numbers that are kept for each weight, which begin with 0; by default
-            none. Optimizers with the same names go on with each other's numbers
-        name: name of the new optimizer; "", the default: that of the function. The class is called
-            like this, as Lion for "lion"
+            the constants of a step, which returns a tuple of the new w and the new slots, or
+            without slots the new w. Settings have defaults, and become arguments of the class
+        slots: names of the state of each weight, initially 0; by default none. Optimizers with the
+            same slot names share their state when exchanged during training
+        name: name of the optimizer; "", the default: the name of the function. The class name is
+            derived from it, such as Lion for "lion"
         constants: function of the step, counted from 1.0, and the settings, which returns a tuple
-            of numbers that are the same for all weights, computed in float64 once a step; the
-            defaults of the settings may stand here. None, the default: no constants
+            of numbers shared by all weights, computed in float64 once per step; it may define the
+            defaults of the settings. None, the default: no constants
 
-    Returns a subclass of Optimizer. Raises InputError for functions that cannot be called like
-    this, whose source cannot be read, that raise, or give other than finite numbers.
+    Returns a subclass of Optimizer. Raises InputError for functions with other arguments, whose
+    source cannot be read, that raise an error, or return non-finite numbers.
 
     >>> def heavy_ball(w, g, velocity, lr, keep=0.9):
     ...     velocity = keep * velocity - lr * g
@@ -122,17 +121,18 @@ BUILT_IN_SCHEDULES = frozenset(SCHEDULES)
 def schedule(factor: Any, name: str = "") -> Schedule:
     """Add a custom schedule: the factor of the learning rate at a step, counted from 0.
 
-    It goes wherever a schedule goes: `sv.Adam(0.01, schedule=sv.schedule(halved))`. A file has its
-    name: call `sv.schedule` before you load it. Adding one of the same name replaces it for all
-    that is made afterwards.
+    It is used as in `sv.Adam(0.01, schedule=sv.schedule(halved))`. Files store its name: call
+    `sv.schedule` before loading them. Adding a schedule with an existing name replaces it for new
+    objects.
 
     Args:
-        factor: function of the step, a float, that returns a float, at least 0; a plain def, since
-            kernels are made from its source. `sv.where(condition, a, b)` chooses
-        name: name of the new schedule; "", the default: that of the function
+        factor: function of the step, a float, that returns a non-negative float, defined by a plain
+            def, since kernels are generated from its source; use `sv.where(condition, a, b)` for
+            conditions
+        name: name of the schedule; "", the default: the name of the function
 
-    Returns a Schedule. Raises InputError for a function that cannot be called like this, whose
-    source cannot be read, or that gives no such number.
+    Returns a Schedule. Raises InputError for a function with other arguments, whose source cannot
+    be read, or that returns an invalid number.
 
     >>> def halved(step):
     ...     return 0.5 ** (step // 100)
@@ -170,7 +170,7 @@ def checked_slots(slots: object) -> tuple[str, ...]:
 def settings_of(
     name: str, update: Callable[..., Any], slots: int, constants: Any
 ) -> tuple[dict[str, float], Any]:
-    """Return the settings of an update with their defaults, and that of the learning rate."""
+    """Return the settings of an update with their defaults, and the default learning rate."""
     takes = parameters_of(update)
     rate, rest = takes[2 + slots : 3 + slots], takes[3 + slots :]
     names = [p.name for p in takes]
@@ -219,7 +219,7 @@ def settings_of(
 
 
 def parameters_of(function: Callable[..., Any]) -> list[Parameter]:
-    """Return the parameters of a function; raise InputError for those that have no place."""
+    """Return the parameters of a function; raise InputError for variable or keyword-only ones."""
     try:
         found = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -243,7 +243,7 @@ def computed(
         found = constants(step, *settings.values())
         if isinstance(found, tuple) and all(math.isfinite(x) for x in found):
             return found
-    except Exception as error:  # whatever a function of the user does
+    except Exception as error:  # any error of a custom function
         raise InputError(
             f"the constants of {name!r} at step {step:g} raise {type(error).__name__}: {error}"
         ) from error
@@ -254,9 +254,9 @@ def computed(
 
 
 def checked_row(row: OptimizerRow) -> OptimizerRow:
-    """Return a row that gave tuples of finite numbers; raise InputError.
+    """Return a row checked to return tuples of finite numbers; raise InputError.
 
-    An update without slots that returns one number gets a function around it that returns a tuple.
+    An update without slots that returns one number is wrapped to return a tuple.
     """
     settings = dict(row.settings)
     for w in WEIGHTS:
@@ -273,7 +273,7 @@ def checked_row(row: OptimizerRow) -> OptimizerRow:
 
 
 def checked_result(row: OptimizerRow, given: Sequence[float], found: Any) -> tuple[float, ...]:
-    """Return the numbers of an update as they are; raise InputError for others."""
+    """Return the result of an update unchanged; raise InputError if it is invalid."""
     wanted = 1 + len(row.slots)
     with suppress(TypeError):
         if isinstance(found, tuple) and len(found) == wanted and all(map(math.isfinite, found)):
@@ -292,7 +292,7 @@ def called(row: OptimizerRow, given: Sequence[float]) -> str:
 
 
 def in_tuple(row: OptimizerRow) -> OptimizerRow:
-    """Return a row whose update returns its one number as a tuple, as kernels want it."""
+    """Return a row whose update returns its one number as a tuple, as required by kernels."""
     syntax = parse(row.update)
     for node in ast.walk(syntax):
         if isinstance(node, ast.Return) and node.value is not None:
@@ -329,7 +329,7 @@ def class_of(row: OptimizerRow, rate: Any, update: Callable[..., Any]) -> type[O
     __init__.__qualname__ = f"{name}.__init__"
 
     def __getstate__(self: Optimizer) -> dict[str, Any]:
-        """The row, whose functions are copies, is that of the class."""
+        """Leave out the row, whose functions are copies: it belongs to the class."""
         return {k: v for k, v in Optimizer.__getstate__(self).items() if k != "row"}
 
     def __setstate__(self: Optimizer, state: dict[str, Any]) -> None:
@@ -339,7 +339,7 @@ def class_of(row: OptimizerRow, rate: Any, update: Callable[..., Any]) -> type[O
         "__init__": __init__,
         "__getstate__": __getstate__,
         "__setstate__": __setstate__,
-        "__doc__": inspect.getdoc(update) or f"The optimizer {row.name!r} of the user's own.",
+        "__doc__": inspect.getdoc(update) or f"The custom optimizer {row.name!r}.",
         "__module__": update.__module__,
         "_own": row,
     }

@@ -1,16 +1,16 @@
-"""Functions of users: their names, sources and digests, and derivatives found by recording.
+"""User-defined functions: names, sources and digests, and automatic derivatives.
 
-The digest is a hash of the source of a formula and of all functions of the user that it calls,
+The digest is a hash of the source of a formula and of all user-defined functions that it calls,
 without docstrings, annotations and comments. Files store it, so that a run continues only with the
-formula that it was made with.
+same formula.
 
-A frozen function is one of a user with its outer values of this moment. A notebook's cell may give
-a constant another value later: the value of a loss would follow it, and a derivative that was
-recorded before would not; a file would name what was registered, and not what trained.
+A frozen function has copies of the current outer values. Otherwise, if a notebook cell changed a
+constant later, the value of a loss would change but not its recorded derivative, and a file would
+describe the registered formula instead of the trained one.
 
 For a derivative the function is called once with recorded Values, as by `sv.compile`. Its
-operations are written down as source, one assignment each, with the chain rule after them; the
-partial derivatives are those of the rows of `OPERATIONS`.
+operations are written as source, one assignment each, followed by the chain rule, with the partial
+derivatives of `OPERATIONS`.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ from scalarviz.errors import InputError
 
 Function = Callable[..., Any]
 
-# Syntax that numba has no machine code for, or that would change what stands outside.
+# Syntax not supported by numba, or that would change outer variables.
 REFUSED = (ast.Global, ast.Nonlocal, ast.NamedExpr, ast.Delete)
 
-LIBRARIES = ("builtins", "math", "numpy", "scalarviz")  # whose functions are known by their names
+LIBRARIES = ("builtins", "math", "numpy", "scalarviz")  # whose functions are identified by name
 
 
 def checked_name(name: object, function: Function, kind: str, built_in: Container[str]) -> str:
-    """Return the name of a formula, by default that of its function; raise InputError.
+    """Return the name of a formula, by default from its function; raise InputError.
 
-    `kind` is what it names, with its article: "an activation".
+    `kind` is the kind with its article, such as "an activation".
     """
     name = name or getattr(function, "__name__", "")
     if name in built_in:
@@ -72,9 +72,9 @@ def checked_name(name: object, function: Function, kind: str, built_in: Containe
 
 
 def check_plain(function: Function) -> None:
-    """Raise InputError for a function with what no kernel can have: *arguments, global names ...
+    """Raise InputError for a function with unsupported features: *arguments, global names ...
 
-    It is checked before the function is called; `check_source` looks at all that it uses.
+    This is checked before the function is called; `check_source` checks everything that it uses.
     """
     if not isinstance(function, FunctionType):
         return
@@ -100,7 +100,7 @@ def check_plain(function: Function) -> None:
 
 
 def check_source(*functions: Function) -> None:
-    """Raise InputError for functions that kernels cannot contain: all kernels would fail."""
+    """Raise InputError for functions not supported in kernels, where all kernels would fail."""
     writer = KernelWriter("np.float64", STANDARD, "formula")
     for function in functions:
         writer.name(function)
@@ -112,8 +112,8 @@ def check_callable(function: Any, other: Any, what: str, how: str = "") -> None:
     """Raise InputError unless both are functions; the other one may be None.
 
     Args:
-        what: they should be, such as "a loss is two functions, ..."
-        how: to write them, at the end of the message
+        what: description of the expected functions, such as "a loss is two functions, ..."
+        how: remedy at the end of the message
     """
     for each in (function, other):
         if not callable(each) and not (each is None and each is other):
@@ -121,7 +121,7 @@ def check_callable(function: Any, other: Any, what: str, how: str = "") -> None:
 
 
 def digest(*functions: Function | None) -> str:
-    """Return a hash of the source of functions, and of all functions of the user that they call."""
+    """Return a hash of the source of functions, and of all custom functions that they call."""
     return hashed([called(each, ()) for each in dict.fromkeys(functions) if each is not None])
 
 
@@ -130,9 +130,9 @@ def hashed(parts: object) -> str:
 
 
 def called(value: Any, around: tuple[Function, ...]) -> str:
-    """Return what stands for an outer value of a formula: a number, or the hash of a function.
+    """Return the representation of an outer value of a formula: a number, or a function's hash.
 
-    `around` are the functions that are being hashed: one that calls itself is known by its name.
+    `around` are the functions being hashed; recursive functions are represented by name.
     """
     if not callable(value):
         return repr(value)
@@ -148,7 +148,7 @@ def called(value: Any, around: tuple[Function, ...]) -> str:
 
 
 def library(function: Function) -> str:
-    """Return the library that a function is from, or "" for one of the user."""
+    """Return the library of a function, or "" for a user-defined one."""
     home = getattr(function, "__module__", None) or "numpy"
     if isinstance(function, FunctionType):
         home = function.__globals__.get("__name__") or ""  # empty for one made by exec
@@ -157,7 +157,7 @@ def library(function: Function) -> str:
 
 
 def outer_values(function: Function, syntax: ast.AST) -> Iterator[tuple[str, Any]]:
-    """Iterate over names and values from outside that a function uses, `math.exp` among them."""
+    """Yield names and outer values used by a function, such as `math.exp`."""
     known = variables(function)
     inside = {id(node.value) for node in ast.walk(syntax) if isinstance(node, ast.Attribute)}
     found: dict[str, Any] = {}
@@ -176,13 +176,13 @@ def outer_values(function: Function, syntax: ast.AST) -> Iterator[tuple[str, Any
 
 # ---- copies -------------------------------------------------------------------------------------
 
-# The functions that choose between Values, and the same for plain numbers.
+# The functions that choose between Values, and their equivalents for plain numbers.
 CHOICES: Mapping[Function, Function] = {
     value_functions.where: arithmetic.where,
     value_functions.maximum: arithmetic.maximum,
     value_functions.minimum: arithmetic.minimum,
 }
-# Functions of libraries and their counterparts in formulas, which never raise, and have fast
+# Functions of libraries and their counterparts in formulas, which never raise errors, and have fast
 # versions in kernels.
 COUNTERPARTS: Mapping[Function, Function] = {
     **{
@@ -206,11 +206,11 @@ _numbers = count(1)
 
 @final
 class UserTarget(Target):
-    """A target for functions of the user, with closures, and functions called as `module.name`.
+    """A target for user-defined functions, with closures, and calls such as `module.name`.
 
     Args:
-        stands_for: functions, and those that replace them
-        copied: which functions are copied: by default those that use one that is replaced
+        stands_for: functions and their replacements
+        copied: predicate for functions to copy: by default those that use a replaced function
     """
 
     def __init__(
@@ -225,7 +225,7 @@ class UserTarget(Target):
         self._copied = copied or self.needs
 
     def needs(self, function: Any, seen: set[int] | None = None) -> bool:
-        """Return whether a function uses one that is replaced, itself or by another."""
+        """Return whether a function uses a replaced one, directly or indirectly."""
         seen = set() if seen is None else seen
         is_known = not isinstance(function, FunctionType) or id(function) in seen
         if is_known or function in self._replacements:
@@ -239,7 +239,7 @@ class UserTarget(Target):
         cells = tuple(CellType() for _ in function.__code__.co_freevars)
         copy = copy_of(function, known, cells=cells)
         copy.__kwdefaults__, copy.__qualname__ = function.__kwdefaults__, function.__qualname__
-        self._copies[function] = copy  # which a function that calls itself calls
+        self._copies[function] = copy  # for a recursive function
         for name in outer_names(function):
             known[name] = self.translate(known[name])
         for mine, cell in zip(cells, function.__closure__ or (), strict=True):
@@ -259,7 +259,7 @@ class UserTarget(Target):
         return self.retarget(value) if copied else value
 
     def _module(self, module: ModuleType) -> ModuleType:
-        """Return a module with the functions of this target, if it has some that are replaced."""
+        """Return a module with the functions of this target, if any of them is replaced."""
         known = vars(module) | {name: getattr(module, name) for name in lazy_names(module)}
         changed = {
             name: self._stands_for[value]
@@ -274,7 +274,7 @@ class UserTarget(Target):
 
 
 def is_function(value: Any) -> bool:
-    """Return whether a value can be a function that is replaced."""
+    """Return whether a value may be a function to replace."""
     return callable(value) and isinstance(value, Hashable)
 
 
@@ -293,13 +293,13 @@ def used_values(function: FunctionType) -> list[Any]:
 
 
 def outer_names(function: FunctionType) -> list[str]:
-    """Return the names of a module that a function uses; `sin` in math.sin(x) is none."""
+    """Return the names of a module used by a function; not `sin` in math.sin(x)."""
     used = {each.argval for each in get_instructions(function) if each.opname == "LOAD_GLOBAL"}
     return [name for name in function.__code__.co_names if name in used & {*function.__globals__}]
 
 
 def lazy_names(module: ModuleType) -> list[str]:
-    """Return the names of choices that a module has only when it is asked for them: scalarviz."""
+    """Return the choice functions that a module provides lazily, as scalarviz does."""
     return [function.__name__ for function in CHOICES if module.__name__ == "scalarviz"]
 
 
@@ -307,9 +307,9 @@ ON_NUMBERS = UserTarget({**CHOICES, **COUNTERPARTS})
 
 
 def freezing() -> Callable[[Any], Any]:
-    """Return what copies functions of the user, and all that they call, with their values of now.
+    """Return a function that copies user-defined functions with their current values.
 
-    It returns anything else as it is, and the same copy of a function at each call.
+    It returns other objects unchanged, and the same copy of a function at each call.
     """
     return UserTarget({}, lambda function: not library(function)).translate
 
@@ -322,9 +322,9 @@ def on_recorded() -> Target:
 
 
 def on_numbers(function: Function) -> Function:
-    """Return a function that never raises where a formula does not, and chooses between floats.
+    """Return an equivalent function on floats that never raises errors, with choices.
 
-    That is the same function, unless it uses one of `CHOICES` or `COUNTERPARTS`.
+    It is the same function unless that uses one of `CHOICES` or `COUNTERPARTS`.
     """
     return ON_NUMBERS.retarget(function) if ON_NUMBERS.needs(function) else function
 
@@ -343,10 +343,10 @@ def recorded_derivative(
 ) -> Function:
     """Return the derivative of f(p, t) with respect to p, called as derivative(p, t).
 
-    extra  of f(x): the name of a second argument, which the derivative takes and does not use
+    extra  for f(x): name of a second argument of the derivative, which it does not use
     taken  number of arguments of f; by default 2
-    by     the place of the one that it is derived by; by default the first
-    remedy what a user can do besides choosing by `sv.where`
+    by     index of the argument of differentiation; by default the first
+    remedy alternative to using `sv.where`, for errors
 
     Raises:
         InputError: for a function that cannot be recorded, such as one that compares p.
@@ -359,7 +359,7 @@ def recorded_derivative(
             not trace.parameters and len(trace.outputs) == 1,
             "it uses a Value from outside, or returns several",
         )
-    except Exception as error:  # whatever a function of the user does with a Value
+    except Exception as error:  # any error of a custom function with a Value
         compares = isinstance(error, InputError) and "has no number" in str(error)
         why = "it compares or converts a number" if compares else f"{shorten(str(error))}"
         raise InputError(
@@ -375,10 +375,10 @@ def recorded_derivative(
 
 @final
 class SourceWriter:
-    """Writes the derivative of a Trace with respect to an input, by its place, as a function.
+    """Writer of the derivative of a Trace with respect to an input, by index, as a function.
 
-    For each operation a line computes its result, and one the derivative of that by the chain
-    rule, as far as they are needed. Numbers are multiplied here, and equal lines written once.
+    For each operation a line computes its result, and another one its derivative by the chain rule,
+    if needed. Constants are multiplied here, and equal lines are written once.
     """
 
     def __init__(self, trace: Trace, arguments: list[str], by: int) -> None:
@@ -388,7 +388,7 @@ class SourceWriter:
         self.lines: dict[str, str] = {}  # names of expressions
         self.names = [*arguments, *[repr(float(x)) for x in trace.constants]]
         self.slopes = ["1.0" if i == by else "0.0" for i in range(len(self.names))]
-        self.compared: set[str] = set()  # names that are true or false
+        self.compared: set[str] = set()  # names of boolean values
         for formula, operands in zip(trace.formulas, trace.operands, strict=True):
             taken = [place for place in operands if place != NONE]
             texts, slopes = ([each[place] for place in taken] for each in (self.names, self.slopes))
@@ -399,7 +399,7 @@ class SourceWriter:
             self.slopes.append(self.assign("d", self.slope(formula, texts, slopes, made)))
 
     def assign(self, letter: str, expression: str) -> str:
-        """Write an assignment, unless the expression is a name or has one; return its name."""
+        """Write an assignment unless the expression is a name or has one; return its name."""
         if re.fullmatch(r"\w+", expression) or is_number(expression):
             return expression
         if expression not in self.lines:
@@ -424,7 +424,7 @@ class SourceWriter:
         return f"{x} if {test} else {y}"
 
     def call(self, function: Function, *texts: str) -> str:
-        """Return a call of a formula, by a name that it alone has in this source."""
+        """Return a call of a formula, by a name unique in this source."""
         name = next(
             name
             for name in (function.__name__ + "_" * i for i in count())
@@ -434,7 +434,7 @@ class SourceWriter:
         return f"{name}({', '.join(texts)})"
 
     def slope(self, formula: Formula, texts: list[str], slopes: list[str], made: str) -> str:
-        """Return the derivative of a result, from those of its operands."""
+        """Return the derivative of a result, from the derivatives of its operands."""
         if formula.name in COMPARISONS or {*slopes} == {"0.0"}:
             return "0.0"
         if formula.name == "where":
@@ -456,7 +456,7 @@ class SourceWriter:
         return " + ".join(terms).replace("+ -", "- ")
 
     def function(self, name: str, module: str, others: list[str]) -> Function:
-        """Return the function, whose source `inspect` finds; it has `others` as arguments, too."""
+        """Return the function, whose source `inspect` finds; it also has `others` as arguments."""
         result = self.slopes[self.trace.outputs[0]]
         result = next((text for text, known in self.lines.items() if known == result), result)
         used, kept = names_in(result), []
@@ -496,7 +496,7 @@ def negative(x: str) -> str:
 
 
 def is_number(text: str) -> bool:
-    """Return whether a text is a number, perhaps a negative one."""
+    """Return whether a text is a number, possibly negative."""
     return re.fullmatch(r"-?(\d[\d.]*(e[-+]?\d+)?|inf|nan)", text) is not None
 
 

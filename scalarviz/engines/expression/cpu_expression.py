@@ -1,9 +1,9 @@
-"""CpuExpressionEngine: runs a compiled expression by numba kernels on tiles of samples.
+"""CpuExpressionEngine: runs a compiled expression with numba kernels on tiles of samples.
 
 `ExpressionTables` are the steps of a trace as arrays for the kernels. Additions, subtractions and
 multiplications by a parameter or a constant are combined into one step, a sum of factor * number,
-without intermediate results. Every other operation is one step; steps with the same formula that do
-not depend on each other become adjacent. An `ExpressionJob` has the records that kernels read.
+without intermediate results. Every other operation is one step; independent steps with the same
+formula become adjacent. An `ExpressionJob` has the records read by kernels.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ SHELL = {
 def units_of_expression(
     trace: Trace, dtype: Dtype, losses: Iterable[Loss], optimizers: Iterable[Optimizer]
 ) -> list[Unit]:
-    """Return all kernels that trainings of a compiled expression may need."""
+    """Return all kernels that training of a compiled expression may need."""
     steps = [unit for unit in ExpressionTables(trace, dtype).units if unit is not None]
     groups = [SHELL, MOVING, *map(units_of_loss, losses), *map(units_of_optimizer, optimizers)]
     return [*dict.fromkeys([*steps, *[unit for group in groups for unit in group.values()]])]
@@ -66,7 +66,7 @@ def kernels_of_formula(formula: Formula) -> list[Unit]:
 
 @final
 class CpuExpressionEngine(ExpressionEngine[FloatArray]):
-    """Runs the steps of a trace on tiles of samples; results have the same bits on every run."""
+    """Runs the steps of a trace on tiles of samples; results have the same bits in every run."""
 
     name = "cpu"
 
@@ -78,7 +78,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         self._results = len(tables.outputs)
         self._tile = tables.numbers * tables.samples
         self._whole = len(self.rows) == len(bank)
-        self._spare: list[FloatArray] = []  # workspaces that no pending backward needs
+        self._spare: list[FloatArray] = []  # workspaces without a pending backward
         self._error = np.zeros(1)
         self._plan = np.zeros(1, PLAN)
         self._plan["out_size"] = self._plan["goals"] = self._results
@@ -86,7 +86,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         self._kernels: dict[Unit, Kernel] = {}
 
     def _load(self, units: Mapping[str, Unit]) -> dict[str, Kernel]:
-        """Return kernels by name; at first with those of all expressions and of all steps."""
+        """Return kernels by name; first load those of all expressions and of all steps."""
         wanted = set(units.values()) - set(self._kernels)
         if not self._kernels:
             wanted |= {*SHELL.values(), *MOVING.values(), *filter(None, self.tables.units)}
@@ -95,7 +95,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         return {name: self._kernels[unit] for name, unit in units.items()}
 
     def _job(self) -> ExpressionJob:
-        """Return a job with all but the batch and the workspaces of values."""
+        """Return a job with everything except the batch and the workspaces of values."""
         kernels = self._load(SHELL | MOVING)
         for i, unit in enumerate(self.tables.units):
             if unit is not None:
@@ -108,7 +108,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         return self._job()
 
     def evaluate(self, batch: FloatArray) -> FloatArray:
-        # A training may run in another thread: it must not share buffers with this call.
+        # A run may be active in another thread: it must not share buffers with this call.
         return self._forward(batch, np.empty((1, self._tile), self.bank.dtype), self._job())
 
     def forward(self, batch: FloatArray) -> FloatArray:
@@ -192,7 +192,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         return BeforeStep(self.bank, optimizer)
 
     def _moved(self, before: BeforeStep) -> None:
-        """Count a step that succeeded, or raise the error of one that failed."""
+        """Count a successful step, or raise the error of a failed one."""
         bad = self._training.job.progress.result
         if bad >= 0:
             raise bad_gradient(self.bank, bad)
@@ -211,7 +211,7 @@ class ExpressionTables:
     """The steps of a trace as arrays.
 
     Attributes:
-        code, units: steps forward, then backward; the kernel of each, if any
+        code, units: steps forward, then backward; the kernel of each, if present
         forwards: number of steps forward
         signs, scalars, rows: terms of all sums
         constants: constants of the trace, followed by a 1
@@ -251,7 +251,7 @@ class ExpressionTables:
         return self._code(FORMULA, unit, first.operands, first.target, len(run))
 
     def _add(self, terms: list[TraceTerm]) -> tuple[int, int, int]:
-        """Add terms, scalars alone first; return their bounds in a STEP: first, middle and last."""
+        """Add terms, scalars only first; return their bounds in a STEP: first, middle and last."""
         begin = len(self.terms)
         shifts = [term for term in terms if term.number == NO_NODE]
         products = [term for term in terms if term.number != NO_NODE]
@@ -283,7 +283,7 @@ class ExpressionTables:
         return (int(kind), 0, *rows, count, self.row.get(source, 0), *terms), unit
 
     def _backward(self, runs: list[list[TraceStep]]) -> Iterator[Code]:
-        """Iterate over the records of the steps backward."""
+        """Yield the records of the steps backward."""
         readers = self._readers()
         for run in reversed(runs):
             for step in run:
@@ -298,7 +298,7 @@ class ExpressionTables:
             yield from self._gather(place, readers)
 
     def _readers(self) -> dict[int, list[TraceTerm]]:
-        """Return, for each number, the sums that read it: a term each, with the sum as number."""
+        """Return, for each number, the sums that read it, each as a term with the sum as number."""
         readers: dict[int, list[TraceTerm]] = {}
         for step in self.steps:
             for term in step.terms:
@@ -308,18 +308,18 @@ class ExpressionTables:
         return readers
 
     def _gather(self, place: int, readers: dict[int, list[TraceTerm]]) -> Iterator[Code]:
-        """Iterate over the record that adds the gradient of a number from the sums that read it."""
+        """Yield the record that adds the gradient of a number from the sums that read it."""
         if place in readers:
             yield self._code(SUM, target=place, terms=self._add(readers[place]))
 
     def _slopes(self, step: TraceStep) -> Iterator[Code]:
-        """Iterate over the record that computes gradients of the parameters in a sum."""
+        """Yield the record that computes gradients of the parameters in a sum."""
         learned = [term for term in step.terms if term.factor >= self.recording.first_parameter]
         if learned:
             yield self._code(SLOPES, target=step.target, terms=self._add(learned))
 
     def _partials(self, run: list[TraceStep]) -> Iterator[Code]:
-        """Iterate over the records that compute gradients of the operands of a run."""
+        """Yield the records that compute gradients of the operands of a run."""
         first = run[0]
         assert first.formula is not None
         read = *first.operands, first.target
@@ -350,8 +350,8 @@ FLAT = (flat, where_by_condition)  # derivatives that are 0 everywhere
 class TraceTerm:
     """A product sign * factor * number.
 
-    `factor` is the place of a parameter or constant, NONE for the factor 1; `number` the place of a
-    number, NONE without one.
+    `factor` is the index of a parameter or constant, NONE for the factor 1; `number` is the index
+    of a number, NONE without one.
     """
 
     sign: float
@@ -363,11 +363,11 @@ class TraceTerm:
 class TraceStep:
     """The computation of one number: a formula applied to other numbers, or a sum of terms."""
 
-    target: int  # place of the number
+    target: int  # index of the number
     formula: Formula | None = None  # None for a sum
     operands: tuple[int, ...] = ()
     terms: list[TraceTerm] = field(default_factory=list)
-    level: int = 0  # length of the longest chain of steps that it depends on
+    level: int = 0  # length of the longest chain of steps on which it depends
     slopes: list[bool] = field(default_factory=list)  # operands or terms that need a gradient
 
     @property
@@ -377,12 +377,12 @@ class TraceStep:
 
     @property
     def reads(self) -> Iterable[int]:
-        """Places of the numbers that the step reads."""
+        """Indices of the numbers read by the step."""
         return self.operands or [term.number for term in self.terms if term.number != NO_NODE]
 
 
 class Lowering:
-    """Converts a trace to steps: combines sums, and gives a row to scalars that need one."""
+    """Conversion of a trace to steps: combines sums, and gives a row to scalars that need one."""
 
     def __init__(self, recording: Trace) -> None:
         self.recording = recording
@@ -397,7 +397,7 @@ class Lowering:
             self._number(place)
 
     def _inlined(self) -> set[int]:
-        """Return the places of sums that are read by one other sum only."""
+        """Return the indices of sums read by only one other sum."""
         recording = self.recording
         uses = np.bincount(recording.operands[recording.operands != NO_NODE], minlength=1).tolist()
         in_sums = recording.operands[[each.name in LINEAR for each in recording.formulas]]
@@ -453,7 +453,7 @@ class Lowering:
         return [TraceTerm(1.0, NO_NODE, place)]
 
     def _number(self, place: int) -> int:
-        """Make sure that a place has a number for every sample, and return the place."""
+        """Ensure that an index has a number for every sample, and return the index."""
         if self._is_scalar(place) and place not in self.rows:
             self.rows[place] = None
             self.steps.append(TraceStep(place, terms=[TraceTerm(1.0, place, NO_NODE)]))
@@ -465,7 +465,7 @@ def negated(terms: list[TraceTerm]) -> list[TraceTerm]:
 
 
 def in_order(steps: list[TraceStep], inputs: int) -> tuple[list[list[TraceStep]], dict[int, int]]:
-    """Return the steps in runs that one loop can compute, and the row of each place.
+    """Return the steps in runs that one loop can compute, and the row of each index.
 
     Steps of one level with the same formula are adjacent, in the order of the rows that they read,
     and their results are in adjacent rows.
@@ -486,7 +486,7 @@ def in_order(steps: list[TraceStep], inputs: int) -> tuple[list[list[TraceStep]]
 
 
 def continues(before: TraceStep, step: TraceStep, row: dict[int, int]) -> bool:
-    """Whether a step has the same formula as the one before, on the next row of each operand."""
+    """Return whether a step has the previous step's formula, on the next row of each operand."""
     return (
         step.formula is not None
         and step.formula is before.formula
@@ -499,7 +499,7 @@ def continues(before: TraceStep, step: TraceStep, row: dict[int, int]) -> bool:
 
 
 def find_slopes(steps: list[TraceStep], recording: Trace) -> None:
-    """Set the field `slopes` of every step: which operands or terms need a gradient."""
+    """Set the field `slopes` of every step: the operands or terms that need a gradient."""
     changing = {*range(recording.inputs), *range(recording.first_parameter, recording.first_made)}
     for step in steps:
         if step.formula is None:
@@ -522,7 +522,7 @@ class ExpressionJob:
 
     Attributes:
         job: the CpuJob: bank, optimizer, loss
-        loss: row of the loss whose kernels the plan has
+        loss: row of the loss whose kernels are in the plan
         address: address of the TraceRecord
     """
 
@@ -569,7 +569,7 @@ class ExpressionJob:
     def set_batch(
         self, samples: int, spaces: FloatArray, *, moves: bool = False, **arrays: FloatArray
     ) -> None:
-        """Run on a batch: fields of the record with the addresses of these arrays."""
+        """Set the batch: fields of the record with the addresses of these arrays."""
         record = self._record
         record.spaces, record.places, record.samples = address(spaces), len(spaces), samples
         record.moves, record.learning = moves, "results" not in arrays

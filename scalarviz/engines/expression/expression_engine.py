@@ -1,7 +1,7 @@
-"""ExpressionEngine, the base of engines for compiled expressions, and the one in plain Python.
+"""ExpressionEngine, the base class of engines for compiled expressions, and the Python one.
 
-`Nodes` has the numbers of all values of a trace for some samples, computed node by node, or all
-at once by the engine in plain Python.
+`Nodes` has the numbers of all values of a trace for some samples, computed node by node, or all at
+once by the Python engine.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class ExpressionRun(Run):
         elif moment.kind == "forward":
             self._nodes.forward(self._members(moment), bank.value[rows])
         elif moment.kind == "loss":
-            # One kernel computes loss and gradients; the way back shows the gradients.
+            # One kernel computes loss and gradients; the backward pass shows the gradients.
             self.loss = self.engine.learn(inputs, targets, self.loss_function)
             self._gradients = bank.grad[rows]
             if self.program.operations:
@@ -179,11 +179,11 @@ class ExpressionRun(Run):
         return self.program.nodes[moment.operation].members
 
     def _pass_back(self, moment: Moment) -> None:
-        """Pass a gradient on to the operands; after the last one all are those of the engine."""
+        """Pass a gradient on to the operands; after the last one, use the engine's gradients."""
         bank = self.engine.bank
         for number, received in self._nodes.backward(self._members(moment)).items():
             bank.grad[self.engine.rows[number]] += received
-        if moment.operation == 0:  # the kernel adds in another order, which changes last digits
+        if moment.operation == 0:  # the kernel adds in another order, which changes the last digits
             bank.grad[self.engine.rows] = self._gradients
         bank.has_gradients = True
 
@@ -199,7 +199,7 @@ class ExpressionRun(Run):
 
 # ---- numbers of nodes ---------------------------------------------------------------------------
 
-Rows = list[list[float]]  # of each sample a number for each value of the trace
+Rows = list[list[float]]  # for each sample a number for each value of the trace
 
 
 @final
@@ -207,7 +207,7 @@ class Nodes:
     """Values, and gradients of the loss, of inputs, constants, parameters and results.
 
     Attributes:
-        values, gradients: of each sample, by place in the trace; NaN where nothing is computed yet
+        values, gradients: for each sample, by index in the trace; NaN if not computed yet
     """
 
     def __init__(self, program: TraceProgram, inputs: FloatArray, parameters: FloatArray) -> None:
@@ -218,13 +218,13 @@ class Nodes:
         self.gradients: Rows = [[math.nan] * program.workspace for _ in self.values]
 
     def forward(self, members: Sequence[int], parameters: FloatArray) -> None:
-        """Compute operations, given by number; `parameters` are the numbers of all parameters."""
+        """Compute operations, given by number, from the `parameters`."""
         first = self.trace.first_made
         formulas, operands = self.trace.formulas, self.trace.taken
         for row in self.values:
             row[self.trace.first_parameter : first] = parameters.tolist()
             for i in members:
-                taken = operands[i]  # two in most: without a list of them
+                taken = operands[i]  # most have two: without a list of them
                 if len(taken) == 2:
                     row[first + i] = formulas[i].value(row[taken[0]], row[taken[1]])
                 else:
@@ -242,9 +242,9 @@ class Nodes:
                 row[place] += gradient
 
     def backward(self, members: Sequence[int]) -> dict[int, float]:
-        """Pass the gradients of the results of operations on to all that these take.
+        """Pass the gradients of the results of operations on to all their operands.
 
-        Return what each parameter has received of all samples, by its number.
+        Return the gradient of each parameter, summed over the samples, by number.
         """
         trace, received = self.trace, dict[int, float]()
         parameters = range(trace.first_parameter, trace.first_made)

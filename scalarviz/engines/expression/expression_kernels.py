@@ -1,9 +1,9 @@
 """Kernels of compiled expressions: forward, backward and training steps on tiles of samples.
 
 A tile has one row for each number of the expression and one column per sample: row r of a tile of n
-samples begins at r * n. So the rows of adjacent operations of one kind are one long row, and a loop
-over them fills vector registers even if a batch is small. Gradients are in the same rows of a
-second workspace, `flow`.
+samples begins at r * n. So adjacent operations of one kind form one long row, and a loop over them
+fills vector registers even for small batches. Gradients are in the same rows of a second workspace,
+`flow`.
 
     place, trace           address of a record TRACE; the record
     code, step             records STEP: the steps forward, then backward; one of them
@@ -63,7 +63,7 @@ Kernel = Callable[..., Any]
 class Terms(NamedTuple):
     """The terms of all sums: sign, index of a scalar (a parameter or a constant), and a row.
 
-    `factors` are the scalars multiplied by the signs. A term that is a scalar alone has no row.
+    `factors` are the scalars multiplied by the signs. A term of only a scalar has no row.
     """
 
     signs: Numbers
@@ -136,7 +136,7 @@ def slopes(
 
 @inlined
 def four_starts(rows: Table, k: Index, n: Index) -> tuple[Index, Index, Index, Index]:
-    """Return where the rows of four terms begin, from term `k` on."""
+    """Return the start of the rows of four terms, from term `k`."""
     return rows[k] * n, rows[k + ONE] * n, rows[k + TWO] * n, rows[k + THREE] * n
 
 
@@ -149,7 +149,7 @@ def four_starts(rows: Table, k: Index, n: Index) -> tuple[Index, Index, Index, I
 def formula_value(
     x: Address, y: Address, z: Address, out: Address, g: Address, h: Address, n: Index
 ) -> None:
-    """out = f(x, ...); an operand that f does not take is not read."""
+    """out = f(x, ...); operands that f does not use are not read."""
     operands = array_at(x, n, Real), array_at(y, n, Real), array_at(z, n, Real)
     operation_forward(ZERO, operands, array_at(out, n, Real))
 
@@ -158,7 +158,7 @@ def formula_value(
 def formula_slope(
     x: Address, y: Address, z: Address, out: Address, g: Address, h: Address, n: Index
 ) -> None:
-    """h += g times a derivative of f; of fewer than three operands, the next one is the result."""
+    """h += g times a derivative of f; for fewer than three operands, the next is the result."""
     operands = (
         array_at(x, n, Real), array_at(y, n, Real), array_at(z, n, Real), array_at(out, n, Real)
     )  # fmt: skip
@@ -212,7 +212,7 @@ def tile_forward(place: Address, space_place: Address, n: Index) -> None:
 def tile_backward(place: Address, space_place: Address, n: Index) -> None:
     """Run all steps backward on a tile; add the gradients of the parameters to the sums.
 
-    The workspace of gradients has those of the outputs, and 0 elsewhere.
+    The workspace of gradients contains the gradients of the outputs, and 0 elsewhere.
     """
     trace = record_at(place, TRACE)
     terms, code = terms_of(trace), array_at(trace.code, trace.code_count, STEP)
@@ -296,7 +296,7 @@ def forward(place: Address) -> None:
 
 @by_address
 def backward(place: Address) -> None:
-    """Compute the gradients of the inputs of a batch; add those of the parameters to `grad`."""
+    """Compute the gradients of the inputs of a batch; add the parameter gradients to `grad`."""
     trace = record_at(place, TRACE)
     bank = bank_of(trace.job, Real)
     begin(trace, bank.value)

@@ -1,18 +1,18 @@
-"""Kernels of LLVM text become optimized pieces, and pieces become one WebAssembly module.
+"""LLVM kernel texts become optimized pieces, and pieces become one WebAssembly module.
 
     python -m scalarviz.engines.wasm.compile_module MODULE PIECE ...
 
-writes the module of pieces, in a process of its own. If that fails, the last line of its errors
-says why.
+writes the module of pieces, in a separate process. If it fails, the last line of its errors is the
+reason.
 
-The module is made from the object file that LLVM emits: a module with tables of relocations,
-positions in its code that a linker fills in. Here there is one object, so indices of functions and
-of types are right already; addresses of data move, and kernels get their indices in the table of
-functions, by which they call each other. The memory, the table and the stack pointer are imported
-from the page.
+The module is made from the object file emitted by LLVM: a module with relocation tables, positions
+in its code to be filled in by a linker. Here there is only one object, so indices of functions and
+types are already correct; addresses of data are relocated, and kernels get indices in the function
+table, by which they call each other. The memory, the table and the stack pointer are imported from
+the page.
 
-Memory begins with the stack, which grows down to address 0, so that too deep a stack is an access
-outside the memory; then come the constants of the module, then the page's image.
+Memory begins with the stack, which grows down to address 0, so that a stack overflow is an access
+outside the memory, followed by the constants of the module and the page's image.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from scalarviz.engines.cpu.emitting import llvm
 from scalarviz.errors import EngineError
 
 STACK = 2**18  # bytes
-FIRST = 1  # place in the table of functions of the first kernel; 0 stands for no kernel
+FIRST = 1  # index of the first kernel in the function table; 0 means no kernel
 ALIGNMENT = 64
 
-# Functions that a page provides: those of C that JavaScript has.
+# Functions provided by a page: C functions available in JavaScript.
 IMPORTED = frozenset(
     "acos asin atan atan2 cos cosh exp expm1 fmod log log10 log1p log2 pow sin sinh tan tanh "
     "cosf expf fmodf logf powf sinf tanhf".split()
@@ -60,11 +60,11 @@ ADDRESSES = {ADDRESS_LEB, ADDRESS_SLEB, ADDRESS_I32}
 
 @dataclass(slots=True)
 class Symbol:
-    """A function, or data in a segment, of an object file; `name` is "" for what has none."""
+    """A function, or data in a segment, of an object file; `name` is "" if unnamed."""
 
     kind: int
     name: str
-    index: int  # of the function, or of the segment
+    index: int  # index of the function or of the segment
     offset: int = 0  # in the segment
     defined: bool = True
 
@@ -79,7 +79,7 @@ class Segment:
 
 
 class Bytes:
-    """Reads the numbers of a module one after the other."""
+    """Reader of the numbers of a module."""
 
     def __init__(self, content: bytes, at: int = 0) -> None:
         self.content = content
@@ -97,7 +97,7 @@ class Bytes:
         return result - (1 << bits) if last & 64 else result
 
     def _groups(self) -> tuple[int, int, int]:
-        """Return a number of groups of 7 bits (LEB128), how many bits it has, and its last byte."""
+        """Return a number of groups of 7 bits (LEB128), its number of bits, and its last byte."""
         result = shift = 0
         while True:
             byte = self.byte()
@@ -113,7 +113,7 @@ class Bytes:
 
 
 def groups(last: range, number: int, width: int = 0) -> bytes:
-    """Return a number in LEB128, padded to `width` bytes; `last` are those of one group of bits."""
+    """Return a number in LEB128, padded to `width` bytes; `last` are values of single groups."""
     out: list[int] = []
     while number not in last or len(out) + 1 < width:
         out.append(number & 127 | 128)
@@ -132,7 +132,7 @@ def section(number: int, *parts: bytes) -> bytes:
 
 
 def sections_of(content: bytes) -> list[tuple[int, str, int, int]]:
-    """Return the sections of an object file: number, name of a custom one, first and last byte."""
+    """Return the sections of an object file: number, custom name, first and last byte."""
     require(content[:8] == b"\0asm\1\0\0\0", "it does not begin as one", strange)
     found, reader = [], Bytes(content, 8)
     while reader.at < len(content):
@@ -144,9 +144,9 @@ def sections_of(content: bytes) -> list[tuple[int, str, int, int]]:
 
 
 def linked(content: bytes, kernels: Iterable[str]) -> bytes:
-    """Return the module of an object file, whose table of functions has the kernels in order.
+    """Return the module of an object file, whose function table has the kernels in order.
 
-    Kernel k has the place FIRST + k. Raises EngineError if the object has something unknown.
+    Kernel k has the index FIRST + k. Raises EngineError if the object has unknown parts.
     """
     found = {name or number: (low, high) for number, name, low, high in sections_of(content)}
     symbols = symbols_of(content, *found["linking"])
@@ -188,7 +188,7 @@ def symbols_of(content: bytes, low: int, high: int) -> list[Symbol]:
 
 
 def symbol_at(reader: Bytes) -> Symbol:
-    """Return the symbol that is described next."""
+    """Return the next symbol."""
     kind, flags = reader.byte(), reader.unsigned()
     defined = not flags & UNDEFINED
     if kind in (FUNCTION_SYMBOL, GLOBAL_SYMBOL, TABLE_SYMBOL):
@@ -236,7 +236,7 @@ def relocate(
     symbols: Sequence[Symbol],
     segments: Sequence[Segment],
 ) -> None:
-    """Write the addresses of data to the section that begins at `start`, as its table says."""
+    """Write the addresses of data to the section that begins at `start`, using its table."""
     reader = Bytes(bytes(content), table[0])
     reader.unsigned()  # number of the section
     for _ in range(reader.unsigned()):
@@ -252,10 +252,10 @@ def relocate(
 
 
 def imports_of(content: bytes, low: int, high: int, kernels: int) -> bytes:
-    """Return the section of imports, with a table for so many kernels.
+    """Return the section of imports, with a table for `kernels` kernels.
 
     Raises:
-        EngineError: for a function that no page has.
+        EngineError: for a function not provided by pages.
     """
     reader, parts, names = Bytes(content, low), [], set()
     count = reader.unsigned()
@@ -286,9 +286,9 @@ def imports_of(content: bytes, low: int, high: int, kernels: int) -> bytes:
 
 
 def only(content: bytes, kernels: Container[int]) -> bytes:
-    """Return a linked module in which kernel k is there if `kernels` has k; the others are empty.
+    """Return a linked module with the bodies of the given `kernels` only; the others are empty.
 
-    All keep their places in the table of functions; calling an empty one stops the program.
+    All keep their indices in the function table; calling an empty one stops the program.
     """
     found = {number: (low, high) for number, _, low, high in sections_of(content)}
     reader, imported = Bytes(content, found[IMPORTS][0]), 0
@@ -299,7 +299,7 @@ def only(content: bytes, kernels: Container[int]) -> bytes:
         imported += kind == A_FUNCTION
         for _ in range(DETAILS[kind]):
             reader.unsigned()
-    reader = Bytes(content, found[ELEMENTS][0] + 3)  # past the head of its one segment
+    reader = Bytes(content, found[ELEMENTS][0] + 3)  # after the header of its only segment
     reader.signed()
     reader.byte()
     functions = [reader.unsigned() - imported for _ in range(reader.unsigned())]
@@ -326,7 +326,7 @@ def end_of_data(content: bytes) -> int:
 
 
 def strange(what: str) -> EngineError:
-    """Return the error for an object file of another form than this module knows."""
+    """Return the error for an object file with unexpected content."""
     return EngineError(
         f"this version of llvmlite writes WebAssembly in a form that is not known here: {what}"
     )
@@ -340,12 +340,12 @@ SPEED = 3  # level of optimization
 
 
 def symbol_of(path: Path) -> str:
-    """Return the name of the function of a kernel, given its file or its piece."""
+    """Return the name of a kernel's function, given its file or its piece."""
     return f"kernel.{path.stem}"
 
 
 def target() -> Any:
-    """Return what LLVM calls the machine: WebAssembly with the features that pages need."""
+    """Return LLVM's name of the target: WebAssembly with the features required by pages."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     return llvm.Target.from_triple(TRIPLE).create_target_machine(
@@ -366,7 +366,7 @@ def piece_of(text: str, machine: Any) -> bytes:
 
 
 def module_of(pieces: Iterable[bytes], symbols: Sequence[str], machine: Any) -> bytes:
-    """Return the module of pieces; function k of `symbols` has the place FIRST + k in its table."""
+    """Return the module of pieces; function k of `symbols` has the index FIRST + k in its table."""
     first, *others = map(llvm.parse_bitcode, pieces)
     for other in others:
         first.link_in(other)
@@ -381,7 +381,7 @@ def main(words: Sequence[str]) -> None:
     try:
         pieces = [path.read_bytes() for path in paths]
         content = module_of(pieces, [symbol_of(path) for path in paths], target())
-    except (EngineError, RuntimeError) as error:  # the latter of LLVM
+    except (EngineError, RuntimeError) as error:  # raised by LLVM
         sys.exit(str(error).strip())
     Path(words[0]).write_bytes(content)
 

@@ -1,16 +1,16 @@
-"""Compiles kernels to pieces of a WebAssembly module, in a process of its own, beside others.
+"""Compiles kernels to pieces of a WebAssembly module, in one of several processes.
 
     python -m scalarviz.engines.wasm.compile_pieces FOLDER FILE ...
 
-compiles the kernels of the files and writes the piece of each into the folder, except those that
-another process with the same folder has begun. If that fails, the last line of its errors says why.
-The environment tells numba for which processor it compiles and not to optimize; see `module.py`.
+compiles the kernels of the files and writes the piece of each into the folder, except those begun
+by another process with the same folder. If it fails, the last line of its errors is the reason. The
+environment sets numba's target processor and disables optimization; see `module.py`.
 
-numba compiles a kernel for this machine, with wrappers for Python around it. Here it does so
-without optimizing; the wrappers are removed, and what is left is written for another target.
+numba compiles a kernel for this machine, with wrappers for Python. Here it compiles without
+optimization; the wrappers are removed, and the rest is written for another target.
 
-Few kernels make arrays of their own. Their memory is a stack beside that of calls: an array is
-freed when it is the last one there and nothing refers to it any more.
+Few kernels allocate arrays. Their memory is a second stack: an array is freed when it is the last
+one there and no longer referenced.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from scalarviz.engines.cpu import products
 from scalarviz.engines.wasm.compile_module import piece_of, symbol_of, target
 from scalarviz.errors import EngineError
 
-# Functions of numba's that a page has versions of.
+# Functions of numba with versions for pages.
 MEMORY_OF_NUMBA = ("NRT_incref", "NRT_decref", "NRT_MemInfo_alloc_aligned")
 WRAPPER = "cfunc."
 OF_PYTHON = "_ZN7cpython"
-# Functions of C that are instructions of every target.
+# C functions that are instructions of every target.
 INSTRUCTIONS = re.compile(r"@(sqrt|floor|ceil|trunc|fabs|rint)(f?)\(")
 NAME = re.compile(r'@("?)([^"(]+)\1\(')
 DEFINITION = re.compile(r"^define (?:linkonce_odr |internal |private |hidden |dso_local )*")
-# Three words of memory: the end of the arrays, the end of the room for them, and the last array.
+# Three words of memory: the end of the arrays, the end of their memory, and the last array.
 HEAP = 16
-# A block begins with numba's record of an array: references, two pointers, of which the first is
-# that to the block before, and a pointer to the data.
+# A block begins with numba's record of an array: references, two pointers, the first one to the
+# previous block, and a pointer to the data.
 RECORD = "{ i64, ptr, ptr, ptr, i64 }"
 MEMORY = f"""
 define internal ptr @NRT_MemInfo_alloc_aligned(i64 %size, i32 %alignment) {{
@@ -115,12 +115,12 @@ done:
   ret void
 }}
 """
-# What numba's code returns if it has raised no error: nothing, or None.
+# Results of numba's code without an error: nothing, or None.
 GOOD = (0, -2)
 
 
 def compiled_text(path: Path) -> tuple[str, str]:
-    """Return the name of the kernel of a file, and the text that numba compiles it to."""
+    """Return the name of the kernel in a file, and its text compiled by numba."""
     module = run_file(path)
     module.compiled.compile()
     return str(module.compiled.native_name), str(module.compiled.inspect_llvm())
@@ -163,7 +163,7 @@ def portable(name: str, text: str, symbol: str) -> str:
 
 
 def pieces(text: str) -> Iterator[list[str]]:
-    """Iterate over the functions of a text, each as its lines, and the lines between them."""
+    """Yield the functions of a text, each as its lines, and the lines between them."""
     lines = iter(text.splitlines())
     for line in lines:
         piece = [line]
@@ -174,14 +174,14 @@ def pieces(text: str) -> Iterator[list[str]]:
 
 
 def parameters_of(rest: str) -> int:
-    """Return the number of integers that a kernel takes, given the end of its wrapper's head."""
+    """Return the number of integer arguments of a kernel, from the end of its wrapper's head."""
     kinds = [part.split()[0] for part in rest.partition(")")[0].split(", ")]
     require(set(kinds) == {"i64"}, f"a kernel takes {', '.join(kinds)}", unexpected)
     return len(kinds)
 
 
 def wrapper(native: str, symbol: str, parameters: int) -> str:
-    """Return the text of a function that calls a kernel and stops the program if that fails."""
+    """Return the text of a function that calls a kernel and stops the program on failure."""
     given = [f"i64 %{k}" for k in range(parameters)]
     quoted = f'@"{native}"'
     return f"""
@@ -202,7 +202,7 @@ declare void @llvm.trap()
 
 
 def unexpected(what: str) -> EngineError:
-    """Return the error for a text of another form than this module knows."""
+    """Return the error for a text of unexpected form."""
     return EngineError(
         f"this version of numba writes kernels in a form that cannot become WebAssembly: {what}"
     )
@@ -210,13 +210,13 @@ def unexpected(what: str) -> EngineError:
 
 # ---- pieces -------------------------------------------------------------------------------------
 
-# Four sums of as many bits are in registers at once: a page has 16, of 128 bits each.
+# Four sums of this many bits are in registers at once: a page has 16, of 128 bits each.
 LINE_BITS = 256
 PIECE, BEGUN = ".bc", ".begun"  # suffixes in the folder
 
 
 def has_begun(path: Path) -> bool:
-    """Return whether a process has begun a piece; if none has, this one has now."""
+    """Return whether a process has begun a piece; if not, mark it as begun by this one."""
     try:
         os.close(os.open(path.with_suffix(BEGUN), os.O_CREAT | os.O_EXCL | os.O_WRONLY))
     except FileExistsError:
@@ -227,7 +227,7 @@ def has_begun(path: Path) -> bool:
 def main(words: Sequence[str]) -> None:
     """Write pieces; end with an error and its reason if that fails."""
     threading.Thread(target=end_with_parent, daemon=True).start()
-    gc.disable()  # a tenth of the time; the process ends soon
+    gc.disable()  # takes a tenth of the time; the process ends soon
     products.LINE_BITS = LINE_BITS
     machine = target()
     for word in words[1:]:

@@ -1,13 +1,13 @@
-"""The WebAssembly module of some kernels: compiled once, in child processes, and kept on disk.
+"""The WebAssembly module of some kernels: compiled once, in child processes, stored on disk.
 
-The piece of each kernel is kept as well, so that another network compiles only what is new in it.
+The piece of each kernel is also stored, so that another network compiles only its new kernels.
 
     python -m scalarviz.engines.wasm.module
 
 writes the module of all built-in kernels of pages, one for each working type, to `modules/` beside
-this file, from where wheels take it: it spares compiling. The name of a file has a hash of the
-texts of all kernels, so that no page has other kernels than those that it would compile. A page
-gets those of its network; the others are empty in it.
+this file, to be included in wheels so that pages need not compile. The file name contains a hash of
+the texts of all kernels, so that a page never uses outdated kernels. A page gets the kernels of its
+network; the others are empty.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ from scalarviz.engines.wasm.compile_module import only
 from scalarviz.errors import EngineError
 
 STEM = "page"
-FOLDER = f"{STEM}-"  # begins the name of a folder in which a module is compiled
-LEFT = 3600.0  # seconds without a change after which such a folder is one of a killed process
+FOLDER = f"{STEM}-"  # prefix of the names of folders in which modules are compiled
+LEFT = 3600.0  # seconds without a change after which such a folder belongs to a killed process
 SECONDS = 0.4  # of a core to compile a kernel, on average
 START = 1.5  # seconds to start compiling
-FEW = 3  # kernels, for which another process does not pay
+FEW = 3  # kernels below which another process does not pay
 
-# numba lowers every kernel for the same plain processor, and leaves optimizing to `compile_module`.
-# Other settings of numba's, which the user may have, are not passed on.
+# numba lowers every kernel for the same plain processor, and leaves optimization to
+# `compile_module`. Other numba settings of the user are not passed on.
 FOR_NUMBA = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "NUMBA_OPT": "0"}
 MAKERS = compile_pieces, compile_module
 
 
 def module_of(units: Sequence[Unit], dtype: Dtype) -> bytes:
-    """Return the module of kernels; kernel k has the place FIRST + k in its table of functions.
+    """Return the module of kernels; kernel k has the index FIRST + k in its function table.
 
-    A bar counts the kernels that are compiled. Raises EngineError if that fails.
+    A bar counts the compiled kernels. Raises EngineError on failure.
     """
     path = path_of_module(units, dtype)
     content = kept(path)
@@ -65,14 +65,14 @@ def module_of(units: Sequence[Unit], dtype: Dtype) -> bytes:
 
 
 def made_of(texts: Iterable[str]) -> str:
-    """Return the texts of kernels, and all else that their compilation depends on."""
+    """Return the texts of kernels, and everything else on which their compilation depends."""
     return "".join(
         [version("llvmlite"), *map(inspect.getsource, MAKERS), *FOR_NUMBA.values(), *texts]
     )
 
 
 def path_of_module(units: Sequence[Unit], dtype: Dtype) -> Path:
-    """Return where a module is kept; its name has a hash of everything that it depends on."""
+    """Return the path of a stored module, with a hash of everything that it depends on."""
     return path_of(made_of(text_of(unit, dtype) for unit in units), STEM, ".wasm")
 
 
@@ -81,12 +81,12 @@ def stem_of(unit: Unit, dtype: Dtype) -> str:
 
 
 def path_of_piece(unit: Unit, dtype: Dtype) -> Path:
-    """Return where the piece of a kernel is kept."""
+    """Return the path of a kernel's stored piece."""
     return path_of(made_of([text_of(unit, dtype)]), stem_of(unit, dtype), ".piece")
 
 
 def remove_left_folders(cache: Path) -> None:
-    """Remove the folders of processes that were killed while they compiled."""
+    """Remove the folders of processes killed during compilation."""
     limit = time.time() - LEFT
     for folder in cache.glob(f"{FOLDER}*"):
         with suppress(OSError):  # another process may be faster
@@ -97,7 +97,7 @@ def remove_left_folders(cache: Path) -> None:
 def compiled(units: Sequence[Unit], dtype: Dtype, bar: Progress) -> bytes:
     """Return the module of kernels, compiled in child processes.
 
-    The total of `bar` is set to the number of kernels that are compiled.
+    The total of `bar` is set to the number of kernels to compile.
     """
     pieces = [kept(path_of_piece(unit, dtype)) for unit in units]
     try:
@@ -109,7 +109,7 @@ def compiled(units: Sequence[Unit], dtype: Dtype, bar: Progress) -> bytes:
 def module_of_pieces(
     units: Sequence[Unit], dtype: Dtype, pieces: Sequence[bytes | None], bar: Progress
 ) -> bytes:
-    """Return the module of kernels, some of whose pieces are there."""
+    """Return the module of kernels, some of whose pieces exist."""
     paths = [path_of_unit(unit, dtype) for unit in units]
     missing = [path for path, piece in zip(paths, pieces, strict=True) if piece is None]
     cache = cache_folder()
@@ -137,7 +137,7 @@ def module_of_pieces(
 
 
 def read(path: Path) -> bytes:
-    """Return what a child process has written; raise EngineError if it has not."""
+    """Return the result written by a child process; raise EngineError if missing."""
     try:
         return path.read_bytes()
     except OSError:
@@ -163,7 +163,7 @@ def run(
     Args:
         words: its arguments
         folder: for the errors of the processes
-        look: called again and again meanwhile
+        look: called repeatedly meanwhile
     """
     line = ["-P", "-W", "ignore", "-m", module, *map(str, words)]
     env = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
@@ -200,26 +200,26 @@ NOT_IN_PAGES = "all_cores", "lanes", "networks", "part_of"  # in the names of ke
 
 
 def units_of_pages() -> list[Unit]:
-    """Return the kernels that pages may have, apart from those of rows that a user has made."""
+    """Return the kernels that pages may use, except for user-defined rows."""
     return [
         unit
         for unit in dict.fromkeys(every_unit())
         if not any(word in unit.name for word in NOT_IN_PAGES)
-        and not getattr(unit.row, "digest", "")  # only rows that a user has added have one
+        and not getattr(unit.row, "digest", "")  # only user-defined rows have one
         and not isinstance(unit.row, WithSettings)
     ]
 
 
 def name_of(units: Sequence[Unit], dtype: Dtype) -> str:
-    """Return the name of the file of a module, whatever compiler there is here."""
+    """Return the file name of a module, independent of the installed compiler."""
     texts = [text_of(unit, dtype).replace(versions(), "", 1) for unit in units]
     return f"kernels_{dtype}_{hashlib.sha256(''.join(texts).encode()).hexdigest()[:20]}.wasm"
 
 
 def shared_module(wanted: Sequence[Unit], dtype: Dtype) -> tuple[list[Unit], bytes] | None:
-    """Return the shared module with some kernels, and all units in its order; None if it lacks one.
+    """Return the shared module with some kernels, and all units in its order; None if incomplete.
 
-    It is looked for beside this file and in the cache folder.
+    It is searched beside this file and in the cache folder.
     """
     units = units_of_pages()
     places = {units.index(unit) for unit in wanted if unit in units}

@@ -1,12 +1,11 @@
-"""The memory of a page that trains a network, and the description by which its script finds it.
+"""The memory of a page that trains a network, and its description for the page's script.
 
 Three jobs share one bank: whole steps, a step moment by moment with every value kept, and
 evaluation.
 
-A `MemoryImage` has their records and arrays as bytes. An array keeps its bytes. In a record the
-fields that are addresses, which a table names, become those of the copies; fields with kernels have
-indices in the table of functions from the start. Arrays that kernels write before they read get
-room after the image.
+A `MemoryImage` has their records and arrays as bytes. An array keeps its bytes. Address fields of
+records, listed in a table, become the addresses of the copies; kernel fields are indices in the
+function table from the start. Arrays written before being read are allocated after the image.
 """
 
 from __future__ import annotations
@@ -62,22 +61,22 @@ from scalarviz.engines.wasm.compile_module import ALIGNMENT, FIRST, STACK
 from scalarviz.engines.wasm.compile_pieces import HEAP
 from scalarviz.errors import EngineError
 
-AT_ONCE = int(TILE)  # samples that an evaluation takes at once
-SMALL_ARRAYS = 2**18  # bytes for arrays of kernels, beside those of wide layers
-LOSSES = 4096  # steps of one call of the kernel
+AT_ONCE = int(TILE)  # samples per evaluation
+SMALL_ARRAYS = 2**18  # bytes for arrays of kernels, besides those of wide layers
+LOSSES = 4096  # steps per call of the kernel
 PAGE = 65536  # bytes: the unit of a memory
-LARGEST_BATCH = 64  # samples of a batch that a page offers, unless it has more already
-LARGEST_ROOM = 2**24  # bytes for numbers of batches that are larger than that of the session
+LARGEST_BATCH = 64  # largest batch offered by a page, unless the session's is larger
+LARGEST_ROOM = 2**24  # bytes for numbers of batches larger than the session's
 OFFERED = SGD, Adam  # optimizers, with their default settings
 
 
 @dataclass(frozen=True, slots=True)
 class PageTraining:
-    """All that determines a training.
+    """Everything that determines a training run.
 
     Attributes:
-        step: number of steps that the session has taken
-        others: further optimizers, which a page offers beside that of the session
+        step: number of steps taken by the session
+        others: further optimizers offered by a page, besides the session's
     """
 
     program: Program
@@ -96,7 +95,7 @@ class PageTraining:
 
     @property
     def most(self) -> int:
-        """Number of samples of the largest batch that a page offers."""
+        """Size of the largest batch offered by a page."""
         size, samples = self.batches.size, self.batches.samples
         most = max(size, min(samples, LARGEST_BATCH))
         numbers = 2 * sum(buffer.size for buffer in self.program.buffers)
@@ -105,19 +104,19 @@ class PageTraining:
 
     @property
     def sizes(self) -> list[int]:
-        """Samples of a batch that a page offers: powers of 2, and that of the session."""
+        """Batch sizes offered by a page: powers of 2, and the session's."""
         powers = [2**k for k in range(self.most.bit_length()) if 2**k <= self.most]
         return sorted({*powers, self.batches.size, self.most})
 
     def units(self) -> list[Unit]:
-        """Return the kernels of the training on one core, in the order of a page's table."""
+        """Return the kernels for training on one core, in the order of a page's table."""
         return units_on_one_core(
             self.program, self.batches, [self.loss], self.optimizers, self.precision
         )
 
 
 def others_than(optimizer: Optimizer) -> tuple[Optimizer, ...]:
-    """Return the optimizers that a page offers beside that of a session."""
+    """Return the optimizers offered by a page besides the session's."""
     kinds = [kind for kind in OFFERED if kind().name != optimizer.name]
     others = [kind(not_finite=optimizer.not_finite) for kind in kinds]
     return tuple(each.with_own_rates(optimizer.own_rates) for each in others)
@@ -129,12 +128,12 @@ def refuse(*arguments: object) -> NoReturn:
 
 @final
 class PageMemory:
-    """The memory of a page that trains: `image`, its bytes, and `spec`, what is where in it.
+    """The memory of a page that trains: `image`, its bytes, and `spec`, their description.
 
     Args:
         training: the training
-        units: the kernels of the module, in order: those of the training, and maybe others
-        probe: inputs, shape (samples, inputs), to which the page shows the answers; may be empty
+        units: the kernels of the module, in order: those for training, and possibly others
+        probe: inputs, shape (samples, inputs), for which the page shows outputs; may be empty
         first: first address of the image
     """
 
@@ -156,7 +155,7 @@ class PageMemory:
         self.spec = self._described()
 
     def _kernels(self, units: Mapping[str, Unit]) -> dict[str, Kernel]:
-        """Return kernels whose addresses are places in the table of functions."""
+        """Return kernels whose addresses are indices in the function table."""
         return {k: Kernel(self._numbers[unit], refuse, None) for k, unit in units.items()}
 
     def _linked(self, tables: Tables) -> Records:
@@ -195,7 +194,7 @@ class PageMemory:
         return room
 
     def _step(self) -> None:
-        """Make the job of whole steps, with everything that others share."""
+        """Make the job of whole steps, with everything shared with the others."""
         of, image = self._training, self._image
         bank, batches, size = of.bank, of.batches, of.most
         tables = make_tables(of.program, bank.dtype, of.precision)
@@ -241,7 +240,7 @@ class PageMemory:
         return np.array(table, self._dtype, order="C")
 
     def _moments(self) -> None:
-        """Make the job of a step moment by moment: another program and room, else the same."""
+        """Make the job of a step moment by moment, with another program and room."""
         of, size = self._training, self._training.most
         tables = self._apart = make_tables(of.program, self._dtype, of.precision, apart=True)
         todo = passes(0, [0], [0], [0])
@@ -277,10 +276,11 @@ class PageMemory:
         job.record.samples = job.record.update = job.record.progress = 0
         self._asked, self._answers = asked, answers
 
-    # ---- what is where --------------------------------------------------------------------------
+    # ---- description
+    # --------------------------------------------------------------------------------
 
     def _described(self) -> dict[str, Any]:
-        """Return the description of the memory, which JSON can hold."""
+        """Return the description of the memory, as JSON-compatible data."""
         of, image, train = self._training, self._image, self._train
         numbers, size = self._numbers, of.batches.size
         names = buffer_names(of.program)
@@ -375,7 +375,7 @@ class PageMemory:
         }  # fmt: skip
 
     def _optimizer(self, number: int, optimizer: Optimizer) -> dict[str, Any]:
-        """Return an optimizer: its name, rate and slots, and where its numbers are."""
+        """Return an optimizer: its name, rate and slots, and the addresses of its numbers."""
         order, job = self._orders[number]
         return {
             "name": optimizer.name,
@@ -396,7 +396,7 @@ class PageMemory:
 
 
 def heap_of(training: PageTraining) -> int:
-    """Return the bytes that arrays of kernels take at most, roughly: those of wide layers."""
+    """Return the approximate maximum size of kernels' arrays in bytes: those of wide layers."""
     operations = training.program.operations
     wide = [each.source.size for each in operations if kernels_for(each)[1] is WIDE_AFFINE]
     widest = max(wide, default=0)
@@ -405,7 +405,7 @@ def heap_of(training: PageTraining) -> int:
 
 
 def moment_data(moment: Moment, names: Mapping[Buffer, str]) -> dict[str, Any]:
-    """Return a moment for a page, which knows buffers by these names, else by their own."""
+    """Return a moment for a page, with these names of buffers, or else their own."""
     return {
         "kind": moment.kind,
         "phase": moment.phase,
@@ -418,7 +418,7 @@ def moment_data(moment: Moment, names: Mapping[Buffer, str]) -> dict[str, Any]:
 
 
 def buffer_names(program: Program) -> dict[Buffer, str]:
-    """Return a name for each buffer of a program, unlike those of the others."""
+    """Return a unique name for each buffer of a program."""
     names: dict[Buffer, str] = {}
     taken: set[str] = set()
     for buffer in program.buffers:
@@ -492,7 +492,7 @@ class MemoryImage:
                 self._given.append((array, empty))
 
     def build(self) -> bytes:
-        """Give everything its place, and return the bytes."""
+        """Assign all addresses, and return the bytes."""
         end = self.first
         for array, empty in sorted(self._given, key=lambda each: each[1]):
             start = array.__array_interface__["data"][0]
@@ -513,7 +513,7 @@ class MemoryImage:
         return bytes(content)
 
     def _relocated(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Return an array, with the addresses of the page if it is of records."""
+        """Return an array, with the addresses of the page if it consists of records."""
         fields = ADDRESSES.get(array.dtype, ()) if array.dtype.names else ()
         moved = array.copy() if fields else array
         for name in fields:
@@ -521,7 +521,7 @@ class MemoryImage:
         return moved
 
     def place_of(self, address: int) -> int:
-        """Return the address in the page of what is at an address here; 0 remains 0."""
+        """Return the address in the page for an address here; 0 remains 0."""
         if address == 0:
             return 0
         for part in self._parts.values():
@@ -542,7 +542,7 @@ class MemoryImage:
 
 
 def as_array(given: np.ndarray[Any, Any] | ctypes.Structure) -> np.ndarray[Any, Any]:
-    """Return a record of ctypes as an array of one record."""
+    """Return a ctypes record as an array of one record."""
     if isinstance(given, np.ndarray):
         return given
     return np.ndarray(1, np.dtype(type(given)), cast(Any, given))

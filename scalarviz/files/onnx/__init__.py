@@ -3,16 +3,16 @@
     net = sv.onnx.load("model.onnx", train=["fc2"])
     sv.onnx.save(net, "retrained.onnx")
 
-A file is read in these steps, one module each:
+A file is read in these steps, one module for each:
 
-    onnx_graph  its nodes and tensors, as plain data; weighed before they are parsed
+    onnx_graph  nodes and tensors as plain data, weighed before parsing
     fusions     nodes that form one layer, such as MatMul and Add
-    operators   OPERATORS: how each operator is read; one row each
-    flows       what operators make: values, as the steps that lead to them
-    reading     the layers from input to output, and the network of them
+    operators   OPERATORS: a reader for each operator
+    flows       results of operators: values, with the steps that lead to them
+    reading     the layers from input to output, and their network
 
-`writing` writes the nodes of a network; WRITERS: how each layer is written. `training_step` writes
-a whole step of a training: how each operation is written, forward and back.
+`writing` writes the nodes of a network, with a row of WRITERS for each layer. `training_step`
+writes a whole training step, with a row of KINDS for each operation.
 """
 
 from __future__ import annotations
@@ -39,24 +39,23 @@ def load(
     output: str | None = None,
     limit: int | None = None,
 ) -> Network:
-    """Load the network in an ONNX file, ready to be trained.
+    """Load the network in an ONNX file, ready for training.
 
-    Several inputs are side by side in a row; `net.input_widths` has their names.
+    Several inputs are concatenated to one row; `net.input_widths` has their names.
 
     Args:
-        path: the file, .onnx; a second file with its numbers is read beside it
-        train: which parameters are trained, the others being frozen: their names in the file,
-            beginnings of names up to a separator ("fc2"), or patterns ("conv*.weight"); None: all
-            that are not in `freeze`
-        freeze: which are frozen, the others being trained; with both, every parameter belongs to
-            one
+        path: the file, .onnx; a second file with its numbers may be beside it
+        train: parameters to train, the others are frozen: names in the file, prefixes up to a
+            separator ("fc2"), or patterns ("conv*.weight"); None: all not in `freeze`
+        freeze: parameters to freeze, the others are trained; if both are given, every parameter
+            must be in one of them
         dtype: "float32", the default, or "float64" for a model of that type
-        output: which value of the graph to compute, where it has several outputs; None: the one
-            with numbers, such as the probabilities of a classifier beside its labels
-        limit: bytes that the file, its numbers and the network made of it may take each; None: 640
-            MB, and 4,096 nodes, which grow with it
+        output: name of the value to compute, if the graph has several outputs; None: the numeric
+            one, such as the probabilities of a classifier rather than its labels
+        limit: maximum bytes of the file, of its numbers, and of the network; the maximum number of
+            nodes is proportional to it; None: 640 MB, and 4,096 nodes
 
-    The error lists all operators that scalarviz has no layer for, before anything is built.
+    Returns a Network. Errors list all operators without an equivalent layer.
 
     Raises:
         FileError: for a file that is damaged or too large.
@@ -68,16 +67,16 @@ def load(
 
 
 def save(net: Network, path: object, *, progress: bool = True) -> None:
-    """Write a network as an ONNX model, with the names that it was loaded with.
+    """Save a network as an ONNX model, with the names from the file it was loaded from.
 
     Args:
-        net: any Network, whose dtype is kept, as are the inputs of `net.input_widths`
+        net: any Network; its dtype and the inputs of `net.input_widths` are kept
         path: the file, .onnx
-        progress: True, the default: a progress bar in a terminal or a notebook, if writing takes
-            longer than a second; False: none
+        progress: whether to show a progress bar, in a terminal or notebook, if writing takes longer
+            than a second; by default True
 
-    Few programs compute convolutions in float64: save `net.copy("float32")` for them. Raises
-    FileError if the file cannot be written, and InputError for layers that ONNX lacks.
+    Few programs support convolutions in float64: save `net.copy("float32")` for others. Raises
+    FileError if the file cannot be written, InputError for layers not supported by ONNX.
     """
     from scalarviz.files.onnx.writing import save_model
 
@@ -86,23 +85,21 @@ def save(net: Network, path: object, *, progress: bool = True) -> None:
 
 
 def save_step(session: Session, path: object) -> None:
-    """Write one training step of a session as an ONNX graph of plain operators.
+    """Save one training step of a session as an ONNX graph of standard operators.
 
-    The graph takes "inputs" and "targets", a batch of any size with one row a sample, and gives
-    "loss" and what the step makes of everything that it changes: "new 0.weight" of "0.weight", and
-    so on of the optimizer's slots such as "0.weight m", of running statistics, and of "steps".
-    These inputs, and "learning_rate", have the numbers of now where they are not given, so that a
-    program that knows nothing of gradients trains the network by handing back what it got. Nodes
-    are named after what they compute: "backward/affine 0/Gemm".
+    The inputs of the graph are "inputs" and "targets", a batch of any size with one row per sample,
+    the state of training (parameters such as "0.weight", optimizer slots such as "0.weight m",
+    running statistics and "steps") and "learning_rate". The outputs are "loss" and the updated
+    state, such as "new 0.weight". The state and the learning rate default to their current values,
+    so a program without support for gradients trains the network by passing outputs back as inputs.
+    Node names describe the computation: "backward/affine 0/Gemm".
 
     Args:
-        session: a Session of a Network; targets of labels are rows with a 1 in the place of the
-            class
+        session: a Session of a Network; class labels must be passed to the graph as one-hot rows
         path: the file, .onnx
 
-    What is drawn at random, dropout, a part of an array that is frozen, and `clip_norm` are refused
-    with InputError, as formulas of your own that have no such operators. Raises FileError if the
-    file cannot be written.
+    Raises InputError for random operations such as dropout, partially frozen arrays, `clip_norm`,
+    and custom formulas without equivalent operators, FileError if the file cannot be written.
     """
     from scalarviz.files.onnx.training_step import save_step_model
 

@@ -1,4 +1,4 @@
-"""Flow: a value of a graph, as the steps that lead to it from the input, and its shape.
+"""Flow: a value of a graph: the steps that lead to it from the input, and its shape.
 
 A step is a layer with its numbers and their names in the file. No bank is used yet.
 """
@@ -25,11 +25,11 @@ from scalarviz.files.checked_safetensors import Array
 from scalarviz.files.onnx.onnx_graph import Constant, GraphNode
 from scalarviz.files.onnx_names import MOST_DIMENSIONS, Names
 
-LARGEST_SAMPLE = 2**24  # numbers
+LARGEST_SAMPLE = 2**24  # maximum count of numbers
 MOST_OCTAVES = 64
-SCALED = 32  # bytes that an Affine takes for a number, at most
+SCALED = 32  # maximum bytes of an Affine per number
 PICTURE = 3  # dimensions: channels, height, width
-# Supported products, for errors about others.
+# Supported products, for errors about other ones.
 READ = (
     "a Mul is read by a number for each feature or channel, in sin and cos of pi x, 2 pi x, 4 pi x "
     "and so on, for each input x in turn, and in Swish, Gelu and RMSNorm"
@@ -38,7 +38,7 @@ SAME = 1e-5  # relative tolerance for constants of a formula
 
 
 class UnsupportedNode(InputError):
-    """An operator without a counterpart: `node`, which is not the current node."""
+    """An operator without a counterpart: `node`, other than the current node."""
 
     def __init__(self, why: str, node: GraphNode) -> None:
         super().__init__(why)
@@ -47,24 +47,24 @@ class UnsupportedNode(InputError):
 
 @dataclass(frozen=True, eq=False)
 class Parameter:
-    """Numbers of the file that become rows of the bank, in the layer's order.
+    """Numbers in the file that become rows of the bank, in the layer's order.
 
-    They are views of the file's memory, possibly transposed, and copied only into the bank.
+    They are views of the file's memory, possibly transposed, copied only into the bank.
     """
 
-    role: str  # key in the layer's names, such as "weight"
+    role: str  # key among the layer's names, such as "weight"
     name: str
     values: Array
-    tied: bool  # whether all its uses share it; of ONNX matrices only, see `KnownLayers.apart`
-    held: bool = False  # whether it is frozen, as no number of the model
+    tied: bool  # whether all its uses share it; for ONNX matrices only, see `KnownLayers.apart`
+    held: bool = False  # whether it is frozen, because it is not a number of the model
 
 
 @dataclass(frozen=True, eq=False)
 class LayerStep:
     """A layer, its names in the file, and its numbers.
 
-    The layer of two branches, of a `kind`, is None until all its `inner` steps are known; of those,
-    `first` are in the first branch, and 0 stands for all of a Residual.
+    A layer of two branches, of a `kind`, is None until all its `inner` steps are known; the first
+    branch consists of the `first` ones, or of all for 0, in a Residual.
     """
 
     layer: Any  # a Layer, or None
@@ -78,7 +78,7 @@ class LayerStep:
 
 
 def nothing(shape: Shape) -> LayerStep:
-    """Return an identity step, for places that need a layer."""
+    """Return an identity step, for places that require a layer."""
     return LayerStep(Activation(layer_size(shape), "linear"), {})
 
 
@@ -97,7 +97,7 @@ class Waves:
     stored: str = ""  # name of the frequencies in the file
 
     def encoding(self, inputs: int) -> FrequencyEncoding | None:
-        """Return the layer that computes these numbers in this order; None if there is none."""
+        """Return the layer that computes these numbers in this order; None if impossible."""
         octaves, rest = divmod(self.place.size, 2 * inputs)
         if rest or not 0 < octaves <= MOST_OCTAVES or self.place.ndim != 1:
             return None
@@ -114,8 +114,8 @@ class Waves:
 class Flow:
     """A value of the graph: its shape for one sample, and the steps that lead to it.
 
-    The numbers of the last step may be seen in another shape, `seen`. The layer for that is made
-    when the new shape is needed, and named after the last node that changed it.
+    The numbers of the last step may have another shape, `seen`. The layer for this shape is made
+    when needed, and named after the last node that changed it.
     """
 
     shape: Shape
@@ -138,7 +138,7 @@ class Flow:
         return Flow(to, to, (*here.steps, LayerStep(layer, names, parameters, **more)))
 
     def scaled(self, scale: Array, shift: Array, names: Names) -> Flow:
-        """Append an Affine, or join it with one that comes just before.
+        """Append an Affine, or merge it with a preceding one.
 
         Args:
             scale, shift: arrays that broadcast to a sample, equal within each channel of a picture
@@ -147,7 +147,7 @@ class Flow:
         scale, shift = (of_features(each, here.shape) for each in (scale, shift))
         last = here.steps[-1] if here.steps else None
         if last is not None and isinstance(last.layer, Affine) and not last.parameters:
-            with np.errstate(all="ignore"):  # Affine raises an error for what is not finite
+            with np.errstate(all="ignore"):  # Affine raises an error for non-finite numbers
                 scale, shift = last.layer.scale * scale, last.layer.shift * scale + shift
             here, names = replace(here, steps=here.steps[:-1]), {**last.names, **names}
         return here.then(Affine(layer_size(here.shape), scale, shift), names)
@@ -214,7 +214,7 @@ def checked(shape: Shape) -> Shape:
 
 
 def of_features(numbers: Array, shape: Shape) -> Array:
-    """Return one number for each feature or channel, of numbers that broadcast to a sample."""
+    """Return one number per feature or channel, from numbers that broadcast to a sample."""
     try:
         each = np.broadcast_to(numbers, (1, *shape)).reshape(shape[0], -1)
     except ValueError:
@@ -232,14 +232,14 @@ def of_features(numbers: Array, shape: Shape) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class NodeContext:
-    """A node with its inputs: flows, constants, or None where nothing is connected."""
+    """A node with its inputs: flows, constants, or None if not connected."""
 
     node: GraphNode
     opset: int
-    batch: int | None  # number of samples, if the model fixes it
+    batch: int | None  # number of samples, if fixed by the model
     inputs: tuple[Flow | Constant | None, ...]
-    budget: Budget  # limits the memory of what is made of the model
-    place: int = 0  # of the output that is asked for
+    budget: Budget  # memory limit of the network
+    place: int = 0  # index of the requested output
 
     @property
     def flow(self) -> Flow:
@@ -262,7 +262,7 @@ class NodeContext:
 
     @property
     def picture(self) -> Flow:
-        """The same; raise InputError if it is no image per sample, and no sequence."""
+        """The same; raise InputError if it is neither an image per sample nor a sequence."""
         flow = self.flow.settled
         require(
             self.sides in (1, 2),
@@ -272,16 +272,16 @@ class NodeContext:
 
     @property
     def sides(self) -> int:
-        """Sides of what comes in: 2 of a picture, 1 of a sequence, which has (channels, length)."""
+        """Number of sides of the input: 2 for pictures, 1 for sequences (channels, length)."""
         return len(self.flow.shape) - 1
 
     def constant(self, place: int) -> Constant | None:
-        """Return the constant at an input; None if there is none."""
+        """Return the constant at an input; None if missing."""
         found = self.inputs[place] if place < len(self.inputs) else None
         return found if isinstance(found, Constant) else None
 
     def needed(self, place: int, what: str) -> Constant:
-        """Return the constant at an input; raise InputError if there is none."""
+        """Return the constant at an input; raise InputError if missing."""
         found = self.constant(place)
         if found is None:
             raise InputError(f"its {what} are not stored in the file")
@@ -297,7 +297,7 @@ class NodeContext:
         return found.array.ravel().tolist()
 
     def parameter(self, role: str, place: int, shape: Shape) -> Parameter:
-        """Return a constant as a parameter of exactly this shape, leading 1s aside."""
+        """Return a constant as a parameter of exactly this shape, apart from leading 1s."""
         found = self.needed(place, role)
         given = found.shape
         require(
@@ -309,7 +309,7 @@ class NodeContext:
         return Parameter(role, found.name, found.array.ravel(), tied=len(shape) > 1)
 
     def bias(self, outputs: int) -> list[Parameter]:
-        """Return the bias, if there is one; a single number is repeated for all outputs."""
+        """Return the bias, if present; a single number is repeated for all outputs."""
         found = self.constant(2)
         if found is None:
             return []
@@ -319,7 +319,7 @@ class NodeContext:
         return [self.parameter("bias", 2, (outputs,))]
 
     def get(self, name: str, default: Any, items: type = int) -> Any:
-        """Return an attribute; raise InputError if its type is wrong, or its items'."""
+        """Return an attribute; raise InputError if its type, or the type of its items, is wrong."""
         found = self.node.attributes.get(name, default)
         if isinstance(default, float) and isinstance(found, int):
             found = float(found)
@@ -332,7 +332,7 @@ class NodeContext:
         return found
 
     def only(self, name: str, default: Any, *allowed: Any) -> None:
-        """Raise InputError if an attribute is neither the default nor one of those allowed."""
+        """Raise InputError unless an attribute has the default or one of the allowed values."""
         found, wanted = self.get(name, default), allowed or (default,)
         require(
             found in wanted, f"its {name} must be {shorten(wanted[0])} here, not {shorten(found)}"
@@ -345,11 +345,11 @@ class NodeContext:
 
     @property
     def names(self) -> Names:
-        """The names of this node, and of those fused into it."""
+        """The names of this node, and of the nodes fused into it."""
         return {"node": self.node.name, **self.node.parts}
 
     def activated(self, name: str, **names: str) -> Flow:
-        """Append an activation, whose numbers have these names in the file."""
+        """Append an activation whose numbers have these names in the file."""
         flow = self.flow.settled
         layer = Activation(layer_size(flow.shape), name)
         return flow.then(layer, {**self.names, **names}, shape=flow.shape)

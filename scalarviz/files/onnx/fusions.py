@@ -1,6 +1,7 @@
-"""Fusions: several nodes that form one layer are replaced by one node, and steps become layers.
+"""Fusions: nodes that form one layer are replaced by one node, and steps become layers.
 
-PATTERNS says which nodes are replaced, and by what. The values between them must have no other use.
+PATTERNS lists the nodes to replace and their replacement. The values between them must have no
+other use.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from scalarviz.files.onnx.flows import SAME, LayerStep
 from scalarviz.files.onnx.onnx_graph import Constant, GraphNode, ModelGraph, shortest
 from scalarviz.files.onnx_names import unused
 
-# PATTERNS: layers that exporters write out in several nodes, by the operators of these. In a
-# pattern, x is the value that goes in, a number is one that the file stores, and another name
-# stands for something stored. The inputs of Add and Mul may stand in any order. A keyword is an
-# attribute; a node with one has no other attributes.
+# PATTERNS: layers written as several nodes by exporters, given by their operators. In a pattern, x
+# is the input value, a number is a stored number, and another name is any stored value. The inputs
+# of Add and Mul may be in any order. A keyword is an attribute; a node with one has no other
+# attributes.
 
 Found = tuple[dict[str, str], tuple[GraphNode, ...]]  # values by name, and nodes, outer ones first
 
@@ -38,12 +39,12 @@ class Pattern:
     """A pattern, and the operator that replaces its nodes.
 
     Attributes:
-        roles: for the nodes of the pattern, from the left, which name of the layer theirs is; "-":
-            none, as for those further on
-        attributes: those of the operator, beside those of the nodes; beta is added where there are
-            names that are no inputs
-        inputs: the names that are inputs of the operator after x, if the pattern has them. Others
-            are single numbers, all equal apart from the sign of `minus`, whose own names are kept
+        roles: for each node of the pattern, from the left, the role of its name in the layer; "-":
+            none, as for further nodes
+        attributes: attributes of the operator, besides those of the nodes; beta is added if some
+            names are not inputs
+        inputs: names in the pattern that become inputs of the operator after x. Other names are
+            single numbers, all equal apart from the sign of `minus`, and keep their names
     """
 
     operator: str
@@ -60,7 +61,7 @@ class Pattern:
 
 
 def gelus(kind: str, *gates: str) -> Iterator[Pattern]:
-    """Return the patterns of x * 0.5 * gate, whatever is multiplied first."""
+    """Return the patterns of x * 0.5 * gate, in any order of the factors."""
     for gate in gates:
         for text in (f"Mul(Mul(0.5, x), {gate})", f"Mul(Mul(0.5, {gate}), x)"):
             yield Pattern("Gelu", text, attributes={"approximate": kind})
@@ -70,7 +71,7 @@ def gelus(kind: str, *gates: str) -> Iterator[Pattern]:
 def rms_norms() -> Iterator[Pattern]:
     """Return the patterns of x / sqrt(mean(x * x) + eps), times a gain.
 
-    `save` writes RMSNorm so, and PyTorch in several ways.
+    `save` writes RMSNorm in this form, and PyTorch in several ones.
     """
     for square in ("Mul(x, x)", "Pow(x, 2.0)"):
         for mean in (f"ReduceMean({square})", f"ReduceMean({square}, axes)"):
@@ -99,7 +100,7 @@ PATTERNS = (
     Pattern("LogSigmoid", "Log(Sigmoid(x))"),
     Pattern("LogSigmoid", "Neg(Softplus(Neg(x)))", "behind node before"),
     Pattern("Softplus", SCALED, "behind node before"),
-    # PyTorch's Softplus is x itself from 20 on.
+    # PyTorch's Softplus is the identity from 20.
     Pattern("Softplus", "Where(Greater(x, 20.0), x, Softplus(x))", "- - node"),
     Pattern(
         "Softplus",
@@ -112,7 +113,7 @@ PATTERNS = (
         if row.onnx and row.onnx.gate  # such as swish
     ],
     *rms_norms(),
-    *[  # as `save` and PyTorch write it: groups are the channels of a sequence
+    *[  # as written by `save` and PyTorch: groups are the channels of a sequence
         Pattern(
             "GroupNormalization",
             "Add(Mul(Reshape(InstanceNormalization(Reshape(x, sizes), ones, zeros), "
@@ -132,7 +133,7 @@ PATTERNS = (
 
 
 def written_out(node: GraphNode, uses: Uses) -> Fused | None:
-    """Return what replaces the nodes of a pattern that end in this one; None if there is none."""
+    """Return the replacement of the nodes of a pattern that ends in this node, or None."""
     for pattern in PATTERNS:
         if not pattern.text.startswith(f"{node.operator}("):
             continue
@@ -169,7 +170,7 @@ def written_out(node: GraphNode, uses: Uses) -> Fused | None:
 def match(
     tree: ast.Call, node: GraphNode | None, uses: Uses, named: dict[str, str]
 ) -> Found | None:
-    """Return values by name, and nodes, if a node ends what the tree describes."""
+    """Return named values and nodes if the pattern `tree` ends in this node."""
     if (
         node is None
         or node.operator != ast.unparse(tree.func)
@@ -190,7 +191,7 @@ def match(
 def argument(
     part: ast.expr, name: str, uses: Uses, named: dict[str, str], nodes: tuple[GraphNode, ...]
 ) -> Found | None:
-    """Return what is found with one input more; None if it is not what the pattern says."""
+    """Return the match extended by one input, or None if it does not fit the pattern."""
     if isinstance(part, ast.Constant):
         return (named, nodes) if uses.is_number(name, float(str(part.value))) else None
     if isinstance(part, ast.Name):
@@ -201,7 +202,7 @@ def argument(
 
 
 def has_attributes(tree: ast.Call, node: GraphNode) -> bool:
-    """Return whether a node has the attributes of a pattern, if that names any."""
+    """Return whether a node has the attributes of a pattern, if it names any."""
     wanted = {str(each.arg): ast.literal_eval(each.value) for each in tree.keywords}
     if wanted.keys() not in (set(), node.attributes.keys()):
         return False
@@ -216,7 +217,7 @@ Fused = tuple[GraphNode, tuple[GraphNode, ...]]
 
 
 class Uses:
-    """The producer of each value, and how often it is used."""
+    """The producer of each value, and the number of its uses."""
 
     def __init__(self, graph: ModelGraph, nodes: tuple[GraphNode, ...], output: str) -> None:
         self.constants: Mapping[str, Constant] = graph.constants
@@ -250,7 +251,7 @@ def fuse(graph: ModelGraph, nodes: tuple[GraphNode, ...], output: str) -> tuple[
     return tuple(instead.get(id(node), node) for node in nodes if id(node) not in gone)
 
 
-# Steps become those of a network: activations are joined with the layers before, branches become
+# Steps become layers of a network: activations are merged into the preceding layer, branches become
 # layers, and tied weights are shared.
 
 
@@ -261,7 +262,7 @@ def join(steps: Sequence[LayerStep]) -> tuple[LayerStep, ...]:
 
 
 def as_made(steps: Sequence[LayerStep], depth: int = 0) -> list[LayerStep]:
-    """Return one layer per step, with activations joined."""
+    """Return one layer per step, with activations merged."""
     found: list[LayerStep] = []
     alike = followed_alike(steps)
     for before, step in zip((None, *steps), steps, strict=False):
@@ -274,20 +275,20 @@ def as_made(steps: Sequence[LayerStep], depth: int = 0) -> list[LayerStep]:
             found.append(nested(step, depth + 1))
         elif step.parameters or step.layer.state_size:
             found.append(step)
-        else:  # what goes two ways is computed on both
+        else:  # a value used twice is computed on both paths
             found.append(replace(step, layer=step.layer.again()))
     return found
 
 
 def joins(before: LayerStep, step: LayerStep, alike: Mapping[str, bool]) -> bool:
-    """Return whether an activation becomes that of the layer before it."""
+    """Return whether an activation becomes the activation of the preceding layer."""
     if not isinstance(before.layer, PerceptronLayer) or not isinstance(step.layer, Activation):
         return False
     return alike[first_tied(before)]
 
 
 def followed_alike(steps: Sequence[LayerStep]) -> dict[str, bool]:
-    """Return for the first tied parameter of each whether one activation follows all its uses."""
+    """Return, for each step's first tied parameter, whether one activation follows all uses."""
     found: dict[str, set[str]] = {}
     for step, after in zip(steps, (*steps[1:], None), strict=True):
         layer = after.layer if after is not None else None
@@ -297,12 +298,12 @@ def followed_alike(steps: Sequence[LayerStep]) -> dict[str, bool]:
 
 
 def first_tied(step: LayerStep) -> str:
-    """Return the name of a step's first tied parameter, without those of inner steps; or ""."""
+    """Return the name of a step's first tied parameter, except in inner steps; or ""."""
     return next((each.name for each in step.parameters if each.tied), "")
 
 
 def nested(step: LayerStep, depth: int) -> LayerStep:
-    """Return the layer of inner steps; raise InputError if they are nested too deep."""
+    """Return the layer of inner steps; raise InputError if they are nested too deeply."""
     require(depth <= MOST_DEPTH, f"{step.kind.__name__}s are nested more than {MOST_DEPTH} deep")
     first = as_made(step.inner[: step.first], depth) if step.first else []
     inner = (*first, *as_made(step.inner[step.first :], depth))
@@ -340,7 +341,7 @@ class KnownLayers:
     def apart(self, made: LayerStep) -> LayerStep:
         """Return the layer with unique names for its parameters.
 
-        Exporters merge equal vectors, but they are trained separately.
+        Exporters merge equal vectors, which are trained separately.
         """
         require(
             made.layer not in self.placed,
@@ -388,7 +389,7 @@ def settings_of(made: LayerStep) -> str:
 
 
 def renamed(made: LayerStep, place: LayerStep) -> LayerStep:
-    """Return a layer with the node names of `place`, and its own parameter names."""
+    """Return a layer with the node names of `place`, but its original parameter names."""
     names = {**place.names, **{each.role: each.name for each in made.parameters}}
     if made.inner:
         parts = zip(made.inner, place.inner, strict=True)

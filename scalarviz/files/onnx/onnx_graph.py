@@ -1,4 +1,4 @@
-"""An ONNX model as plain data: nodes, tensors, inputs and outputs, weighed before it is parsed."""
+"""An ONNX model as plain data: nodes, tensors, inputs and outputs, weighed before parsing."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def the_package() -> Any:
     return needed("onnx", "ONNX files need onnx", "onnx")
 
 
-OLDEST = 9  # oldest opset whose operators are read
+OLDEST = 9  # oldest supported opset
 
 OWN_DOMAINS = ("", "ai.onnx")
-# Fields of an attribute's value, by the format's number for its type.
+# Fields of an attribute's value, by the number of its type in the format.
 ATTRIBUTES = {1: "f", 2: "i", 3: "s", 4: "t", 6: "floats", 7: "ints", 8: "strings"}
 TENSOR = 4
 # Further attributes with the numbers of a Constant: their Python type, and the stored type.
@@ -47,7 +47,7 @@ Sizes = tuple[int | None, ...]
 
 @dataclass(frozen=True, eq=False)
 class GraphNode:
-    """One node of a graph; `parts` are the names of nodes fused into it."""
+    """A node of a graph; `parts` are the names of nodes fused into it."""
 
     operator: str
     name: str
@@ -62,7 +62,7 @@ class GraphNode:
 
 @dataclass(frozen=True)
 class Port:
-    """An input or output: its sizes, None where unknown; `numbers` if it holds floats."""
+    """An input or output: its sizes, None if unknown, and whether it contains floats, `numbers`."""
 
     name: str
     sizes: Sizes | None
@@ -71,7 +71,7 @@ class Port:
 
 @dataclass(frozen=True)
 class ModelGraph:
-    """A graph, with its nodes in order of execution."""
+    """A graph with nodes in execution order."""
 
     name: str
     opset: int
@@ -79,12 +79,12 @@ class ModelGraph:
     outputs: tuple[Port, ...]
     nodes: tuple[GraphNode, ...]
     constants: Mapping[str, Constant]
-    budget: Budget  # limits the memory of all constants
-    readers: Mapping[str, Any] = field(default_factory=dict)  # of operators that no file has
+    budget: Budget  # memory limit of all constants
+    readers: Mapping[str, Any] = field(default_factory=dict)  # of operators missing in files
 
 
 def read_graph(path: Path, budget: Budget) -> ModelGraph:
-    """Return the graph in a file; constants are decoded when they are first used."""
+    """Return the graph in a file; constants are decoded on first use."""
     onnx = the_package()
     data = read_bytes(path, budget.limit)
     weigh(data, budget.limit)
@@ -133,7 +133,7 @@ def as_graph(model: Any, folder: Path, budget: Budget) -> ModelGraph:
 
 
 def opset_of(model: Any) -> int:
-    """Return the version of the operators; raise InputError if it is too old."""
+    """Return the opset version; raise InputError if it is too old."""
     versions = [int(each.version) for each in model.opset_import if each.domain in OWN_DOMAINS]
     opset = max(versions, default=0)
     require(
@@ -154,7 +154,7 @@ def as_node(node: Any, place: int) -> GraphNode:
 
 
 def a_text(name: Any) -> str:
-    """Return a name, or raise InputError: the parser lets invalid UTF-8 through as bytes."""
+    """Return a name; raise InputError for invalid UTF-8, which the parser returns as bytes."""
     if isinstance(name, str):
         return name
     raise InputError(f"it is damaged: {shorten(name)} is no name")
@@ -224,13 +224,13 @@ def take_constants(
 
 @dataclass(frozen=True)
 class KnownNumbers:
-    """Numbers that are known already."""
+    """Constants with known values."""
 
     array: Array
 
 
 def sizes_of(node: GraphNode, stored: Mapping[str, Constant]) -> Constant | None:
-    """Return the constant that a Concat makes of a few others, such as the sizes of a Reshape."""
+    """Return the constant computed by a Concat of short ones, such as the sizes of a Reshape."""
     parts = [stored[name] for name in node.inputs if name in stored]
     is_whole = node.operator == "Concat" and node.outputs and len(parts) == len(node.inputs) > 0
     if not is_whole or any(part.shape != (1,) for part in parts[:MOST_DIMENSIONS]):
@@ -240,7 +240,7 @@ def sizes_of(node: GraphNode, stored: Mapping[str, Constant]) -> Constant | None
 
 
 def tensor_of(node: GraphNode) -> Any:
-    """Return the numbers of a Constant as a TensorProto; None if it holds something else."""
+    """Return the numbers of a Constant as a TensorProto; None if it has other content."""
     onnx = the_package()
     tensor = node.attributes.get("value")
     if isinstance(tensor, onnx.TensorProto):
@@ -254,10 +254,10 @@ def tensor_of(node: GraphNode) -> Any:
 
 
 def passed_on(node: GraphNode, source: Constant) -> Constant | None:
-    """Return a constant that a node passes on: Identity, Cast, Transpose of a matrix; else None.
+    """Return the constant passed on by an Identity, Cast or Transpose of a matrix; else None.
 
-    Exporters merge equal vectors and name the second one by an Identity, so its output has a name
-    of its own. A Cast and a Transpose keep the name.
+    Exporters merge equal vectors and name the second one by an Identity, so its output has a
+    separate name. Cast and Transpose keep the name.
     """
     if node.operator == "Transpose":
         is_matrix = len(source.stored.tensor.dims) == 2
@@ -268,9 +268,9 @@ def passed_on(node: GraphNode, source: Constant) -> Constant | None:
     return replace(source, name=node.outputs[0]) if node.operator == "Identity" else None
 
 
-# Tensors of a model, validated against their shape before memory is allocated. A model may keep
-# tensors in a second file. It must lie in the folder of the model, after resolving links, and
-# must be long enough.
+# Tensors of a model, validated against their shape before memory is allocated. A model may store
+# tensors in a second file. It must be in the folder of the model, after resolving links, and must
+# be long enough.
 
 # Data types of the format: how bytes are stored, and the field for single numbers.
 TYPES = {
@@ -288,11 +288,11 @@ EXTERNAL = 1  # data_location of tensors in another file
 
 @dataclass(frozen=True, eq=False)
 class Stored:
-    """A TensorProto, decoded once at its first use."""
+    """A TensorProto, decoded on first use."""
 
     tensor: Any
-    folder: Path  # where a second file may be
-    budget: Budget  # limits the memory of all tensors
+    folder: Path  # folder of a possible second file
+    budget: Budget  # memory limit of all tensors
 
     @cached_property
     def array(self) -> Array:
@@ -301,9 +301,9 @@ class Stored:
 
 @dataclass(frozen=True, eq=False)
 class Constant:
-    """A tensor that a model has stored under a name.
+    """A named tensor stored in a model.
 
-    `turned` says that a Transpose follows it.
+    `turned` is whether a Transpose follows it.
     """
 
     name: str
@@ -351,7 +351,7 @@ def decode(tensor: Any, folder: Path, budget: Budget) -> Array:
 
 
 def numbers_of(tensor: Any, name: str, stored: np.dtype[Any], count: int, folder: Path) -> Array:
-    """Return the numbers, flat, from wherever they are stored."""
+    """Return the numbers, flat, from any kind of storage."""
     if tensor.data_location == EXTERNAL:
         return as_numbers(read_external(tensor, count * stored.itemsize, folder), stored)
     if tensor.HasField("raw_data"):
@@ -405,7 +405,7 @@ def read_external(tensor: Any, length: int, folder: Path) -> bytes:
 
 
 def inside(location: str, folder: Path) -> Path:
-    """Return the path of a file in a folder; raise InputError if it leads out, by a link too."""
+    """Return the path of a file in a folder; raise InputError if it is outside, even by a link."""
     parts = PurePosixPath(location).parts
     odd = PureWindowsPath(location).anchor or "\\" in location or "\0" in location
     require(
@@ -423,7 +423,7 @@ def inside(location: str, folder: Path) -> Path:
 
 # Counts the parts of a model in its bytes, before a parser makes an object of each. A Protocol
 # Buffers message is a sequence of fields: a key (field number and wire type), then the content,
-# which may be a message again.
+# which may be another message.
 
 NUMBER, EIGHT_BYTES, LENGTH, FOUR_BYTES = 0, 1, 2, 5  # wire types
 
@@ -431,7 +431,7 @@ Fields = dict[int, Any]  # message type of a field, or None
 
 
 def weigh(data: bytes, limit: int) -> None:
-    """Raise InputError if a parser would make too many objects of a model."""
+    """Raise InputError if a parser would make too many objects from a model."""
     known: dict[str, Fields] = {}
     most, parts = limit // PART, 0
     waiting = [(0, len(data), the_package().ModelProto.DESCRIPTOR)]
@@ -464,7 +464,7 @@ def weigh(data: bytes, limit: int) -> None:
 
 
 def number_at(data: bytes, place: int, end: int) -> tuple[int, int]:
-    """Return a varint, and the position behind it."""
+    """Return a varint and the position after it."""
     number = shift = 0
     while place < end:
         byte = data[place]

@@ -1,7 +1,7 @@
-"""OPERATORS: how each ONNX operator is read. To add one, write a function and a row.
+"""OPERATORS: readers of ONNX operators. To add one, write a function and a row.
 
 A function takes a `NodeContext`, the node with its inputs, and returns the output as a Flow; it
-raises InputError, with the reason, if it cannot.
+raises InputError with the reason if that is impossible.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ from scalarviz.files.onnx_names import Names
 
 
 def cast(at: NodeContext) -> Flow:
-    """Cast to a float type: the network's dtype is used instead."""
+    """Cast to a float type: ignored in favour of the network's dtype."""
     at.only("to", 1, *FLOATS)
     return at.flow
 
@@ -78,7 +78,7 @@ def flatten(at: NodeContext) -> Flow:
 
 
 def reshape(at: NodeContext) -> Flow:
-    """Reshape that keeps samples apart."""
+    """Reshape that does not mix samples."""
     flow = at.flow
     stored = at.needed(1, "sizes").array
     require(
@@ -170,13 +170,13 @@ def dropout(at: NodeContext) -> Flow:
 
 
 def windows_of(at: NodeContext, kernel: Sequence[int] = ()) -> list[list[int]]:
-    """Return kernel, strides, paddings and dilations of a node, for each side of what comes in.
+    """Return kernel, strides, paddings and dilations of a node, for each side of the input.
 
     Args:
-        kernel: the shape of the weights, if it has some
+        kernel: shape of the weights, if present
 
     Raises:
-        InputError: for windows that no layer has.
+        InputError: for windows not supported by layers.
     """
     lengths, given = at.picture.shape[1:], at.get("kernel_shape", [*kernel])
     require(
@@ -211,7 +211,7 @@ def pads_of(at: NodeContext, sides: Sequence[tuple[int, int, int]]) -> list[int]
     """Return the padding of all edges, in the order of `pads`.
 
     Args:
-        sides: for each its length, the extent of a window, and the stride
+        sides: length, extent of a window, and stride of each side
     """
     auto, none = at.get("auto_pad", "NOTSET"), [0] * 2 * len(sides)
     if auto in ("NOTSET", "VALID", ""):
@@ -245,7 +245,7 @@ def convolution(at: NodeContext) -> Flow:
 
 
 def pool(kind: Callable[..., Pool], at: NodeContext) -> Flow:
-    """MaxPool or AveragePool; if windows reach beyond the edge, padding must count as 0."""
+    """MaxPool or AveragePool; padding must count as 0 if windows reach beyond the edge."""
     kernel, strides, edges, gaps = windows_of(at)
     require({*gaps} == {1}, f"its dilations are {shorten(gaps)}: they must be 1")
     at.only("storage_order", 0)
@@ -253,13 +253,13 @@ def pool(kind: Callable[..., Pool], at: NodeContext) -> Flow:
         kind is MaxPool2d or not any(edges) or at.get("count_include_pad", 0),
         "its count_include_pad is 0, and what lies beyond the edge counts here",
     )
-    one = [1] * (2 - at.sides)  # down a sequence
+    one = [1] * (2 - at.sides)  # along a sequence
     layer = kind(layer_size(at.flow.shape), one + kernel, one + strides, [0] * len(one) + edges)
     return at.picture.then(layer, at.names, shape=shape_behind(layer, at.flow.shape))
 
 
 def global_pool(kind: Callable[..., Pool], at: NodeContext) -> Flow:
-    """GlobalAveragePool, GlobalMaxPool: a number of each channel, as an image of one pixel."""
+    """GlobalAveragePool, GlobalMaxPool: one number per channel, as an image of one pixel."""
     flow = at.picture
     layer = kind(layer_size(flow.shape), layer_size(flow.shape)[1:])
     names = at.names | ({"form": "GlobalAveragePool"} if kind is AvgPool2d else {})
@@ -283,9 +283,9 @@ def reduced(kind: Callable[..., Pool], at: NodeContext) -> Flow:
 
 
 def reduce_sum(at: NodeContext, each: float = 1.0) -> Flow:
-    """ReduceSum over the numbers of a row, times `each`: a Dense, which nothing trains."""
+    """ReduceSum over the numbers of a row, times `each`: an untrained Dense."""
     count, name = prod(at.row.shape), f"{at.node.name}.weight"
-    axes_of(at, 2)  # which must be that of the numbers
+    axes_of(at, 2)  # must equal the type of the numbers
     weight = Parameter("weight", name, np.full(count, each), tied=True, held=True)
     return at.row.then(Dense(count, 1, bias=False), at.names, weight, shape=(1,))
 
@@ -342,7 +342,7 @@ def multiply(at: NodeContext) -> Flow:
 
 
 def wave(f: str, at: NodeContext) -> Flow:
-    """Sin or Cos of an encoding; elsewhere, Sin is an activation, and Cos a quarter before it."""
+    """Sin or Cos of an encoding; elsewhere an activation, where Cos is a shifted Sin."""
     flow = at.flow
     if flow.waves is None or flow.is_wave:
         quarter, names = np.full(1, pi / 2.0), {"shift": at.node.name}
@@ -383,23 +383,23 @@ def concat(at: NodeContext) -> Flow:
     return Flow(factor.shape, flows[0].seen, flows[0].steps, waves=made)
 
 
-LARGEST = 3e38  # bounds of a Clip from here on bound nothing
+LARGEST = 3e38  # larger bounds of a Clip have no effect
 CLIPPED = {(0.0, inf): "relu", (0.0, 6.0): "relu6"}
-MOST_ROWS = 2**16  # of coefficients
-SOFTMAX_IS_OF_ONE_AXIS = 13  # the opset; earlier ones flatten from an axis on
+MOST_ROWS = 2**16  # of the coefficients
+SOFTMAX_IS_OF_ONE_AXIS = 13  # by opset; earlier ones flatten from an axis on
 
 # ---- sums ---------------------------------------------------------------------------------------
 
 
 def gemm(at: NodeContext) -> Flow:
-    """Gemm: a layer, with weights as (out, in) or as (in, out); its factors become theirs."""
+    """Gemm: a layer, with weights as (out, in) or (in, out), scaled by its factors."""
     at.only("transA", 0)
     form = "Gemm" if at.get("transB", 0) else "Gemm (in, out)"
     return dense(at, form, at.get("alpha", 1.0), at.get("beta", 1.0))
 
 
 def dense(at: NodeContext, form: str = "MatMul", alpha: float = 1.0, beta: float = 1.0) -> Flow:
-    """A fully connected layer: by default MatMul, with the Add behind it if it was fused.
+    """A fully connected layer: by default MatMul, with the following Add if fused.
 
     Args:
         alpha: factor of the weights
@@ -426,13 +426,13 @@ def dense(at: NodeContext, form: str = "MatMul", alpha: float = 1.0, beta: float
 
 
 def times(parameter: Parameter, factor: float) -> Parameter:
-    """Return a parameter whose numbers are multiplied."""
-    with np.errstate(all="ignore"):  # what is not finite then is refused
+    """Return a parameter with scaled numbers."""
+    with np.errstate(all="ignore"):  # non-finite results are rejected
         return parameter if factor == 1.0 else replace(parameter, values=parameter.values * factor)
 
 
 def linear_regressor(at: NodeContext) -> Flow:
-    """scikit-learn's linear models of numbers."""
+    """scikit-learn's linear regression models."""
     at.only("post_transform", "NONE")
     targets = at.get("targets", 1)
     intercepts = at.get("intercepts", [], float) or [0.0] * min(targets, MOST_ROWS)
@@ -443,7 +443,7 @@ def linear_regressor(at: NodeContext) -> Flow:
 
 
 def linear_classifier(at: NodeContext) -> Flow:
-    """scikit-learn's linear classifiers, with the softmax or sigmoid behind them."""
+    """scikit-learn's linear classifiers, followed by softmax or sigmoid."""
     coefficients, intercepts = at.get("coefficients", [], float), at.get("intercepts", [], float)
     outputs, kind = len(intercepts), at.get("post_transform", "NONE")
     classes = len(at.get("classlabels_ints", []) or at.get("classlabels_strings", [], str))
@@ -451,7 +451,7 @@ def linear_classifier(at: NodeContext) -> Flow:
         coefficients, intercepts = [0.0] * len(coefficients) + coefficients, [0.0, *intercepts]
         outputs, kind = 2, "SOFTMAX"
     rows = "1 row" if outputs == 1 else f"{outputs} rows"
-    require(  # the format derives missing rows by a rule of its own
+    require(  # missing rows are derived by a rule of the format
         outputs == classes,
         f"it has {rows} of coefficients for {classes} classes, and needs one for each: choose "
         "an earlier value with output=, or train it with more classes",
@@ -484,7 +484,7 @@ def linear(at: NodeContext, coefficients: list[float], intercepts: list[float]) 
 
 
 def normalizer(at: NodeContext) -> Flow:
-    """scikit-learn's division by the sum of the probabilities, which is 1 behind a Softmax."""
+    """scikit-learn's division by the sum of the probabilities, which is 1 after a Softmax."""
     flow = at.row
     at.only("norm", "MAX", "L1")
     require(
@@ -495,7 +495,7 @@ def normalizer(at: NodeContext) -> Flow:
 
 
 def add(at: NodeContext) -> Flow:
-    """Add of two values, which makes a Residual: with a skip, unless one follows from the other."""
+    """Add of two values: a Residual, with a skip unless one follows from the other."""
     flows = [each.settled for each in at.inputs if isinstance(each, Flow)]
     if len(flows) != 2 or len(at.inputs) != 2:
         return moved(at)
@@ -515,7 +515,7 @@ def add(at: NodeContext) -> Flow:
 
 
 def moved(at: NodeContext) -> Flow:
-    """Add or Sub of numbers of the file, in either order: an Affine."""
+    """Add or Sub of constants, in either order: an Affine."""
     flows = [each for each in at.inputs if isinstance(each, Flow)]
     stored = [each for each in at.inputs if isinstance(each, Constant)]
     if len(flows) == 2 and at.node.operator == "Sub":
@@ -532,7 +532,7 @@ def moved(at: NodeContext) -> Flow:
 
 
 def divide(at: NodeContext) -> Flow:
-    """Div by numbers of the file: an Affine."""
+    """Div by constants: an Affine."""
     numbers = at.needed(1, "divisors").array.astype(np.float64)
     require(numbers.all(), "it divides by 0")
     return at.scaled(at.flow, 1.0 / numbers, np.zeros(1), {"node": at.node.name})
@@ -548,7 +548,7 @@ def scaler(at: NodeContext) -> Flow:
 def branches(
     kind: type[TwoBranches], otherwise: Callable[[NodeContext], Flow], at: NodeContext
 ) -> Flow:
-    """Mul or Concat of two values, which makes a Product or Concatenate of two branches."""
+    """Mul or Concat of two values: a Product or Concatenate of two branches."""
     flows = [each for each in at.inputs if isinstance(each, Flow) and not each.is_wave]
     if len(flows) != 2 or len(at.inputs) != 2:
         return otherwise(at)
@@ -556,7 +556,7 @@ def branches(
 
 
 def expand(at: NodeContext) -> Flow:
-    """Expand of one number for each channel to a picture."""
+    """Expand of one number per channel to a picture."""
     flow, given = at.picture, at.few(1)
     size = given[-PICTURE:]
     require(
@@ -567,7 +567,7 @@ def expand(at: NodeContext) -> Flow:
 
 
 def part(at: NodeContext) -> Flow:
-    """Slice of neighbours along one axis of a sample."""
+    """Slice of consecutive items along one axis of a sample."""
     flow = at.flow.settled
     starts, ends = at.few(1), at.few(2)
     axes = at.few(3) if at.constant(3) else [0]
@@ -589,7 +589,7 @@ def part(at: NodeContext) -> Flow:
 
 
 def cropped(at: NodeContext, axis: int, first: int, end: int) -> Flow:
-    """Return a part of each line or column: windows of which one number counts, never trained."""
+    """Return a part of each line or column, as windows with one constant weight of 1."""
     flow, sizes = at.picture, [1] * at.sides
     sizes[axis - 2] = flow.shape[axis - 1] - end + first + 1
     require(first < end, f"it takes nothing from {shorten(flow.shape)}")
@@ -629,7 +629,7 @@ def of_pixels(flow: Flow, shape: Shape) -> Flow:
 
 
 def joined(kind: type[TwoBranches], flows: list[Flow], at: NodeContext) -> Flow:
-    """Return two values joined by a layer of a kind; their first steps are those of both."""
+    """Return two values joined by a layer of a kind, after their common first steps."""
     a, b = flows
     if kind is Product and a.shape != b.shape:
         a, b = of_pixels(a, b.shape), of_pixels(b, a.shape)
@@ -655,7 +655,7 @@ def joined(kind: type[TwoBranches], flows: list[Flow], at: NodeContext) -> Flow:
 
 
 def activation(rows: Sequence[ActivationFormula], at: NodeContext) -> Flow:
-    """The activation with these attributes, or that of its family with these settings."""
+    """The activation with these attributes, or of its family with these settings."""
     given: dict[str, float | str] = {}
     for row in rows:
         assert row.onnx is not None
@@ -670,14 +670,14 @@ def activation(rows: Sequence[ActivationFormula], at: NodeContext) -> Flow:
 
 
 def is_same(given: float | str, here: float | str) -> bool:
-    """Return whether an attribute is that of an activation; NaN is not."""
+    """Return whether an attribute equals the attribute of an activation; NaN does not."""
     if isinstance(given, str) or isinstance(here, str):
         return given == here
     return abs(given - here) <= SAME * abs(here)
 
 
 def with_beta(name: str, at: NodeContext) -> Flow:
-    """The activation with a number: that of the pattern which was fused."""
+    """An activation with a number from the fused pattern."""
     return at.activated(activation_row(f"{name}({at.get('beta', 1.0)!r})").name)
 
 
@@ -704,7 +704,7 @@ def clip(at: NodeContext) -> Flow:
 
 
 def bound(at: NodeContext, place: int, name: str, none: float) -> float:
-    """Return a bound of a Clip, from an input or an attribute; infinity if it is above all."""
+    """Return a bound of a Clip, from an input or an attribute; infinity if it has no effect."""
     stored = at.constant(place)
     require(
         stored is not None or place >= len(at.inputs) or at.inputs[place] is None,
@@ -716,7 +716,7 @@ def bound(at: NodeContext, place: int, name: str, none: float) -> float:
     return none if abs(number) >= LARGEST else number
 
 
-# ---- norms and shares ---------------------------------------------------------------------------
+# ---- norms and probabilities --------------------------------------------------------------------
 
 
 def softmax(kind: type[Softmax] | type[LogSoftmax], at: NodeContext) -> Flow:
@@ -742,7 +742,7 @@ def batch_norm(at: NodeContext) -> Flow:
     weight, bias = at.parameter("weight", 1, channels), at.parameter("bias", 2, channels)
     mean, variance = at.parameter("mean", 3, channels), at.parameter("variance", 4, channels)
     require(not (variance.values < 0).any(), f"its variance {shorten(variance.name)} is below 0")
-    momentum = round(1.0 - at.get("momentum", 0.9), 6)  # ONNX gives the share that is kept
+    momentum = round(1.0 - at.get("momentum", 0.9), 6)  # ONNX has the share that is kept
     layer = BatchNorm(layer_size(flow.shape), eps=at.get("epsilon", 1e-5), momentum=momentum)
     names = {**at.names, "mean": mean.name, "variance": variance.name}
     state = {"running_mean": mean.values, "running_variance": variance.values}
@@ -767,7 +767,7 @@ def layer_norm(at: NodeContext) -> Flow:
 
 
 def group_norm(at: NodeContext) -> Flow:
-    """InstanceNormalization, GroupNormalization, and what PyTorch and `save` write of these."""
+    """InstanceNormalization, GroupNormalization, and their forms written by PyTorch and `save`."""
     flow, channels = at.flow.settled, at.flow.shape[0]
     groups = at.few(5)[1] if at.constant(5) else at.get("num_groups", channels)
     parameters = []
@@ -786,7 +786,7 @@ PARTS_OF_RMS_NORM = "square", "mean", "sum", "root", "quotient"
 
 
 def rms_norm(at: NodeContext) -> Flow:
-    """RMSNorm, as `save` writes it."""
+    """RMSNorm, as written by `save`."""
     flow = at.row
     eps, axes = at.needed(2, "eps").array, at.constant(3)
     require(
@@ -866,19 +866,19 @@ OPERATORS: dict[str, Callable[[NodeContext], Flow]] = {
     "Concat": partial(branches, Concatenate, concat),
 }
 
-# What fusions make of several nodes, apart from RMSNorm.
+# Results of fusions, except RMSNorm.
 FUSED: dict[str, Callable[[NodeContext], Flow]] = {
     "LogSigmoid": partial(NodeContext.activated, name="log_sigmoid"),
     "Softshrink": partial(with_beta, "softshrink"),
     "Hardshrink": partial(with_beta, "hardshrink"),
 }
 
-# The output to use, of operators where it is not the first.
+# Index of the output to use, for operators where it is not the first.
 PLACES = {"ai.onnx.ml.LinearClassifier": 1}
 
 
 def reader(operator: str) -> Callable[[NodeContext], Flow] | None:
-    """Return the function that reads an operator or activation; None if it is unknown."""
+    """Return the reader of an operator or activation; None if unknown."""
     if found := OPERATORS.get(operator) or FUSED.get(operator):
         return found
     usual = (row for row in ACTIVATIONS.values() if not isinstance(row, WithSettings))

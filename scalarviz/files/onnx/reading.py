@@ -1,4 +1,4 @@
-"""Reads a network from a file: walks the graph, lists what is unsupported, then builds."""
+"""Reader of networks in files: walk the graph, list unsupported parts, then build."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def name_parts(
     made: Sequence[LayerStep],
     shapes: Mapping[str, Shape],
 ) -> None:
-    """Keep the names that the parts of a network have in a graph, and the shape of a sample."""
+    """Store the names of the network's parts in a graph, and the shape of a sample."""
     names: Names = {
         "graph": graph.name,
         "input": "_".join(shapes),
@@ -96,11 +96,11 @@ def not_loaded(path: Path, error: InputError) -> FileError:
     return FileError(f"{shown(path)} cannot be loaded: {first}", *rest)
 
 
-# ---- where it begins and ends -------------------------------------------------------------------
+# ---- begin and end ------------------------------------------------------------------------------
 
 
 def end(graph: ModelGraph, output: str | None) -> str:
-    """Return the name of the value to compute; raise InputError for inputs that are no numbers."""
+    """Return the name of the value to compute; raise InputError for non-numeric inputs."""
     require(graph.inputs, "it has no inputs, and a network has some")
     for source in graph.inputs:
         name = shorten(source.name)
@@ -124,7 +124,7 @@ def end(graph: ModelGraph, output: str | None) -> str:
 
 
 def before_map(node: GraphNode) -> str:
-    """Return the value of which a ZipMap makes a list of maps; a message says so."""
+    """Return the input of a ZipMap, which makes a list of maps; log a message."""
     labels = [node.attributes.get(f"classlabels_{kind}") for kind in ("int64s", "strings")]
     inform(
         f"the ZipMap {shorten(node.name)} at the end is left out: the network gives numbers, in "
@@ -170,7 +170,7 @@ def sample_shape(graph: ModelGraph, source: Port, nodes: Iterable[GraphNode]) ->
 def begin(
     graph: ModelGraph, nodes: Sequence[GraphNode]
 ) -> tuple[dict[str, Shape], dict[str, Flow | None]]:
-    """Return the shape of a sample of each input, and the inputs, side by side in a row."""
+    """Return the shape of a sample of each input, and the concatenated inputs."""
     shapes = {port.name: sample_shape(graph, port, nodes) for port in graph.inputs}
     if len(shapes) == 1:
         (start,) = shapes.values()
@@ -185,7 +185,7 @@ def begin(
 
 
 def is_row(node: GraphNode, shapes: Mapping[str, Shape]) -> bool:
-    """Whether a node puts all inputs side by side, as they are in a row."""
+    """Return whether a node concatenates all inputs in their order."""
     return (
         node.operator == "Concat"
         and node.inputs == (*shapes,)
@@ -197,7 +197,7 @@ def is_row(node: GraphNode, shapes: Mapping[str, Shape]) -> bool:
 def walk(graph: ModelGraph, target: str) -> tuple[dict[str, Shape], tuple[LayerStep, ...]]:
     """Return the shape of a sample of each input, and the layers to `target`.
 
-    The error lists all odd nodes.
+    The error lists all unsupported nodes. Without layers, the network gets one identity layer.
 
     Without layers, the network gets one identity layer.
     """
@@ -233,7 +233,7 @@ def walk(graph: ModelGraph, target: str) -> tuple[dict[str, Shape], tuple[LayerS
 
 
 def needed(graph: ModelGraph, target: str) -> tuple[GraphNode, ...]:
-    """Return the nodes that a value depends on."""
+    """Return the nodes on which a value depends."""
     wanted = {target}
     found = []
     for node in reversed(graph.nodes):
@@ -250,7 +250,7 @@ def run(
     batch: int | None,
     place: int,
 ) -> Flow | None:
-    """Return an output of a node, by its place; None if an input is unknown."""
+    """Return an output of a node, by index; None if an input is unknown."""
     read = graph.readers.get(node.operator) or reader(node.operator)
     if read is None:
         raise InputError(unknown(node))
@@ -272,14 +272,14 @@ def all_of(odd: Sequence[tuple[GraphNode, str]]) -> list[str]:
 
 
 def list_of(odd: Sequence[tuple[GraphNode, str]]) -> list[str]:
-    """Return a line per node, up to MOST_TOLD."""
+    """Return one line per node, up to MOST_TOLD."""
     lines = list(dict.fromkeys(map(told, odd)))
     more = [f"    and {len(lines) - MOST_TOLD} more"] if len(lines) > MOST_TOLD else []
     return [*lines[:MOST_TOLD], *more]
 
 
 def check_output(graph: ModelGraph, target: str, end: Flow) -> None:
-    """Raise InputError if the output's shape differs from the shape declared in the file."""
+    """Raise InputError if the output shape differs from the declared one."""
     for port in graph.outputs:
         sizes = port.sizes[1:] or (1,) if port.name == target and port.sizes else None
         if sizes is None:
@@ -312,11 +312,11 @@ def build(
     frozen: Set[str],
     dtype: str,
 ) -> Network:
-    """Return a network of what `walk` has found, with parameters, state and names.
+    """Return the network found by `walk`, with parameters, state and names.
 
     Args:
-        shapes: of a sample of each input
-        frozen: names of the parameters that are not trained
+        shapes: shape of a sample of each input
+        frozen: names of the frozen parameters
     """
     budget = graph.budget
     once = {each.layer: each for each in flat(made)}

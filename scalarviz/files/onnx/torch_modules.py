@@ -1,8 +1,8 @@
-"""Networks made of modules of PyTorch, and modules made of networks, without a file between.
+"""Conversion between networks and PyTorch modules, without an intermediate file.
 
-A module is traced by torch.fx. What it calls becomes the nodes of a graph, which is read as that of
-an ONNX file is: its modules by LAYERS of `training/network/torch_layers.py`, the operations between
-them by the operators of `files/onnx`. Names and batch norms are kept.
+A module is traced by torch.fx. Its calls become the nodes of a graph, which is read like an ONNX
+graph: modules by LAYERS of `training/network/torch_layers.py`, other operations by the operators of
+`files/onnx`. Names and batch norms are kept.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ from scalarviz.training.network.torch_layers import (
     unwrapped,
 )
 
-NEWEST = 22  # the opset whose operators are meant
-DIFFERENCE = 1e-6  # of the largest number: more of it is another function, and no rounding
-SAMPLES = 4  # that are compared
-# Functions and methods that are operators, and modules that are read as operators.
+NEWEST = 22  # opset of the operators
+DIFFERENCE = 1e-6  # share of the largest number: a larger difference is more than rounding
+SAMPLES = 4  # samples to compare
+# Functions and methods that are operators, and modules read as operators.
 CALLS = {
     "add": "Add", "iadd": "Add", "sub": "Sub", "mul": "Mul", "imul": "Mul", "truediv": "Div",
     "div": "Div", "cat": "Concat", "concat": "Concat", "view": "Reshape", "reshape": "Reshape",
@@ -58,21 +58,21 @@ CALLS = {
     "unsqueeze": "Unsqueeze", "getitem": "Slice", "chunk": "Split", "sin": "Sin", "cos": "Cos",
     "exp": "Exp", "expand": "Expand",
 }  # fmt: skip
-# Modules that are operators, one or several, each with its inputs and outputs: from x to y.
+# Modules equivalent to one or several operators, each with its inputs and outputs: from x to y.
 WRITTEN_OUT = {
     "Identity": (("Identity", "x", "y"),),
     "Tanhshrink": (("Tanh", "x", "tanh"), ("Sub", "x tanh", "y")),
     "GLU": (("Split", "x", "a b"), ("Sigmoid", "b", "gate"), ("Mul", "a gate", "y")),
 }
 OF_ONE = "Add of a parameter", "Mul of a parameter"
-# Modules by names of functions that do the same: "leakyrelu" of leaky_relu.
+# Modules by names of equivalent functions: "leakyrelu" for leaky_relu.
 MODULES = {kind.lower(): kind for kind in (*ACTIVATIONS, *LAYERS, *WRITTEN_OUT)}
 BATCH_NORMS = {"BatchNorm1d", "BatchNorm2d"}
-LEFT_OUT = {"inplace", "training", "dtype", "_stacklevel"}  # arguments that modules have not
+LEFT_OUT = {"inplace", "training", "dtype", "_stacklevel"}  # arguments that modules do not have
 
 
 def the_package() -> Any:
-    """Return torch with its tracer; raise InputError if it is not there."""
+    """Return torch with its tracer; raise InputError if not installed."""
     try:
         import_module("torch.fx")
         return import_module("torch")
@@ -84,17 +84,18 @@ def the_package() -> Any:
 
 @answered
 def from_torch(module: object, example: object) -> Network:
-    """Return a Network that computes what a PyTorch module does, with its numbers.
+    """Convert a PyTorch module to a Network with the same outputs and numbers.
 
     Args:
-        module: an nn.Module of layers that scalarviz has, or one whose `forward` calls such modules
+        module: an nn.Module made of supported layers, or whose `forward` calls supported modules
             and functions; it is unchanged
-        example: a batch of inputs, a tensor or an array: it tells the shape of a sample, and both
-            must compute the same for it; a tuple of them for a module of several inputs, which the
-            network takes side by side in a row, or by name: `net.input_widths` has the names
+        example: a batch of inputs, a tensor or an array, which determines the shape of a sample and
+            is used to compare results; a tuple for a module with several inputs, which the network
+            takes concatenated in a row, or by name, see `net.input_widths`
 
-    Parameters that do not require a gradient are frozen. Batch norms stay. `net.to_torch()` goes
-    back, with the same names. Raises InputError, with all that has no counterpart.
+    Parameters that do not require a gradient are frozen. Batch norms are kept. `net.to_torch()`
+    converts back, with the same names. Returns a Network. Raises InputError that lists everything
+    without a counterpart.
     """
     torch: Any = sys.modules.get("torch")
     if torch is None or not isinstance(module, torch.nn.Module):
@@ -103,7 +104,7 @@ def from_torch(module: object, example: object) -> Network:
             f"{shorten(module)}"
         )
     torch, model, batches = the_package(), unwrapped(module), []
-    with suppress(TypeError, ValueError, RuntimeError):  # of what is no array of numbers
+    with suppress(TypeError, ValueError, RuntimeError):  # unless it is an array of numbers
         given = example if isinstance(example, tuple) else (example,)
         batches = [torch.as_tensor(each) for each in given]
     if not batches or any(batch.ndim < 2 or not len(batch) for batch in batches):
@@ -140,8 +141,9 @@ def check_same(
     """Raise InputError unless a module and its network compute and train alike, in float64.
 
     Args:
-        batches: of inputs, of which SAMPLES are taken, and moved a little: no relu is at 0, say
-        rows: those of each trained parameter in the bank, by name in the module
+        batches: batches of inputs; SAMPLES of them are used, slightly perturbed, so that e.g. no
+            relu is at 0
+        rows: bank rows of each trained parameter, by name in the module
     """
     name, rng = f"this {type(model).__name__}", np.random.default_rng(0)
     few = [np.resize(each, (SAMPLES, *each.shape[1:])) for each in batches]
@@ -176,18 +178,18 @@ def check_same(
 def module_step(
     torch: Any, model: Any, given: Sequence[Any], upstream: Any, learning: bool
 ) -> tuple[Any, dict[str, Any]]:
-    """Return outputs and gradients by name of a module in float64; it is left as it is.
+    """Return outputs and named gradients of a module in float64; the module is unchanged.
 
     Args:
         upstream: gradient with respect to the outputs
-        learning: whether batch norms that are not frozen use the batch; nothing is dropped
+        learning: whether non-frozen batch norms use batch statistics; dropout is disabled
     """
     before = [(each, {**vars(each)}) for each in model.modules()]
     parameters = {id(each): name for name, each in model.named_parameters()}
     copies: dict[int, Any] = {}
     arrays = {}
     with torch.random.fork_rng(devices=[]), torch.inference_mode(False), torch.enable_grad():
-        for place, home in model.named_modules():  # each once: what is in two places is one
+        for place, home in model.named_modules():  # each once, even if used in two places
             of_home = [*home.named_parameters(place, False), *home.named_buffers(place, False)]
             for name, each in of_home:
                 copy = each.detach().cpu().clone()
@@ -224,7 +226,7 @@ def module_step(
 
 
 def rows_of(made: Sequence[LayerStep]) -> dict[str, slice]:
-    """Return the rows of each trained parameter in the bank by name."""
+    """Return the bank rows of each trained parameter by name."""
     return {
         each.name: own_parameters(step.layer)[each.role].rows
         for step in flat(made)
@@ -238,21 +240,21 @@ class Traced:
     """A traced module as the graph of a file.
 
     Args:
-        shapes: of a sample of each input
+        shapes: shape of a sample of each input
     """
 
     def __init__(self, torch: Any, model: Any, shapes: Sequence[Shape]) -> None:
         self.torch, self.model, self.shapes = torch, model, shapes
         try:
             self.traced = torch.fx.symbolic_trace(model)
-        except Exception as error:  # of the user's forward, which is called with a stand-in
+        except Exception as error:  # in the user's forward, called with a stand-in
             raise InputError(
                 f"its forward cannot be traced ({shorten(str(error))}): export it as an ONNX file"
             ) from error
         self.inputs = [node for node in self.traced.graph.nodes if node.op == "placeholder"]
         self.modules = dict(self.traced.named_modules())
         self.names = {id(each): name for name, each in model.named_parameters()}
-        self.trained: dict[str, str] = {}  # names of the parameters that are values by themselves
+        self.trained: dict[str, str] = {}  # names of the parameters that are separate values
         self.constants: dict[str, Constant] = {}
         self.nodes: list[GraphNode] = []
 
@@ -274,7 +276,7 @@ class Traced:
                 try:
                     self.call(node)
                 except (TypeError, ValueError, LookupError, AttributeError, RuntimeError):
-                    self.add(name_of(node), node, [], node.name)  # such as a size: no layer
+                    self.add(name_of(node), node, [], node.name)  # such as a size: not a layer
         nodes, same = merged(self.nodes)
         for name in {*sum([each.inputs for each in nodes if each.operator not in OF_ONE], ())}:
             used = self.trained.get(name)
@@ -287,14 +289,14 @@ class Traced:
         )  # fmt: skip
 
     def attribute(self, node: Any) -> None:
-        """Keep a parameter or buffer that forward uses without a module."""
+        """Store a parameter or buffer that forward uses without a module."""
         found = operator.attrgetter(node.target)(self.traced)
         self.constant(node.name, found)
         if id(found) in self.names:
             self.trained[node.name] = self.names[id(found)]
 
     def constant(self, name: str, numbers: Any) -> str:
-        """Keep numbers under a name; return it. A parameter also has the name in its module."""
+        """Store numbers under a name; return it. A parameter also keeps its name in the module."""
         tensor = self.torch.as_tensor(numbers).detach().cpu()
         tensor = tensor.float() if tensor.element_size() < 4 else tensor  # numpy has no bfloat16
         self.constants[name] = Constant(
@@ -329,7 +331,7 @@ class Traced:
         self.add(kind, node, [value, *roles.values()], name, settings=settings, roles=[*roles])
 
     def write_out(self, kind: str, name: str, x: str, y: str, dim: int | None) -> None:
-        """Append the nodes of a module that is several operators, from the value x to y."""
+        """Append the nodes of a module equivalent to several operators, from the value x to y."""
         names = {"x": x, "y": y}
         more: dict[str, Any] = {"axis": dim, "settings": {}, "roles": []}  # of Split, of modules
         for word, *ends in WRITTEN_OUT[kind]:
@@ -339,7 +341,7 @@ class Traced:
             self.nodes.append(GraphNode(word, name, inputs, outputs, more))
 
     def call(self, node: Any) -> None:
-        """Append the node of a function or a method: as a module, if one does the same."""
+        """Append the node of a function or a method, as a module if there is an equivalent one."""
         called = name_of(node)
         given: Any = node.args or (None,)
         first, rest = given[0], given[1:]
@@ -380,7 +382,7 @@ class Traced:
             self.add(f"{word} of a parameter" if trained else word, node, inputs, node.name)
 
     def part(self, node: Any, x: str, index: tuple[Any, ...]) -> None:
-        """Append the nodes of x[index], of slices, numbers and None; an Ellipsis comes first."""
+        """Append the nodes of x[index] for slices, numbers and None; an Ellipsis comes first."""
         items = index[1:] if index[0] is ... else index
         old = [each for each in items if each is not None]
         new = [each for each in items if not isinstance(each, int)]
@@ -405,9 +407,9 @@ class Traced:
 
 
 def merged(nodes: Sequence[GraphNode]) -> tuple[tuple[GraphNode, ...], dict[str, str]]:
-    """Return nodes, each that does the same to the same once, and values by names that are gone.
+    """Return nodes without duplicates of equal nodes, and the renamed values.
 
-    Dropout draws anew and BatchNorm looks again in each call.
+    Dropout and BatchNorm are kept, since they act in each call.
     """
     found: dict[object, GraphNode] = {}
     same: dict[str, str] = {}
@@ -422,12 +424,12 @@ def merged(nodes: Sequence[GraphNode]) -> tuple[tuple[GraphNode, ...], dict[str,
 
 
 def name_of(node: Any) -> str:
-    """Return the name of the function or method that a node calls."""
+    """Return the name of the function or method called by a node."""
     return str(node.target if isinstance(node.target, str) else node.target.__name__)
 
 
 def layer(at: NodeContext) -> Flow:
-    """Return the flow after a module that is a layer here."""
+    """Return the flow after a module with an equivalent layer."""
     flow, kind = at.flow.settled, at.node.operator
     settings, roles = at.node.attributes["settings"], at.node.attributes["roles"]
     arrays = {role: at.needed(i, role) for i, role in enumerate(roles, 1)}
@@ -440,7 +442,7 @@ def layer(at: NodeContext) -> Flow:
         told = f"it is given {shorten(flow.shape)} a sample, and no layer here does the same"
         raise InputError(f"{told} with {given}" if given else told) from error
     parameters = []
-    for role, sizes in made.parameter_shapes().items():  # a norm may have none, and ours has
+    for role, sizes in made.parameter_shapes().items():  # a norm may lack it, unlike our layers
         usual = Constant(
             f"{at.node.name}.{role}", KnownNumbers(np.full(sizes, float(role == "weight")))
         )
@@ -479,11 +481,11 @@ def with_parameter(at: NodeContext) -> Flow:
     return flow.then(made, {"node": at.node.name}, *parameters, shape=flow.shape)
 
 
-# The way back.
+# Conversion to PyTorch.
 
 
 def network_to_torch(net: Network) -> Any:
-    """Return a module of PyTorch with the numbers of a network; see `Network.to_torch`."""
+    """Return a PyTorch module with the numbers of a network; see `Network.to_torch`."""
     torch = the_package()
     writer = Writer(torch, net)
     shapes: list[Shape] = [(n,) for n in net.input_widths.values()]
@@ -494,12 +496,12 @@ def network_to_torch(net: Network) -> Any:
     return module
 
 
-FUNCTIONS = "sin", "exp"  # activations that PyTorch has as functions
-ANY_SHAPE = LayerNorm, Activation, Dropout  # which take pictures as they are
+FUNCTIONS = "sin", "exp"  # activations that are functions in PyTorch
+ANY_SHAPE = LayerNorm, Activation, Dropout  # modules that accept pictures unchanged
 
 
 def plain(kind: str, *given: str | int) -> Callable[..., Any]:
-    """Return how a module is made of a layer: of its attributes of these names, and of numbers."""
+    """Return a function that makes a module from the given attributes of a layer, and numbers."""
     return lambda nn, a, shape: getattr(nn, kind)(
         *[getattr(a, each) if isinstance(each, str) else each for each in given]
     )
@@ -512,7 +514,7 @@ def convolution(nn: Any, a: Conv1d | Conv2d, shape: Shape) -> Any:
     return kind(a.shape[0], a.channels, *moves, a.groups, a.has_bias)
 
 
-# The module of each kind of layer, made of torch.nn, the layer, and the shape of a sample.
+# The module of each kind of layer, made from torch.nn, the layer, and the shape of a sample.
 BACK: dict[str, Callable[..., Any]] = {
     "Dense": plain("Linear", "inputs", "outputs", "has_bias"),
     "Conv2d": convolution,
@@ -536,7 +538,7 @@ BACK: dict[str, Callable[..., Any]] = {
 
 @final
 class Writer:
-    """Writes a network as a module."""
+    """Writer of a network as a module."""
 
     def __init__(self, torch: Any, net: Network) -> None:
         self.torch, self.net, self.graph = torch, net, torch.fx.Graph()
@@ -550,7 +552,7 @@ class Writer:
         )
         self.shape = (not net.input_widths and net.layers[0].input_shape) or (net.inputs,)
         self.first_shape = self.shape
-        self.rows: dict[str, slice] = {}  # of each parameter in the bank, by name there
+        self.rows: dict[str, slice] = {}  # bank rows of each parameter, by name in the module
         self.modules: dict[str, Any] = {}
         self.known: dict[tuple[Layer, str], str] = {}  # names of the modules of each layer
         self.taken: set[str] = set()
@@ -563,12 +565,12 @@ class Writer:
     def chain(
         self, layers: Sequence[Layer], names: Sequence[Names], prefix: str, first: int = 0
     ) -> None:
-        """Append layers, the first of which is numbered `first`."""
+        """Append layers, numbered from `first`."""
         for i, each in enumerate(layers, first):
             self.layer(each, names[i] if i < len(names) else {}, f"{prefix}{i}")
 
     def layer(self, layer: Layer, names: Names, usual: str) -> None:
-        """Append a layer; `names` are those in the module that it came from."""
+        """Append a layer; `names` are its names in the original module."""
         if isinstance(layer, Conv1d):
             self.see(layer.shape[::2])
         elif layer.input_shape or not isinstance(layer, ANY_SHAPE):
@@ -597,20 +599,20 @@ class Writer:
         self.activate(layer, name)
 
     def named(self, layer: Layer, name: str) -> str:
-        """Return the name of a part of a layer, like this one, that no other part has."""
+        """Return a unique name similar to this one for a part of a layer."""
         if (layer, name) not in self.known:
             self.known[layer, name] = unused(name, self.taken)
         return self.known[layer, name]
 
     def name_of(self, layer: Layer, names: Names) -> str:
-        """Return the name of the module that a layer came from; "" if it is not known."""
+        """Return the name of the module from which a layer was made; "" if unknown."""
         bases = {str(names.get(role, "")).rpartition(".")[0] for role in own_parameters(layer)}
         base = bases.pop() if len(bases) == 1 else str(names.get("node", ""))
         parts = base.split(".")
         return base if all(part.replace("_", "a").isalnum() for part in parts) else ""
 
     def made(self, layer: Layer, name: str) -> Any:
-        """Return the module of a layer, with its numbers; `name` is that of the module."""
+        """Return the module of a layer, with its numbers, called `name`."""
         module = BACK[type(layer).__name__](self.torch.nn, layer, self.shape)
         module.to(getattr(self.torch, self.net.bank.dtype))
         with self.torch.no_grad():
@@ -627,7 +629,7 @@ class Writer:
         self.value = self.graph.call_module(name, (self.value,))
 
     def scale(self, layer: Affine, name: str, names: Names) -> None:
-        """Append a product and a sum with the numbers of an Affine, if they change something."""
+        """Append a product and a sum with the numbers of an Affine, if they have an effect."""
         axes = (layer.features, 1, 1) if layer.input_shape else (layer.features,)
         dtype = getattr(self.torch, self.net.bank.dtype)
         pairs = zip((operator.mul, operator.add), own_parameters(layer).items(), strict=True)
@@ -644,7 +646,7 @@ class Writer:
                 self.value = self.graph.call_function(call, (self.value, by))
 
     def activate(self, layer: Layer, name: str) -> None:
-        """Append the activation of a layer, behind the module of this name."""
+        """Append the activation of a layer, after the module with this name."""
         kind, _, numbers = layer.activation.rstrip(")").partition("(")
         if kind == "linear":
             return
@@ -661,13 +663,13 @@ class Writer:
         self.call(self.named(layer, f"{name}_{kind}"), getattr(self.torch.nn, module)(**more))
 
     def see(self, shape: Shape) -> None:
-        """Have the numbers of a sample in the shape that a layer takes."""
+        """Reshape a sample to the shape expected by a layer."""
         if prod(shape) == prod(self.shape) and shape != self.shape:
             self.value = self.graph.call_method("reshape", (self.value, -1, *shape))
             self.shape = shape
 
     def branches(self, layer: TwoBranches, names: Sequence[Names], prefix: str) -> None:
-        """Append two branches from the same value, and what joins them."""
+        """Append two branches from the same value, and the operation that joins them."""
         value, shape, ends = self.value, self.shape, []
         for at, branch in ((0, layer.branches[0]), (len(layer.branches[0]), layer.branches[1])):
             self.value, self.shape = value, shape

@@ -1,7 +1,6 @@
-"""One training step as an ONNX graph: forward, loss, backward and the optimizer's arithmetic.
+"""One training step as an ONNX graph: forward, loss, backward and optimizer.
 
-To add a kind of operation, or a formula of whole rows, write its two functions, forward and
-backward, and a row of `KINDS`.
+To add a kind of operation, or a row formula, write its forward and backward, and a row of `KINDS`.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from scalarviz.files.onnx.writing import FormulaNodes, tensor_of, windows, write
 from scalarviz.files.onnx_names import unused
 from scalarviz.training.session.session import Session
 
-NEW = "new "  # before the name of an input: what the step makes of it
+NEW = "new "  # prefix of the outputs with updated inputs
 
 
 def save_step_model(session: Session, path: object) -> None:
@@ -51,16 +50,16 @@ def save_step_model(session: Session, path: object) -> None:
 
 @final
 class StepWriter:
-    """Writes the step that a session takes, as it is now.
+    """Writer of the step that a session would take now.
 
     Attributes:
         made: the nodes
         parameters: inputs with parameters, by their first rows
         samples: number of samples, as a float
-        state: inputs with running statistics, by their first places
-        values: values of buffers, and `flows` their gradients, so far
+        state: inputs with running statistics, by first index
+        values: values of buffers so far; `flows`: their gradients
         gradients: gradients of parameters so far, by their first rows
-        states: new running statistics so far, by their first places
+        states: new running statistics so far, by first index
     """
 
     def __init__(self, session: Session, helper: Any) -> None:
@@ -104,7 +103,7 @@ class StepWriter:
         return made.finish("training step")
 
     def _given_state(self) -> tuple[dict[int, NodeResult], dict[int, tuple[int, ...]]]:
-        """Add the running statistics to the inputs; return these and shapes by first places."""
+        """Add the running statistics to the inputs; return these and shapes by first index."""
         found, shapes = {}, {}
         for prefix, layer in named_layers(self.net.layers):
             place = layer.first_state
@@ -128,7 +127,7 @@ class StepWriter:
             raise refusal(f"the operation {operation.name!r}") from error
 
     def _backward(self, operation: Operation) -> None:
-        """Write what arrives before an operation, and add its gradients of parameters."""
+        """Write the gradient of an operation's inputs, and add the gradients of its parameters."""
         upstream = self.flows.get(operation.target)
         if upstream is None:
             return
@@ -173,7 +172,7 @@ class StepWriter:
         return (goals * logs).by("Neg"), predicted - goals
 
     def _move(self) -> None:
-        """Write the optimizer's arithmetic for each array of parameters."""
+        """Write the optimizer's update of each parameter array."""
         made, optimizer, bank = self.made, self.optimizer, self.net.bank
         made.place = f"step/{optimizer.name}"
         rate = optimizer.rate(bank.step_count)
@@ -182,7 +181,7 @@ class StepWriter:
         step = taken.by("Add", made.number(1.0, "float64"))
         made.result(f"{NEW}steps", step, (), "float64")
         rest: list[NodeResult | float] = [lr, *optimizer.settings.values(), *self._constants(step)]
-        kept = bank.slot_block(optimizer.row.slots)  # by the optimizer, for all parameters
+        kept = bank.slot_block(optimizer.row.slots)  # as used by the optimizer
         for first, array in self.arrays.items():
             made.place, shape = f"step/{array.name}", array.shape
             slots = [
@@ -196,7 +195,7 @@ class StepWriter:
                 made.result(f"{NEW}{each.name}", now, array.shape)
 
     def _constants(self, step: NodeResult) -> list[NodeResult]:
-        """Return the constants of a step, which are computed in float64."""
+        """Return the constants of a step, computed in float64."""
         made, row, settings = self.made, self.optimizer.row, self.optimizer.settings.values()
         made.dtype, dtype = "float64", made.dtype
         places = range(len(row.constants(1.0, *settings)))
@@ -207,7 +206,7 @@ class StepWriter:
     def _moved(
         self, before: list[NodeResult], g: NodeResult, rest: list[NodeResult | float]
     ) -> list[NodeResult]:
-        """Return what a weight and its slots become."""
+        """Return the new weight and slots."""
         given = [before[0], self._conditioned(before[0], g), *before[1:], *rest]
         compute = partial(self.made.compute, self.optimizer.row.update, *given)
         try:
@@ -232,7 +231,7 @@ def refusal(what: str) -> InputError:
 
 
 def check_step(session: Session) -> None:
-    """Raise InputError for a training whose step is more than a graph can say."""
+    """Raise InputError for training steps that a graph cannot represent."""
     optimizer, net = session.trainer.settings.optimizer, session.network
     why = ""
     if net.program.is_graph:
@@ -254,12 +253,12 @@ def check_step(session: Session) -> None:
 
 @final
 class StepGraph(FormulaNodes):
-    """The nodes so far. The same node is not written twice.
+    """The nodes so far, without duplicates.
 
     Attributes:
         helper: the module onnx.helper
-        dtype: of numbers
-        place: what the next nodes belong to, the beginning of their names
+        dtype: dtype of numbers
+        place: prefix of the names of the next nodes
     """
 
     def __init__(self, helper: Any, dtype: str) -> None:
@@ -308,12 +307,12 @@ class StepGraph(FormulaNodes):
     def compute(
         self, function: Callable[..., Any], *given: NodeResult | float, place: int = 0
     ) -> NodeResult:
-        """Write a formula, see `formula`."""
+        """Write a formula; see `formula`."""
         names = [each.name if isinstance(each, NodeResult) else each for each in given]
         return NodeResult(self, self.formula(function, *names, place=place))
 
     def given(self, name: str, shape: tuple[Any, ...], array: Array | None = None) -> NodeResult:
-        """Add an input of the graph, which is `array` where it is not given; return it."""
+        """Add an input of the graph, with `array` as default value; return it."""
         self._names.add(name)
         dtype = np.dtype(self.dtype) if array is None else array.dtype
         kind = self.helper.np_dtype_to_tensor_dtype(dtype)
@@ -330,7 +329,7 @@ class StepGraph(FormulaNodes):
         self.outputs.append(self.helper.make_tensor_value_info(name, kind, list(shape)))
 
     def finish(self, name: str) -> Any:
-        """Return the graph, without nodes that nothing reads."""
+        """Return the graph, without unused nodes."""
         wanted, kept = {each.name for each in self.outputs}, []
         for node in reversed(self._nodes):
             if wanted.intersection(node.output):
@@ -344,17 +343,17 @@ class StepGraph(FormulaNodes):
 @final
 @dataclass(frozen=True)
 class NodeResult:
-    """A value of a graph, with the arithmetic of arrays: each sign adds a node."""
+    """A value of a graph, with array arithmetic: each operator adds a node."""
 
     graph: StepGraph
     name: str
 
     def by(self, operator: str, *others: Any, **attributes: Any) -> NodeResult:
-        """Return what an operator makes of this value, and of others: values, numbers, or names."""
+        """Return the result of an operator on this value and others: values, numbers, or names."""
         return self.all_by(operator, *others, **attributes)[0]
 
     def all_by(self, operator: str, *others: Any, **attributes: Any) -> list[NodeResult]:
-        """Return all `results` of an operator, as `by` does the only one."""
+        """Return all `results` of an operator, as `by` does for a single one."""
         names = [
             each.name
             if isinstance(each, NodeResult)
@@ -379,12 +378,12 @@ class NodeResult:
         return NodeResult(self.graph, self.graph.number(number)).by("Div", self)
 
     def sum(self, *axes: int, keep: bool = False) -> NodeResult:
-        """Return the sums over axes; of all numbers without any."""
+        """Return the sums over axes; without axes, over all numbers."""
         over = [self.graph.integers(*axes)] if axes else []
         return self.by("ReduceSum", *over, keepdims=int(keep))
 
     def mean(self, *axes: int) -> NodeResult:
-        """Return the means over axes, which stay with one number each."""
+        """Return the means over axes, which are kept with length 1."""
         return self.by("ReduceMean", self.graph.integers(*axes), keepdims=1)
 
     def reshape(self, *sizes: int) -> NodeResult:
@@ -393,7 +392,7 @@ class NodeResult:
 
     @property
     def turned(self) -> NodeResult:
-        """A batch of pictures with samples and channels swapped."""
+        """A batch of pictures with swapped axes for samples and channels."""
         return self.by("Transpose", perm=[1, 0, 2, 3])
 
 
@@ -402,7 +401,7 @@ class NodeResult:
 
 @dataclass(frozen=True)
 class StepOperation:
-    """One operation: what it reads, and on the way back its outputs `y` and their gradient `g`.
+    """One operation: its inputs, and in the backward pass its outputs `y` and their gradient `g`.
 
     Values have shape (samples, size).
     """
@@ -423,7 +422,7 @@ class StepOperation:
 
     @property
     def biases(self) -> list[NodeResult]:
-        """The biases, if there are some."""
+        """The biases, if present."""
         rows = self.operation.biases
         return [] if rows == NONE else [self.step.parameters[rows]]
 
@@ -433,25 +432,25 @@ class StepOperation:
         return [int(each) for each in self.operation.settings]
 
     def row(self, found: NodeResult) -> NodeResult:
-        """Return the outputs of the operation as a row for each sample."""
+        """Return the outputs of the operation as one row per sample."""
         return found.reshape(-1, self.operation.target.size)
 
     def back(self, found: NodeResult) -> NodeResult:
-        """Return the gradient of the inputs as a row for each sample."""
+        """Return the gradient of the inputs as one row per sample."""
         return found.reshape(-1, self.operation.source.size)
 
     def compute(self, function: Callable[..., Any], *given: NodeResult | float) -> NodeResult:
-        """Write a formula of numbers and of some given ones."""
+        """Write a formula of the operation's inputs and other given numbers."""
         return self.step.made.compute(function, *given)
 
     def learn(self, row: int, gradient: NodeResult) -> None:
-        """Add to the gradient of the parameters from a row on, if there are some."""
+        """Add to the gradient of the parameters from a row on, if present."""
         known = self.step.gradients
         if row != NONE:
             known[row] = known[row] + gradient if row in known else gradient
 
     def spread(self, row: int, each: int) -> NodeResult:
-        """Return parameters that `each` consecutive numbers share, one for each number."""
+        """Return parameters shared by `each` consecutive numbers, repeated for each number."""
         found, count = self.step.parameters[row], self.operation.target.size // each
         if each == 1 or count == 1:
             return found
@@ -464,7 +463,7 @@ class StepOperation:
 
     @property
     def shares(self) -> list[tuple[int, int]]:
-        """The first row of each parameter of a formula, and how many numbers share one."""
+        """The first row of each parameter of a formula, and the number of numbers that share it."""
         found, row = [], self.operation.weights
         for each, count in zip(self.numbers, parametric_counts(self.operation), strict=True):
             found.append((row, each))
@@ -509,7 +508,7 @@ def parametric_back(at: StepOperation) -> NodeResult:
 
 
 def kernels(at: StepOperation) -> NodeResult:
-    """Return the weights of a convolution, those of sequences 1 high."""
+    """Return the weights of a convolution; kernels for sequences have height 1."""
     return at.weights.reshape(*at.operation.shape)
 
 
@@ -523,7 +522,8 @@ def convolution_back(at: StepOperation) -> NodeResult:
     w, integers = Windows.of(at.operation), at.x.graph.integers
     x = at.x.reshape(-1, w.channels, w.height, w.width)
     g = at.g.reshape(-1, at.operation.shape[0], w.out_height, w.out_width)
-    # The gradient of a kernel is a convolution of the inputs by what arrives, over the samples.
+    # The gradient of a kernel is a convolution of the inputs with the output gradient, over the
+    # samples.
     moves = windows(w)
     moves["strides"], moves["dilations"] = moves["dilations"], moves["strides"]
     moves["kernel_shape"] = [w.out_height, w.out_width]
@@ -540,7 +540,7 @@ def convolution_back(at: StepOperation) -> NodeResult:
 
 
 def back_through(at: StepOperation, w: Windows, g: NodeResult, kernel: object) -> NodeResult:
-    """Return what arrives at the pixels that windows have read."""
+    """Return the gradient of the pixels, given the gradient of the windows."""
     rest = list(w.left_over)
     found = g.by("ConvTranspose", kernel, output_padding=rest, group=w.groups, **windows(w))
     return at.back(found)
@@ -562,9 +562,9 @@ def concatenation_back(at: StepOperation) -> tuple[NodeResult, ...]:
 def normal(
     x: NodeResult, eps: float, *axes: int, centres: bool = True
 ) -> tuple[NodeResult, NodeResult, NodeResult, NodeResult]:
-    """Return numbers of mean 0, if it centres, and mean square 1 over axes.
+    """Return numbers normalized to mean square 1 over axes, and to mean 0 if centred.
 
-    Behind them are the factor that does it, the mean and the mean square.
+    Further results: the factor, the mean and the mean square.
     """
     mean = x.mean(*axes)
     rest = x - mean if centres else x
@@ -576,7 +576,7 @@ def normal(
 def less_shared(
     y: NodeResult, g: NodeResult, factor: NodeResult, *axes: int, shifts: bool = True
 ) -> NodeResult:
-    """Return what arrives before a norm: what all numbers share is taken away."""
+    """Return the gradient before a norm: components shared by all numbers are removed."""
     stretch = (g * y).mean(*axes)
     return ((g - g.mean(*axes) if shifts else g) - y * stretch) * factor
 
@@ -608,7 +608,7 @@ def batch_norm_back(at: StepOperation) -> NodeResult:
 
 
 def by_group(at: StepOperation, found: NodeResult) -> NodeResult:
-    """Return samples in the groups of numbers that a norm normalizes together."""
+    """Return samples in the groups of numbers normalized together."""
     return found.reshape(-1, at.operation.source.size // at.numbers[0], at.numbers[0])
 
 
@@ -666,7 +666,7 @@ def pool_windows(at: StepOperation) -> Windows:
 
 
 def pooled(at: StepOperation, operator: str, **more: int) -> list[NodeResult]:
-    """Write a pool; return its result, and for the largest where they were."""
+    """Write a pool; return its result, and the indices for a maximum."""
     w = pool_windows(at)
     x = at.x.reshape(-1, w.channels, w.height, w.width)
     return x.all_by(operator, **windows(w), **more)
@@ -686,7 +686,7 @@ def average_pool_back(at: StepOperation) -> NodeResult:
     return back_through(at, w, g, kernel)
 
 
-# By the kind of an operation, or, of whole rows, by its formula.
+# By kind of operation, or by formula for row operations.
 KINDS: dict[str, tuple[Forward, Backward]] = {
     "affine": (lambda at: at.x.by("Gemm", at.weights, *at.biases, transB=1), affine_back),
     "activation": (
@@ -707,7 +707,7 @@ KINDS: dict[str, tuple[Forward, Backward]] = {
     "layer_norm": (partial(norm, True), partial(norm_back, True)),
     "group_norm": (partial(norm, True), partial(norm_back, True)),
     "rms_norm": (partial(norm, False), partial(norm_back, False)),
-    "softmax": (  # the sum of y is always 1: the mean of the gradient, weighted by y, is taken away
+    "softmax": (  # the sum of y is always 1: the mean of the gradient, weighted by y, is subtracted
         partial(of_inputs, "Softmax", axis=1),
         lambda at: at.y * (at.g - (at.g * at.y).sum(1, keep=True)),
     ),
@@ -732,7 +732,7 @@ KINDS: dict[str, tuple[Forward, Backward]] = {
 
 
 def writers_of(operation: Operation) -> tuple[Forward, Backward]:
-    """Return the two functions of an operation; raise UnwritableError if it has none."""
+    """Return the two functions of an operation; raise UnwritableError without them."""
     found = KINDS.get(operation.formula if operation.kind == "row" else operation.kind)
     if found is None:
         raise UnwritableError

@@ -1,8 +1,8 @@
-"""Writes a network as an ONNX model, with its original names or generated ones.
+"""Writer of networks as ONNX models, with original or generated names.
 
-WRITERS says how each layer is written as ONNX operators. To add one, write a row. A layer without
-names from a file is named by its kind and number: the node "dense1", its parameters "dense1.weight"
-and "dense1.bias".
+WRITERS has a function for each layer that writes it as ONNX operators. To add a layer, add a row. A
+layer without names from a file is named by its kind and number: the node "dense1", its parameters
+"dense1.weight" and "dense1.bias".
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from scalarviz.files.onnx.onnx_graph import the_package
 from scalarviz.files.onnx_names import Names, check_names, clean_names, texts_of, unused
 from scalarviz.training.network.network import Network
 
-OPSET = 20  # the first with Gelu
+OPSET = 20  # the first opset with Gelu
 FORMAT = 9  # IR version of that opset
 
 
@@ -89,7 +89,7 @@ def write_model(onnx: Any, graph: Any, path: Path) -> None:
 
 
 def check_layers(layers: Iterable[Layer]) -> None:
-    """Raise InputError for layers or activations that ONNX lacks; it lists all of them."""
+    """Raise InputError that lists all layers and activations not supported by ONNX."""
     odd = list(dict.fromkeys(odd_parts(layers)))
     require(
         not odd,
@@ -99,7 +99,7 @@ def check_layers(layers: Iterable[Layer]) -> None:
 
 
 def check_places(layers: Sequence[Layer]) -> None:
-    """Raise InputError for a shared layer that could not be read back as one.
+    """Raise InputError for a shared layer that would be read back as separate layers.
 
     A reader recognizes a shared layer by its matrix, because equal vectors are often merged.
     """
@@ -132,11 +132,11 @@ def odd_parts(layers: Iterable[Layer]) -> list[str]:
     return found
 
 
-# How each layer is written.
+# Writers of layers.
 
 
 def can_write(activation: str) -> bool:
-    """Return whether an activation has an operator, or can be written by its formula."""
+    """Return whether an activation has an operator, or can be written as its formula."""
     row = ACTIVATIONS.get(activation)
     if activation == "linear" or row is None:
         return activation == "linear"
@@ -148,7 +148,7 @@ LayerT = TypeVar("LayerT", bound=Layer, covariant=True)
 
 @dataclass(frozen=True, eq=False)
 class LayerContext(Generic[LayerT]):
-    """A layer being written, its names in the file, and its name otherwise."""
+    """A layer being written, its names in the file, and its default name."""
 
     writer: GraphWriter
     layer: LayerT
@@ -169,7 +169,7 @@ class LayerContext(Generic[LayerT]):
         return self.numbers(role, own_parameters(self.layer)[role].value.reshape(shape))
 
     def activate(self, role: str, ending: str) -> None:
-        """Write the layer's activation, if it has one."""
+        """Write the layer's activation, if present."""
         if self.layer.activation == "linear":
             return
         row = ACTIVATIONS[self.layer.activation]
@@ -205,7 +205,7 @@ class LayerContext(Generic[LayerT]):
 
 
 def write_layer(writer: GraphWriter, layer: Layer, names: Names) -> None:
-    """Write a layer that takes the last value."""
+    """Write a layer that reads the last value."""
     word, write = WRITERS[type(layer).__name__]
     found = names.get("node")
     name = found if isinstance(found, str) and found else writer.numbered(word)
@@ -311,7 +311,7 @@ def layer_norm(at: LayerContext[LayerNorm]) -> None:
 
 
 def group_norm(at: LayerContext[GroupNorm]) -> None:
-    """Write GroupNorm with groups as the channels of a sequence; ONNX 20 has it for these alone."""
+    """Write GroupNorm with groups as the channels of a sequence, the only form in opset 20."""
     writer, layer, ones = at.writer, at.layer, np.ones(at.layer.groups)
     shape, plain = writer.shape, (at.numbers("ones", ones), at.numbers("zeros", 0.0 * ones))
     writer.reshape((layer.groups, layer.inputs // layer.groups), f"{at.name}.groups")
@@ -322,7 +322,7 @@ def group_norm(at: LayerContext[GroupNorm]) -> None:
 
 
 def rms_norm(at: LayerContext[RMSNorm]) -> None:
-    """Write RMSNorm as several nodes: ONNX has it from opset 23 on only."""
+    """Write RMSNorm as several nodes, since ONNX has it only from opset 23."""
     writer, layer = at.writer, at.layer
     writer.flat(at.name)
     x, row = writer.current, writer.shape
@@ -337,7 +337,7 @@ def rms_norm(at: LayerContext[RMSNorm]) -> None:
 
 
 def of_row(operator: str, at: LayerContext[Layer]) -> None:
-    """Write an operator of all numbers of a sample."""
+    """Write an operator on all numbers of a sample."""
     at.writer.flat(at.name)
     at.writer.node(operator, at.name, axis=-1)
 
@@ -366,7 +366,7 @@ def activation(at: LayerContext[Layer]) -> None:
 
 
 def prelu(at: LayerContext[PReLU]) -> None:
-    """Write the slopes of PReLU: one, or one for each channel or feature."""
+    """Write the slopes of PReLU: one, or one per channel or feature."""
     layer, shape = at.layer, at.writer.shape
     require(
         layer.counts[0] in (1, shape[0]),
@@ -378,7 +378,7 @@ def prelu(at: LayerContext[PReLU]) -> None:
 
 
 def elementwise(at: LayerContext[Elementwise]) -> None:
-    """Write a formula with parameters by its source, with a number for each feature."""
+    """Write a formula with parameters from its source, with one number per feature."""
     layer, writer, given = at.layer, at.writer, []
     for key, each in own_parameters(layer).items():
         numbers = each.value.ravel()
@@ -430,7 +430,7 @@ def write_inner(at: LayerContext[Layer], low: int = 0, high: int | None = None) 
 
 
 def branches(operator: str, at: LayerContext[TwoBranches]) -> None:
-    """Write two branches, and the operator that joins them: rows, or pictures of one size."""
+    """Write two branches, and the operator that joins them: rows, or pictures of the same size."""
     writer, layer = at.writer, at.layer
     start = writer.current, writer.shape
     write_inner(at, high=len(layer.branches[0]))
@@ -448,7 +448,7 @@ def branches(operator: str, at: LayerContext[TwoBranches]) -> None:
     writer.node(operator, at.name, a, writer.current, shape=shape, **axis)
 
 
-# Each kind of layer: the stem of its generated names, and how it is written.
+# Each kind of layer: the prefix of its generated names, and its writer.
 WRITERS: Mapping[str, tuple[str, Callable[[LayerContext[Any]], None]]] = {
     "Dense": ("dense", dense),
     "Conv2d": ("conv", convolution),
@@ -477,7 +477,7 @@ WRITERS: Mapping[str, tuple[str, Callable[[LayerContext[Any]], None]]] = {
 }
 
 
-# Formulas written as nodes of plain operators, from their source.
+# Formulas written as nodes of standard operators, from their source.
 
 OPERATORS = {
     "+": "Add", "-": "Sub", "*": "Mul", "/": "Div", "divide": "Div", "**": "Pow", "power": "Pow",
@@ -490,7 +490,7 @@ TRUTHS = {"<", "<=", ">", ">=", "==", "not", "and", "or"}
 
 
 def is_writable(function: Callable[..., Any], *given: str) -> bool:
-    """Return whether a formula can be written, of arguments of these names."""
+    """Return whether a formula with arguments of these names can be written."""
     try:
         Trial().formula(function, *given)
     except UnwritableError:
@@ -499,10 +499,10 @@ def is_writable(function: Callable[..., Any], *given: str) -> bool:
 
 
 class FormulaNodes(ABC):
-    """What nodes are appended to, which formulas can be written as."""
+    """Base class for graphs to which formulas are appended as nodes."""
 
     def __init__(self) -> None:
-        self._truths: set[str] = set()  # names of what is true or false
+        self._truths: set[str] = set()  # names of boolean values
 
     @abstractmethod
     def put(self, operator: str, *inputs: str, **attributes: Any) -> str:
@@ -514,11 +514,11 @@ class FormulaNodes(ABC):
 
     @final
     def formula(self, function: Callable[..., Any], *given: str | float, place: int = 0) -> str:
-        """Write a formula; raise UnwritableError if it is no plain function of numbers.
+        """Write a formula; raise UnwritableError if it is not a plain function of numbers.
 
         Args:
-            given: its arguments: names of values, or numbers
-            place: which number of those that it returns
+            given: arguments: names of values, or numbers
+            place: index of the returned number
         """
         tree = function_tree(function, place)
         if tree is None:
@@ -576,7 +576,7 @@ class FormulaNodes(ABC):
         return write(OPERATORS[word], *parts)
 
     def _truth(self, operator: str, *parts: str) -> str:
-        """Append a node whose result is true or false."""
+        """Append a node with a boolean result."""
         found = self.put(operator, *parts)
         self._truths.add(found)
         return found
@@ -584,7 +584,7 @@ class FormulaNodes(ABC):
 
 @final
 class Trial(FormulaNodes):
-    """Nodes that nobody keeps."""
+    """Nodes that are discarded."""
 
     def put(self, operator: str, *inputs: str, **attributes: Any) -> str:
         return operator
@@ -593,7 +593,7 @@ class Trial(FormulaNodes):
         return str(value)
 
 
-# A graph that is built node by node, with unique names.
+# A graph built node by node, with unique names.
 
 BATCH = "batch"
 
@@ -611,7 +611,7 @@ class GraphWriter(FormulaNodes):
     Attributes:
         current: name of the last value
         shape: its shape for one sample
-        place: what the nodes of a formula belong to, the beginning of their names
+        place: prefix of the names of the nodes of a formula
     """
 
     def __init__(self, net: Network, helper: Any, names: Names) -> None:
@@ -682,7 +682,7 @@ class GraphWriter(FormulaNodes):
         return stored
 
     def store_once(self, layer: Layer, role: str, name: str, array: Array) -> str:
-        """Store a layer's array once, even if the layer stands in several places."""
+        """Store a layer's array once, even if the layer is used in several places."""
         key = id(layer), role
         if key not in self._shared:
             self._shared[key] = self.store(name, array)
@@ -698,7 +698,7 @@ class GraphWriter(FormulaNodes):
             self.reshape(shape, f"{name}.reshape")
 
     def reshape(self, shape: Shape, name: str) -> None:
-        """Append a Reshape of the last value; the batch stays."""
+        """Append a Reshape of the last value, keeping the batch."""
         sizes = self.store(f"{name}.shape", np.array([-1, *shape]))
         self.node("Reshape", name, self.current, sizes, shape=shape)
 
@@ -727,7 +727,7 @@ class GraphWriter(FormulaNodes):
         return self.helper.make_tensor_value_info(name, self.kind, [BATCH, *shape])
 
     def _free(self, name: str) -> str:
-        """Return a name like this one that is neither used nor reserved."""
+        """Return a similar name that is neither used nor reserved."""
         found = unused(name, self._used | self._reserved)
         self._used.add(found)
         return found

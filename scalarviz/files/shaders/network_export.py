@@ -1,4 +1,4 @@
-"""Exports a network as a GLSL or HLSL function, or as named arrays."""
+"""Export of networks as GLSL or HLSL functions, or as named arrays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PRECISIONS = {"float32": np.float32, "float16": np.float16}
 
 
 def export_network(net: Network, path: object, precision: str = "float32") -> None:
-    """Write a network for another program; the suffix of `path` chooses the format.
+    """Export a network for another program; the extension of `path` determines the format.
 
     .glsl, .hlsl    a shader function with the weights as constants
     .npz            named arrays, and a description as JSON text, for numpy.load
@@ -31,11 +31,11 @@ def export_network(net: Network, path: object, precision: str = "float32") -> No
     Args:
         net: the network
         path: the file
-        precision: "float32", the default, or "float16": weights are rounded to it; shaders compute
-            in float32 in either case
+        precision: precision of the weights: "float32", the default, or "float16"; shaders always
+            compute in float32
 
     Raises:
-        InputError: if the suffix or precision is unknown, a weight does not fit, or the network is
+        InputError: if the extension or precision is unknown, a weight overflows, or the network is
             too large for a shader.
         FileError: if the file cannot be written.
     """
@@ -50,7 +50,7 @@ def export_network(net: Network, path: object, precision: str = "float32") -> No
 
 
 def rounded(net: Network, precision: str) -> FloatArray:
-    """Return all parameters in a precision; raise InputError for one that overflows."""
+    """Return all parameters in a precision; raise InputError for an overflow."""
     dtype = pick(PRECISIONS, precision, "precision")
     with np.errstate(over="ignore"):
         values = net.bank.value.astype(dtype)

@@ -1,11 +1,12 @@
-"""Writes a network as one GLSL or HLSL function, which reads its parameters four at a time.
+"""Writer of networks as GLSL or HLSL functions, which read parameters four at a time.
 
-Each operation of the program becomes a block of lines, each buffer an array of floats. Matrices
-stand row by row in a row of vectors of four floats, padded with zeros, because GPUs multiply those
-at once; so the length of every buffer is padded to a multiple of 4. An export has the vectors as
-constants. The shader that follows a training reads them from a texture, see `FOURS_READER`.
+Each operation of the program becomes a block of lines, each buffer an array of floats. Matrices are
+stored row by row as vectors of four floats, padded with zeros, because GPUs multiply these in one
+operation; so the length of every buffer is padded to a multiple of 4. An exported shader contains
+the vectors as constants. The shader for a running training reads them from a texture, see
+`FOURS_READER`.
 
-The code needs GLSL 1.20 or GLSL ES 3.00 (WebGL 2), or HLSL shader model 4, which has 4,096
+The code requires GLSL 1.20 or GLSL ES 3.00 (WebGL 2), or HLSL shader model 4, which has 4,096
 constants of four floats. Compilers are slow with many constants: Mesa's software renderer took 7 to
 17 seconds for 13,500 weights, and did not finish 100,000 in 8 minutes. Hence the limit.
 """
@@ -34,13 +35,13 @@ if TYPE_CHECKING:
 
 NAME = "network"
 PARTS = "xyzw"
-TEXELS = 256  # in a line of the texture of `FOURS_READER`
+TEXELS = 256  # texels in a line of the texture of `FOURS_READER`
 FOURS_READER = f"#define TEXELS {TEXELS}\n" + text_beside(__file__, "fours_reader.glsl")
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """Templates for what GLSL and HLSL write differently; `constants` are those of an export."""
+    """Templates for the differences of GLSL and HLSL; `constants` are for exports."""
 
     name: str
     version: str
@@ -84,14 +85,14 @@ def padded(size: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class MatrixPlace:
-    """Where a matrix stands among the fours of a shader: row by row, padded with zeros.
+    """Position of a matrix among the fours of a shader: row by row, padded with zeros.
 
     Attributes:
-        first: bank index of its first number; its rows follow each other there; indices from the
-            number of parameters on are those of the state
-        rows: of the matrix, each of `columns` numbers
-        at: place of its first number, a multiple of 4
-        stride: places from a row to the next, a multiple of 4
+        first: bank index of its first number, followed by all its rows; indices from the number of
+            parameters on refer to the state
+        rows: number of rows, each of `columns` numbers
+        at: position of its first number, a multiple of 4
+        stride: distance from a row to the next, a multiple of 4
     """
 
     first: int
@@ -103,16 +104,16 @@ class MatrixPlace:
 
 @final
 class Shader:
-    """The function of a network, which reads parameters, and the state behind them, by their place.
+    """The function of a network that reads parameters, followed by the state, by position.
 
     Attributes:
-        text: defines `network_row` and `network_number`, and calls `network_four(place)`, which has
-            to stand before it: four numbers from a place on
-        places: of the matrices among these numbers
+        text: defines `network_row` and `network_number`, and calls `network_four(place)`, which
+            must be defined before it and returns four numbers from a position on
+        places: positions of the matrices among these numbers
 
     Raises:
-        InputError: if a shader cannot have an operation of the network, or if the network is too
-            large.
+        InputError: if an operation of the network is not supported in shaders, or the network is
+            too large.
     """
 
     def __init__(self, net: Network, language: Language = GLSL) -> None:
@@ -144,7 +145,7 @@ class Shader:
         return [f"{self.array(buffer)}[{i}] = 0.0;" for i in places]
 
     def product(self, weights: str, array: str, count: int) -> str:
-        """Return the line that adds products of weights, by the j-th four, with an array."""
+        """Return the line that adds the products of a row's j-th four weights with an array."""
         parts = ", ".join(f"{array}[4 * j + {i}]" for i in range(4))
         four = f"{self.language.vector}4({parts})"
         return f"for (int j = 0; j < {padded(count) // 4}; j++) total += dot({weights}, {four});"
@@ -152,13 +153,13 @@ class Shader:
     def four(self, first: int, shape: tuple[int, int], row: str) -> str:
         """Return the expression for the j-th four numbers of a row of a matrix.
 
-        What stands behind the end of a row is to be multiplied by zero.
+        Numbers after the end of a row must be multiplied by zero.
         """
         known = self._place(first, *shape)
         return f"{NAME}_four({known.at} + {row} * {known.stride} + 4 * j)"
 
     def number(self, first: int, size: int, place: str) -> str:
-        """Return the expression for one of `size` numbers from bank index `first` on."""
+        """Return the expression for one of `size` numbers from bank index `first`."""
         return f"{NAME}_number({self._place(first, 1, size).at} + {place})"
 
     def bias(self, operation: Operation, size: int, place: str) -> str:
@@ -166,14 +167,14 @@ class Shader:
         return "0.0" if operation.biases == NONE else self.number(operation.biases, size, place)
 
     def statistics(self, operation: Operation, place: str) -> tuple[str, str]:
-        """Return the expressions for the mean of a feature and 1 / deviation, of batch_norm."""
+        """Return the expressions for the mean and 1 / deviation of a feature, for batch_norm."""
         features, first = int(operation.settings[0]), self._state + operation.state
         variance = self.number(first + features, features, place)
         deviation = f"sqrt({variance} + {literal(operation.settings[2])})"
         return self.number(first, features, place), f"(1.0 / {deviation})"
 
     def _place(self, first: int, rows: int, columns: int) -> MatrixPlace:
-        """Return where a matrix stands; that of a shared layer stands there once."""
+        """Return the position of a matrix; a shared layer is stored once."""
         known = next((each for each in self.places if each.first == first), None)
         if known is None:
             known = MatrixPlace(first, rows, columns, self.size, padded(columns))
@@ -182,7 +183,7 @@ class Shader:
 
     @property
     def size(self) -> int:
-        """Number of places, a multiple of 4."""
+        """Total size, a multiple of 4."""
         return sum(each.rows * each.stride for each in self.places)
 
     def in_fours(self, numbers: FloatArray) -> npt.NDArray[np.float32]:
@@ -299,7 +300,7 @@ def scale(shader: Shader, operation: Operation) -> list[str]:
 
 
 def parametric(shader: Shader, operation: Operation) -> list[str]:
-    """y = f(x, w, ...), number by number."""
+    """y = f(x, w, ...), elementwise."""
     given, first = [f"{shader.array(operation.source)}[i]"], operation.weights
     counts = parametric_counts(operation)
     for each, count in zip(operation.settings, counts, strict=True):
@@ -368,7 +369,7 @@ def write_shader(net: Network, values: FloatArray, language: Language, note: str
         net: the network
         values: its parameters, in bank order
         language: GLSL or HLSL
-        note: a remark for the comment at its head
+        note: a remark for the comment at the top
 
     Raises:
         InputError: if the network is too large for a shader.
@@ -392,7 +393,7 @@ def write_shader(net: Network, values: FloatArray, language: Language, note: str
 
 
 def check_workspace(net: Network) -> None:
-    """Raise InputError if a network holds more numbers for a sample than a shader can."""
+    """Raise InputError if a network has more numbers per sample than a shader can store."""
     require(
         net.program.workspace <= MOST_NUMBERS,
         f"the network holds {net.program.workspace:,} numbers for each sample, and a shader "
@@ -401,7 +402,7 @@ def check_workspace(net: Network) -> None:
 
 
 def row_function(shader: Shader, net: Network, body: list[str]) -> str:
-    """Return the function that computes all outputs, by the lines of the operations."""
+    """Return the function that computes all outputs, from the lines of the operations."""
     x, y = shader.array(net.program.inputs), shader.array(net.program.outputs)
     lines = [
         *[f"float {name}[{size}];" for name, size in shader.arrays().items()],
@@ -415,7 +416,7 @@ def row_function(shader: Shader, net: Network, body: list[str]) -> str:
 
 
 def heading(net: Network, language: Language, note: str) -> str:
-    """Return the comment at the head of the file."""
+    """Return the comment at the top of the file."""
     shape = " -> ".join(str(size) for size in (net.inputs, *[each.outputs for each in net.layers]))
     lines = [
         f"A neural network, {shape}: {len(net.bank):,} parameters, {note}.",

@@ -1,4 +1,4 @@
-"""Formulas as functions of a shader: their Python source becomes code that is GLSL and HLSL.
+"""Formulas as functions of a shader: Python source is translated to code valid in GLSL and HLSL.
 
 A formula is a Python function on floats, or on rows of floats. Arithmetic, comparisons, conditional
 expressions, if, for over a range, and calls of other formulas are translated; anything else raises
@@ -76,7 +76,7 @@ class ShaderTranslation:
     # Names.
 
     def new(self, name: str, kind: str) -> str:
-        """Return a new variable name that is no keyword of a shader language."""
+        """Return a new variable name that is not a keyword of a shader language."""
         stem = f"v_{plain(name)}"
         while stem in self.names.values():
             stem += "x"
@@ -206,7 +206,7 @@ class ShaderTranslation:
         self.refuse(node, "is something that shaders do not have")
 
     def outside(self, node: ast.expr, value: object) -> Typed:
-        """Return a literal, or a number that a global name refers to."""
+        """Return a literal, or a number referred to by a global name."""
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             self.refuse(node, "is no number")
         if isinstance(value, int):
@@ -277,7 +277,7 @@ class ShaderTranslation:
         return f"{self.name_of(function)}({', '.join(arguments)})", "float"
 
     def value(self, node: ast.expr) -> Any:
-        """Return the value of a global name, also one within modules."""
+        """Return the value of a global name, also inside modules."""
         if isinstance(node, ast.Name) and node.id in self.known and node.id not in self.names:
             return self.known[node.id]
         if isinstance(node, ast.Attribute):
@@ -297,7 +297,7 @@ class ShaderWriter:
         self._writing: set[Any] = set()  # formulas being translated, to detect recursion
 
     def scalar(self, function: AnyFunction) -> str:
-        """Return the shader name of a formula on floats, translating it at its first use."""
+        """Return the shader name of a formula on floats, translated on first use."""
         if function in BUILT_IN:
             return BUILT_IN[function]
         function = WRITTEN.get(function, function)

@@ -1,4 +1,4 @@
-"""expm1, log1p, tanh, erfc and power for shaders, which have little more than exp, log, pow, floor.
+"""expm1, log1p, tanh, erfc and power for shaders, which only have exp, log, pow, floor.
 
 They are translated to shader code like any formula, by `shader_functions`, accurate to float32.
 """
@@ -54,7 +54,7 @@ def erfc(x: float) -> float:
 
 
 def power(x: float, y: float) -> float:
-    """x to the power y, for x < 0 and y = 0 too, where a shader's pow is undefined."""
+    """x to the power y, also for x < 0 and y = 0, where a shader's pow is undefined."""
     if y == 0.0 or x == 1.0:
         return 1.0
     size = math.pow(abs(x), y)
@@ -66,7 +66,7 @@ def power(x: float, y: float) -> float:
     return -size if odd == 1.0 else log(x)
 
 
-# Functions that shaders have, by their name there, and functions that are written for them.
+# Functions of shaders, by their name there, and functions written for them.
 BUILT_IN: Mapping[Callable[..., Any], str] = {
     elementary.exp: "exp",
     elementary.log: "log",

@@ -1,1 +1,1 @@
-"""Trainings by other programs, followed from outside: the hooks, the file, and its session."""
+"""Training runs of other programs, recorded from outside: hooks, files, and sessions."""

@@ -1,4 +1,4 @@
-"""Followed: what was recorded of a training by another program."""
+"""Followed: the record of a training run by another program."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from scalarviz.training.session.session import Session
 
 MOST_ARRAYS, MOST_AXES = 100_000, 32
-# What reading a header can raise whose fields are of another kind or size.
+# Errors raised by a header with fields of a wrong type or size.
 FOREIGN = LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError
-MOST_DEAD = 0.95  # share of the units of a dead layer
+MOST_DEAD = 0.95  # share of dead units in a dead layer
 
 
 class Head:
-    """The description of the arrays of a model, checked; raises an error for what is none."""
+    """The checked description of the arrays of a model; raises an error if invalid."""
 
     def __init__(self, given: dict[str, Any]) -> None:
         self.dtype = np.dtype({"float32": "<f4", "float64": "<f8"}[given["dtype"]])
@@ -54,7 +54,7 @@ class Head:
 
 
 def array_in(given: dict[str, Any]) -> Array:
-    """Return an array as a header has it; raise an error for what is none."""
+    """Return the array described in a header; raise an error if invalid."""
     shape, pick = tuple(given["shape"]), tuple(given["pick"])
     require(
         len(shape) <= MOST_AXES and all(type(n) is int and n >= 0 for n in shape),
@@ -68,7 +68,7 @@ def array_in(given: dict[str, Any]) -> Array:
 
 
 def probe_in(given: Any) -> dict[str, Any] | None:
-    """Return the sample that a header has; raise an error for what is none."""
+    """Return the sample in a header; raise an error if invalid."""
     if given is None:
         return None
     shape, numbers = tuple(given["shape"]), np.array(given["numbers"], float)
@@ -78,15 +78,15 @@ def probe_in(given: Any) -> dict[str, Any] | None:
 
 
 class Kept(NamedTuple):
-    """The numbers of a kept step.
+    """The numbers of a recorded step.
 
     Attributes:
-        step: number of steps done
-        head: the arrays then
-        parts: by name, flat
-        marks: (2, arrays): whether there are values, and gradients
-        rates: (arrays, 3): learning rate, steps taken by the optimizer before, and its number; NaN
-            for an array that this step does not move
+        step: number of steps taken
+        head: the arrays at that step
+        parts: flat arrays by name
+        marks: shape (2, arrays): whether values and gradients are available
+        rates: shape (arrays, 3): learning rate, earlier steps of the optimizer, and its index; NaN
+            for an array that this step does not change
     """
 
     step: int
@@ -98,12 +98,12 @@ class Kept(NamedTuple):
 
 @final
 class Followed:
-    """A followed training as it was recorded, also while it goes on; made by `sv.load("night.sv")`.
+    """A recorded training run, finished or still running; made by `sv.load("night.sv")`.
 
-    `sv.watch(followed)` shows it, and `sv.page`, `sv.record` and `sv.picture` take it, too.
+    `sv.watch(followed)` shows it; `sv.page`, `sv.record` and `sv.picture` also accept it.
 
     Args:
-        path: of the record
+        path: path of the record
     """
 
     def __init__(self, path: object) -> None:
@@ -115,11 +115,11 @@ class Followed:
         self._newest: Kept | None = None
 
     def refresh(self) -> bool:
-        """Read what was recorded since; return whether there was anything."""
+        """Read new entries of the record; return whether there were any."""
         return self.record.refresh()
 
     def head(self, number: int = -1) -> Head:
-        """Return a description of the arrays of the model; by default the newest one."""
+        """Return a description of the model's arrays; by default the latest one."""
         while len(self._heads) < len(self.record.heads):
             try:
                 self._heads.append(Head(self.record.heads[len(self._heads)]))
@@ -131,7 +131,7 @@ class Followed:
 
     @property
     def steps(self) -> Any:
-        """Numbers of steps done at the kept moments, int64; 0 is before the first one."""
+        """Numbers of steps taken at the recorded moments, int64; 0 is before the first one."""
         return np.array(self.record.steps, np.int64)
 
     @property
@@ -141,17 +141,17 @@ class Followed:
 
     @property
     def notes(self) -> list[str]:
-        """What was noticed by itself, such as the first NaN, a sentence each."""
+        """Automatic observations, such as the first NaN, one sentence each."""
         return [visible(str(each.get("text")), 300) for each in self.record.notes]
 
     def parameters(self, step: int) -> dict[str, Numbers]:
-        """Return the arrays of the model after so many steps, named as in `state_dict`.
+        """Return the arrays of the model after a number of steps, named as in `state_dict`.
 
         Args:
-            step: one of `steps`
+            step: number of steps, one of `steps`
 
-        Of a model of more than 1,000,000 parameters these are all numbers if the step is one of
-        `whole_steps`, else the chosen ones: every n-th row and column.
+        For models of more than 1,000,000 parameters the arrays are complete at `whole_steps`; at
+        other steps they contain every n-th row and column.
         """
         if step in self.record.fulls:
             head, numbers = self._bytes(step, full=True)
@@ -161,13 +161,13 @@ class Followed:
         return self._part(step, "value", 0)
 
     def gradients(self, step: int) -> dict[str, Numbers]:
-        """Return the gradients that the last of so many steps used, of arrays that have one."""
+        """Return the gradients used by the last of `step` steps, for arrays that have one."""
         has_any = "gradient" in self.kept(step).parts
         return self._part(step, "gradient", 1) if has_any else {}
 
     @property
     def whole_steps(self) -> Any:
-        """The kept moments that have all numbers of the model, int64."""
+        """The recorded moments with all numbers of the model, int64."""
         return (
             np.array(sorted(self.record.fulls), np.int64)
             if not self.head().is_whole
@@ -175,7 +175,7 @@ class Followed:
         )
 
     def kept(self, step: int) -> Kept:
-        """Return the numbers of a kept moment."""
+        """Return the numbers of a recorded moment."""
         if self._newest is None or self._newest.step != step:
             head, numbers = self._bytes(step)
             count = len(head.arrays)
@@ -211,29 +211,29 @@ class Followed:
 
     @cached_property
     def session(self) -> Session:
-        """A Session that goes through the kept moments, for pictures; it cannot be changed."""
+        """A read-only Session over the recorded moments, for pictures."""
         found: Session = session_of_record(self)
         return found
 
     def first(self, *conditions: Any) -> int | None:
-        """Return the first kept step at which a condition held, as `Session.first` does."""
+        """Return the first recorded step at which a condition held, as `Session.first` does."""
         session: Session = session_of_record(self)
-        session.seek(len(self.record.losses))  # the last one may still get its loss
+        session.seek(len(self.record.losses))  # the loss of the last one may still follow
         return session.first(*conditions, progress=False)
 
     def _spoiled(self) -> tuple[int, set[str]]:
-        """Return the step at which numbers that are not finite were seen, and names of arrays."""
+        """Return the step at which non-finite numbers were seen, and the names of arrays."""
         for each in self.record.notes:
             if each["kind"] == "nan":
                 return each["step"], {each["where"]}
-        with suppress(ScalarvizError, LookupError):  # it was dropped just now, or is damaged
+        with suppress(ScalarvizError, LookupError):  # it was just dropped, or is damaged
             arrays = self.parameters(last := self.record.steps[-1])
             lost = [name for name, each in arrays.items() if not np.isfinite(each).all()]
             return last, {*lost[:1]}
         return 0, set()
 
     def measures(self) -> Measures:
-        """Return the statistics of its weights over time, as `sv.diagnose` takes them."""
+        """Return Measures of the run over time, as used by `sv.diagnose`."""
         from scalarviz.training.diagnosis import Measures
 
         arrays, (last, spoiled) = self.head().arrays, self._spoiled()
@@ -254,10 +254,10 @@ class Followed:
         )
         table = np.array([numbers[shown] for _, numbers in stats], np.float64)
         table[~np.isfinite(table)], losses = np.inf, self.losses
-        table[:, (table[:, :, 2] == UNKNOWN).all(axis=0), 2] = 0.0  # no optimizer has them
+        table[:, (table[:, :, 2] == UNKNOWN).all(axis=0), 2] = 0.0  # no optimizer uses them
         table[table == UNKNOWN] = np.nan
         later = np.cumsum(table[:, ::-1, 3] > MOST_DEAD, axis=1)[:, ::-1]
-        table[later > 1, 3] = np.nan  # layers before a dead one get no gradient either
+        table[later > 1, 3] = np.nan  # layers before a dead one also get no gradient
         steps = np.array([step - 1 for step, _ in stats])
         losses = np.append(losses, np.full(max(0, steps.max() + 1 - len(losses)), np.nan))
         losses[max(0, min(last, len(losses)) - 1) :][: len(spoiled)] = np.inf

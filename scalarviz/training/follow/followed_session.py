@@ -1,7 +1,7 @@
-"""The session of a followed training: its clock goes from one kept moment to the next.
+"""The session of a recorded training run: its clock moves between recorded moments.
 
-Pictures, pages, videos and conditions take it as any session. Nothing is computed but what a user
-asks about a weight: the numbers of a step come from the record, and so nothing can be changed.
+Pictures, pages, videos and conditions treat it like any session. The numbers of a step are read
+from the record, so nothing can be changed; only explanations of a weight are computed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from scalarviz.training.session.session import MEMORY, Session
 from scalarviz.training.session.timeline import Timeline
 from scalarviz.training.session.trainer import Settings, Trainer
 
-# A step has two moments: its loss, at which its gradients are there, and what it does to weights.
+# A step has two moments: its loss, with gradients, and its update of the weights.
 MOMENTS = Moment("loss", "loss", "loss"), Moment("step", "step", "step")
 
 
@@ -50,8 +50,8 @@ REPORTED = LossRow("loss", itself, nothing, error="p", slope="0")
 
 
 def optimizer_of(given: Mapping[str, Any], rate: float) -> Optimizer | None:
-    """Return an optimizer of ours that does the same arithmetic as one of PyTorch; else None."""
-    with suppress(ScalarvizError, ValueError, TypeError, LookupError):  # it takes no such settings
+    """Return an equivalent optimizer for one of PyTorch, or None."""
+    with suppress(ScalarvizError, ValueError, TypeError, LookupError):  # unsupported settings
         settings = {name: each for name, each in given["settings"].items() if each is not False}
         decay, kind = settings.pop("weight_decay", 0.0), given["kind"]
         if kind == "SGD":
@@ -71,21 +71,21 @@ def optimizer_of(given: Mapping[str, Any], rate: float) -> Optimizer | None:
 
 @final
 class RecordedRun(Run):
-    """Steps of a record, which are read and not taken."""
+    """The steps of a record, which are read instead of computed."""
 
     def __init__(self, followed: Followed, model: FollowedModel, trainer: Trainer) -> None:
         super().__init__(trainer.batches, trainer.loss)
         self.followed, self.model, self.trainer = followed, model, trainer
         trainer.network.program.moments, self.named_arrays = MOMENTS, model.arrays
         trainer.computes = model.computes and model.head.probe is not None
-        self.grown: Callable[[], None] = lambda: None  # called when the record was read on
+        self.grown: Callable[[], None] = lambda: None  # called when new entries were read
         self._kept: Kept | None = None
-        self._is_newest = False  # whether the clock follows the end of a record that grows
+        self._is_newest = False  # whether the clock follows the end of a growing record
 
     def step_after(self, step: int, count: int) -> int:
-        """Return the step of the `count`-th kept moment after a step, or before it if negative.
+        """Return the step of the `count`-th recorded moment after a step, or before it if negative.
 
-        At the end of a record that grows it is the newest one.
+        At the end of a growing record this is the latest one.
         """
         steps = self.followed.record.steps
         at = bisect_right(steps, step) - 1 if count > 0 else bisect_left(steps, step)
@@ -99,13 +99,13 @@ class RecordedRun(Run):
         return int(steps[min(max(at + count, 0), len(steps) - 1)])
 
     def some_steps(self, first: int, end: int, most: int) -> list[int]:
-        """Return at most so many kept steps between two steps, evenly chosen, with both ends."""
+        """Return at most `most` recorded steps between two steps, evenly chosen, with both ends."""
         found = [step for step in self.followed.record.steps if first <= step <= end]
         places = np.linspace(0, len(found) - 1, min(most, len(found)))
         return [found[int(place)] for place in places]
 
     def steps(self, optimizer: Optimizer, first: int, count: int) -> RunOutcome:
-        """Read the newest moment up to the end of so many steps."""
+        """Read the latest moment up to the end of `count` steps."""
         self.load(first + count)
         return RunOutcome(self._losses(first, count))
 
@@ -114,10 +114,10 @@ class RecordedRun(Run):
         return np.append(known, np.full(count - len(known), np.nan))
 
     def load(self, step: int) -> None:
-        """Write the newest moment up to a step into the bank, and the settings of its step."""
+        """Write the latest moment up to a step into the bank, and the settings of its step."""
         steps = self.followed.record.steps
         for known in steps[bisect_right(steps, step) - 1 :: -1]:
-            with suppress(ScalarvizError):  # it was dropped just now, or is damaged
+            with suppress(ScalarvizError):  # it was just dropped, or is damaged
                 self._kept = self.followed.kept(known)
                 self.model.write(self._kept, "value", self.trainer.bank)
                 self.model.write(self._kept, "gradient", self.trainer.bank)
@@ -126,7 +126,7 @@ class RecordedRun(Run):
                 return
 
     def _set_optimizer(self, kept: Kept) -> None:
-        """Set rates and numbers of the optimizer before a step, if their arithmetic is known."""
+        """Set the optimizer's rates and slots before a step, if its arithmetic is known."""
         rates, counts, which = kept.rates.T
         moved: Any = ((kept.rates >= 0.0) & (kept.rates < 2.0**53)).all(axis=1)
         trainer, bank = self.trainer, self.trainer.bank
@@ -137,7 +137,7 @@ class RecordedRun(Run):
             return
         bank.frozen[:] = self.model.by_row(~moved)
         optimizer = None
-        with suppress(ScalarvizError, LookupError):  # of the rates, and of hostile files
+        with suppress(ScalarvizError, LookupError):  # of the rates, and of malicious files
             optimizer = optimizer_of(kept.head.optimizers[int(which[moved][0])], rates[moved][0])
             if optimizer is not None:
                 optimizer = optimizer.with_own_rates(self._own_rates(optimizer, rates, moved))
@@ -154,14 +154,14 @@ class RecordedRun(Run):
             row[:] = kept.parts[name][self.model.rows]
 
     def _own_rates(self, optimizer: Optimizer, rates: FloatArray, moved: FloatArray) -> Any:
-        """Return the rates of the rows that another group of the optimizer has."""
+        """Return the rates of rows in other parameter groups of the optimizer."""
         rows, found = self.model.by_row(rates), optimizer.own_rates
         for rate in {*rates[moved]} - {rates[moved][0]}:
             found = found.changed(np.flatnonzero(rows == rate), rate)
         return found
 
     def begin(self, step: int) -> None:
-        """Show what stands before a step, if it was kept: its gradients, the weights before it."""
+        """Show the state before a step, if recorded: its gradients, and the weights before it."""
         self.load(step + 1)
         self.loss = float(self._losses(step, 1)[0])
         if self._kept is not None:
@@ -183,7 +183,7 @@ class RecordedRun(Run):
 
 
 def title_of(head: Head) -> str:
-    """Return what the picture of a model is called."""
+    """Return the title of a model's picture."""
     weights = [each for each in head.arrays if not each.is_buffer]
     name, count = head.title or text("follow.model"), numbers_in(weights)
     if head.is_whole:
@@ -193,15 +193,15 @@ def title_of(head: Head) -> str:
 
 
 def session_of_record(followed: Any) -> Session:
-    """Return a session that stands at the first kept moment."""
+    """Return a session at the first recorded moment."""
     return Session.of(timeline_of(followed))
 
 
 def timeline_of(followed: Followed) -> Timeline:
-    """Return the clock of a record; raise FileError for one that nothing can be shown of."""
+    """Return the timeline of a record; raise FileError if nothing can be shown."""
     head = followed.head()
     require(followed.record.steps, f"{shorten(followed.path)} has no kept moment", FileError)
-    followed.kept(followed.record.steps[0])  # its length is that of the arrays
+    followed.kept(followed.record.steps[0])  # checks that its length fits the arrays
     require(
         head.count * head.dtype.itemsize <= os.path.getsize(followed.path),
         f"{shorten(followed.path)} has no kept moment of its newest arrays",
@@ -213,7 +213,7 @@ def timeline_of(followed: Followed) -> Timeline:
     if model.computes and head.probe:
         sample[:] = head.probe["numbers"]
     targets = np.zeros((1, network.outputs))
-    first = [optimizer_of(each, 0.001) for each in head.optimizers[:1]]  # as pages know it
+    first = [optimizer_of(each, 0.001) for each in head.optimizers[:1]]  # as pages expect it
     settings = Settings(
         next(filter(None, first), SGD()), Arrays(sample, targets), Loss(REPORTED), None, "python",
         Precision(), network.activations,

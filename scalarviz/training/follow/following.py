@@ -1,8 +1,8 @@
-"""Following: the training of a model by another program, seen from outside.
+"""Following: recording the training of a model by another program from outside.
 
-Two hooks of PyTorch run around the step of every optimizer. Before it stand the gradients as the
-step uses them: accumulated, unscaled, clipped; after it the new weights. Most steps cost a look at
-the clock: numbers are copied as often as a share of the time permits.
+Two PyTorch hooks run around the step of every optimizer. The first reads the gradients used by the
+step (accumulated, unscaled, clipped), the second the new weights. Most steps only read the clock:
+numbers are copied as often as the allowed share of the time permits.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ from scalarviz.training.follow.sources import (
 from scalarviz.training.network.network import Network
 
 SIZE = 200_000_000  # bytes of a file
-ALONE, WATCHED = 0.01, 0.05  # shares of the time that following may take, with a viewer the second
-PICTURES, FEW = 30.0, 5.0  # kept steps a second at most; the second if cores are few
-LOSSES = 0.04  # of a file, for losses: as it fills, more and more steps share a mean
+ALONE, WATCHED = 0.01, 0.05  # shares of the time spent on following, without and with a viewer
+PICTURES, FEW = 30.0, 5.0  # recorded steps a second at most; the second with few cores
+LOSSES = 0.04  # share of a file for losses; when it fills, more steps share a mean
 LONELY = 50  # losses without a step, which are reported
-GRACE = 0.03  # seconds of work until which each step is kept, whatever share of the time that is
+GRACE = 0.03  # seconds of work during which every step is recorded
 FLUSH = 2.0  # seconds after which losses are written
-TICK = 1e-6  # seconds instead of none
-ASKED = 0.1  # seconds after which it is asked again whether a look is due
-SEEN = 5e-6  # seconds that a step takes which is not kept
-COLD = 2.0  # how much longer the training takes than reading does, since memory is cold after it
-SHOWN = {"auto": None, "window": False, "browser": True}  # whether a viewer is in a browser
+TICK = 1e-6  # seconds, to avoid 0
+ASKED = 0.1  # seconds until the next check whether to record
+SEEN = 5e-6  # seconds taken by a step that is not recorded
+COLD = 2.0  # slowdown of the training compared with reading, since caches are cold afterwards
+SHOWN = {"auto": None, "window": False, "browser": True}  # whether the viewer is in a browser
 LARGEST_PROBE = 100_000  # numbers
 
 
@@ -71,34 +71,34 @@ def follow(
     probe: object = None,
     size: int = SIZE,
 ) -> Following:
-    """Follow a training that another program does, and show it; its loop is unchanged.
+    """Follow a training run of another program and show it; the training loop is unchanged.
 
-    With a PyTorch module, hooks around the step of every optimizer read what it does to the
-    parameters of this module. Arrays of other programs are passed to `step` of the result.
+    With a PyTorch module, hooks around the step of every optimizer read its parameters and
+    gradients. Arrays of other programs are passed to the `step` method of the result.
 
     Args:
-        model: a PyTorch module; a Network that is trained by `train_step` or `train`, or by its
-            verbs with a call of `step` after each, as a module that no optimizer moves; None, the
-            default: arrays that `step` is given
-        path: file of the record, such as "night.sv", for `scalarviz open night.sv` and `sv.load`; a
-            record of that name is replaced. None, the default: a temporary file, which is removed
-            when the program and the viewer have ended
-        show: "window", "browser", or "auto", the default: a window, or the address of a page where
-            there is no screen; None: no viewer, the training is only recorded
-        probe: one sample, an array or a tensor: the viewer computes what the neurons answer to it,
-            on its copy of the weights, if the model is an nn.Sequential of modules that scalarviz
-            has as layers. None, the default: no answers
-        size: bytes of the file, at most; by default 200 MB
+        model: a PyTorch module, or a Network trained by `train_step` or `train`; modules without an
+            optimizer, and networks trained by their verbs, need a call of `step` after each step;
+            None, the default: the arrays passed to `step`
+        path: file of the record, such as "night.sv", for `scalarviz open night.sv` and `sv.load`;
+            an existing record is replaced. None, the default: a temporary file, removed when the
+            program and the viewer have ended
+        show: "window", "browser", or "auto", the default: a window, or without a screen the address
+            of a page; None: record only
+        probe: one sample, an array or a tensor; the viewer computes the activations for it from its
+            copy of the weights, if the model is an nn.Sequential of modules with an equivalent
+            layer in scalarviz. None, the default: no activations
+        size: maximum size of the file in bytes; by default 200 MB
 
-    Following works for about 1 % of the time of the training, 5 % with a viewer, so the number of
-    kept steps depends on the model; every reported loss is kept, after half a million steps in
-    means of several. Of more than 1,000,000 parameters a kept step has 10,000, evenly chosen. Not
-    seen are a compiled optimizer.step, optimizers that step in backward, and the shards of FSDP;
-    of several processes the first one is followed. An error within it ends the recording with a
-    sentence, and never the training.
+    Recording takes about 1 % of the training time, 5 % with a viewer, so the number of recorded
+    steps depends on the model. Every reported loss is recorded, after half a million steps as means
+    of several. For models of more than 1,000,000 parameters a recorded step contains 10,000 evenly
+    chosen ones. Not supported: a compiled optimizer.step, optimizers that step in backward, and
+    FSDP shards. With several processes, rank 0 is followed. An internal error ends the recording
+    with a message, never the training.
 
-    Returns a Following. Raises InputError for other models and arguments, FileError for a path that
-    has no folder or is a file of another kind.
+    Returns a Following. Raises InputError for other models and arguments, FileError if the folder
+    of `path` does not exist or the file is not a record.
     """
     if show is not None:
         pick(SHOWN, show, "show")
@@ -111,12 +111,12 @@ def follow(
 
 
 def can_be_followed(model: object) -> bool:
-    """Return whether a model has steps that can be seen."""
+    """Return whether the steps of a model can be observed."""
     return isinstance(model, Network) or is_module(model)
 
 
 def path_of(path: object) -> str:
-    """Return the path of a record; raise InputError for what is none."""
+    """Return the path of a record; raise InputError if invalid."""
     if path is None:
         return os.path.join(tempfile.mkdtemp(prefix="scalarviz-"), "followed.sv")
     if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
@@ -135,7 +135,7 @@ def path_of(path: object) -> str:
 
 
 def probe_of(probe: object) -> dict[str, Any]:
-    """Return a sample as a record has it: its shape, and its numbers."""
+    """Return a sample in the format of a record: its shape and its numbers."""
     array = flat_arrays({"probe": probe}, "probe")["probe"]
     array = array[0] if array.ndim > 1 and len(array) == 1 else array
     require(
@@ -147,26 +147,25 @@ def probe_of(probe: object) -> dict[str, Any]:
 
 @final
 class ReportedLosses:
-    """The losses that a loop reports, before or after their steps.
+    """Losses reported by a training loop, before or after their steps.
 
-    Which of both it does is known from the first one: one that comes when steps were taken already
-    belongs to the last of these.
+    The first report decides: if steps have already been taken, it belongs to the last of them.
     """
 
     def __init__(self) -> None:
         self.written = self._used = 0  # steps, and bytes of their losses
-        self._means: list[float] = []  # of steps that are not written
-        self.newest: float | None = None  # of those that are written
+        self._means: list[float] = []  # of steps not yet written
+        self.newest: float | None = None  # of written steps
         self.is_bad = False  # whether one was not finite
-        self._done: list[list[Any]] = []  # of each step that is not written yet
-        self._next: list[Any] = []  # of the coming step
-        self._after: bool | None = None  # whether they come after their steps
+        self._done: list[list[Any]] = []  # of each step not yet written
+        self._next: list[Any] = []  # of the next step
+        self._after: bool | None = None  # whether they follow their steps
 
     def report(self, loss: Any, *, within: bool, taken: bool) -> None:
-        """Report a loss; of a tensor on a card, without waiting for it.
+        """Report a loss; a tensor on a device is not waited for.
 
         Args:
-            within: whether a step is under way, `taken` whether one was taken before
+            within: whether a step is in progress; `taken`: whether one was taken before
         """
         if within and self._next:  # an optimizer evaluates it again
             return
@@ -189,10 +188,10 @@ class ReportedLosses:
         self._next = []
 
     def write(self, recorder: Recorder, *, whole: bool) -> None:
-        """Write those that are there; those on a card are waited for here.
+        """Write the available losses, waiting for those on a device.
 
         Args:
-            whole: whether all are: else the last step may get its loss yet
+            whole: whether to write all; otherwise the last step may still get its loss
         """
         count = len(self._done) - (not whole and self._after is not False)
         ready, self._done = self._done[:count], self._done[count:]
@@ -216,7 +215,7 @@ P = ParamSpec("P")
 def harmless(
     method: Callable[Concatenate[Following, P], None],
 ) -> Callable[Concatenate[Following, P], None]:
-    """Wrap a method that a training calls: an error within it ends the recording alone."""
+    """Wrap a method called by the training loop: its errors end the recording only."""
 
     @wraps(method)
     def call(self: Following, /, *args: P.args, **kwargs: P.kwargs) -> None:
@@ -230,16 +229,16 @@ def harmless(
 
 @final
 class Following:
-    """A training that is followed; made by `sv.follow`.
+    """The recording of a training run; made by `sv.follow`.
 
-    `with sv.follow(model) as run:` closes it at the end. An error within it, such as a full disk,
-    ends the recording with a sentence, and never the training. Only wrong arguments of `loss` and
+    `with sv.follow(model) as run:` closes it at the end. An internal error, such as a full disk,
+    ends the recording with a message, never the training. Only invalid arguments of `loss` and
     `step` raise InputError.
 
     Attributes:
-        path: of the record
-        steps: number of steps seen
-        lack: why the recording ended early; "" if it did not
+        path: path of the record
+        steps: number of observed steps
+        lack: why the recording ended early, or ""
     """
 
     def __init__(
@@ -252,22 +251,22 @@ class Following:
         self._keeper: SnapshotWriter | None = None
         self._handles: list[Any] = []
         self._viewer: Any = None  # its process
-        self.is_temporary = is_temporary  # whether the record goes when nobody needs it
+        self.is_temporary = is_temporary  # whether the record is removed when unused
         self._network: Network | None = None
         self._known: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # parameters of optimizers
         self._process = os.getpid()
         self._losses = ReportedLosses()
-        self._newest: Any = None  # the optimizer whose step was seen last
+        self._newest: Any = None  # the optimizer of the last observed step
         self._within = self._keeps = False
         self._lonely = 0  # losses before the first step
-        self._begun, self._flushed = moment(), math.inf  # of the first step, then
+        self._begun, self._flushed = moment(), math.inf  # of the first step
         self._next = self._stepped = 0.0
         self._spent = self._price = 0.0
-        self._looked = np.zeros(2)  # seconds of looks, and those of work in them
+        self._looked = np.zeros(2)  # seconds spent recording, and working during it
         atexit.register(self._end)
 
     def follow(self, model: object) -> None:
-        """Begin to follow a model; raise InputError for one that cannot be followed."""
+        """Start to follow a model; raise InputError if its steps cannot be observed."""
         if isinstance(model, Network):
             parts = dict(model.named_parameters())
             arrays, gradients = (
@@ -312,7 +311,7 @@ class Following:
         ]
 
     def _announce(self, source: Source, name: str) -> None:
-        """Say what is followed, before the viewer is there."""
+        """Log the name of the followed model, before the viewer starts."""
         count = numbers_in(each for each in source.arrays if not each.is_buffer)
         then = f"the record is {shorten(self.path)}"
         then = then if self._show is None else "the viewer starts with the first step"
@@ -326,14 +325,14 @@ class Following:
                 "list belong into an nn.ModuleList"
             )
 
-    # What a loop calls.
+    # Methods called by a training loop.
 
     def loss(self, loss: object) -> None:
-        """Report the loss of a step, before or after it; this is optional.
+        """Report the loss of a step, before or after it; optional.
 
         Args:
-            loss: a number, or a tensor; one on a card is not waited for. Of several before one
-                step, as with accumulated gradients, the mean is kept
+            loss: a number or a tensor; a tensor on a device is not waited for. Several losses
+                before one step, as in gradient accumulation, are averaged
         """
         if self.is_closed:
             return
@@ -355,15 +354,16 @@ class Following:
             self.give_up(error)
 
     def step(self, arrays: object = None, loss: object = None, grads: object = None) -> None:
-        """Report a step that no hook sees, such as that of another program, or `Network.step`.
+        """Report a step not observed by hooks, such as a step of another program or `Network.step`.
 
         Args:
-            arrays: its weights, arrays by name, such as {"dense/kernel": array}, or such dicts by
-                name; of a Network and a module they are known
-            loss: of the step, a number; None, the default: unknown
-            grads: its gradients, by the same names; None, the default: unknown
+            arrays: weights after the step, arrays by name, such as {"dense/kernel": array}, or
+                nested dicts; not needed for networks and modules
+            loss: loss of the step; None, the default: unknown
+            grads: gradients with the same names; None, the default: unknown
 
-        Most calls only count the step: arrays are read as often as the time permits.
+        Most calls only count the step: arrays are read as often as the allowed share of the time
+        permits.
         """
         begun = self._moment()
         if self.is_closed:
@@ -385,21 +385,21 @@ class Following:
         self._end_step(begun)
 
     def first(self, *conditions: Any) -> int | None:
-        """Return the first kept step at which a condition held, as `Session.first` does."""
+        """Return the first recorded step at which a condition held, as `Session.first` does."""
         return self.followed.first(*conditions)
 
     @property
     def notes(self) -> list[str]:
-        """What was noticed so far, such as the first NaN, a sentence each."""
+        """Automatic observations so far, such as the first NaN, one sentence each."""
         return [] if self._keeper is None else self.followed.notes
 
     def diagnose(self) -> Diagnosis:
-        """Return what `sv.diagnose` finds in the steps that were kept so far."""
+        """Return the result of `sv.diagnose` for the steps recorded so far."""
         return diagnose(self.followed)
 
     @property
     def followed(self) -> Followed:
-        """What was recorded so far, as `sv.load(path)` returns it.
+        """The record so far, as returned by `sv.load(path)`.
 
         Raises:
             OrderError: before the first step.
@@ -413,7 +413,7 @@ class Following:
 
     @harmless
     def close(self) -> None:
-        """Remove the hooks, and write the newest weights; a viewer stays open."""
+        """Remove the hooks, and write the latest weights; a viewer stays open."""
         if not self.is_temporary:
             atexit.unregister(self._end)
         if self.is_closed or os.getpid() != self._process:
@@ -429,13 +429,13 @@ class Following:
             self._keeper.recorder.close()
 
     def _look(self, do: Callable[[int, float | None], None]) -> None:
-        """Look at the newest weights of the parameters that are there now."""
+        """Record the latest weights of the current parameters."""
         self._look_at_model(self._source)
         do(self.steps, math.nan if self._losses.is_bad else self._losses.newest)
 
     @harmless
     def _end(self) -> None:
-        """Close it at the end of the program; remove a temporary record that no viewer shows."""
+        """Close at the end of the program; remove a temporary record without a viewer."""
         self.close()
         is_unseen = self._viewer is None or self._viewer.poll() is not None
         if self.is_temporary and is_unseen and os.getpid() == self._process:
@@ -458,15 +458,15 @@ class Following:
 
     @property
     def overhead(self) -> float:
-        """Share that following took of the time of the training, without waiting for a core."""
+        """Share of the training time spent on following, without waiting for a core."""
         taken = self._spent + SEEN * self.steps
         return min(1.0, taken / self._alone(moment())) if self._keeper is not None else 0.0
 
     def _alone(self, now: tuple[float, float]) -> float:
-        """Return the seconds since the first step, without those of waiting for a core.
+        """Return the seconds since the first step, without waiting for a core.
 
-        Where other processes load all cores, work takes longer as looks do: the rest of the time
-        the training sleeps, such as for data.
+        If other processes load all cores, work takes longer by the same factor as recording; the
+        rest of the time the training sleeps, for example while waiting for data.
         """
         passed, worked = between(self._begun, now)
         slower = self._looked[0] / max(self._looked[1], TICK)
@@ -474,7 +474,7 @@ class Following:
         return max(TICK, worked + asleep)
 
     def _spend(self, begun: tuple[float, float]) -> float:
-        """Count the time of a look that has begun; return what it costs."""
+        """Count the time of a recording that has begun; return its cost."""
         passed, worked = between(begun, moment())
         self._looked += passed, worked
         cost = COLD * price(passed, worked)
@@ -485,9 +485,9 @@ class Following:
 
     @harmless
     def _before(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        """Called before the step of any optimizer."""
+        """Called before a step of any optimizer."""
         now = self._stepped = time.perf_counter()
-        if optimizer is not self._newest:  # asked first, since this is called in each step
+        if optimizer is not self._newest:  # first, since this runs at each step
             known = self._known.get(optimizer)
             if known is None:
                 self._known[optimizer] = False  # if it cannot be read
@@ -506,7 +506,7 @@ class Following:
 
     @harmless
     def _after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        """Called after the step of any optimizer."""
+        """Called after a step of any optimizer."""
         if self._within:
             self._losses.end_step()
             if self._keeps or self._stepped > self._flushed + FLUSH:
@@ -516,7 +516,7 @@ class Following:
 
     @harmless
     def _network_stepped(self, losses: Numbers) -> None:
-        """Called after steps of a Network, with the loss of each; the last one may be kept."""
+        """Called after steps of a Network with their losses; the last one may be recorded."""
         begun = self._moment()
         for loss in losses:
             self._losses.report(loss, within=True, taken=True)
@@ -526,7 +526,7 @@ class Following:
         self._end_step(begun)
 
     def _look_at(self, optimizer: Any) -> bool:
-        """Return whether an optimizer moves this model; the first time say what it lacks."""
+        """Return whether an optimizer updates this model; log limitations the first time."""
         source = self._source
         assert isinstance(source, TorchSource)
         self._look_at_model(source)
@@ -543,7 +543,7 @@ class Following:
         return source.takes(optimizer)
 
     def _look_at_model(self, source: Source | None) -> None:
-        """Read anew which parameters there are, if others are there than at the last look."""
+        """Read the parameters again if they have changed since the last time."""
         if not isinstance(source, TorchSource):
             return
         arrays, names = source.arrays, source.look()
@@ -557,12 +557,12 @@ class Following:
             self._try(self._keeper.note, note("exchanged", self.steps, names[0], words))
 
     def _moment(self) -> tuple[float, float]:
-        """Return the present moment, at which the processor time is read only if a look is due."""
+        """Return the current time; the processor time is read only if recording is due."""
         now = time.perf_counter()
         return (now, 0.0) if now < self._next else moment()
 
     def _wants(self, now: float) -> bool:
-        """Return whether the numbers of the step that begins are kept."""
+        """Return whether to record the step that begins."""
         keeper, is_bad = self._keeper, self._losses.is_bad
         if self.lack or (now < self._next and not is_bad) or os.getpid() != self._process:
             return False  # the last one in a fork of it
@@ -571,7 +571,7 @@ class Following:
         return keeper.is_due(self.steps + 1) and self._can_afford()
 
     def _can_afford(self) -> bool:
-        """Return whether two more looks stay within the share of the time; else ask later again."""
+        """Return whether two more recordings fit the share of the time; else check again later."""
         if self._spent + self._price < GRACE:
             return True
         now = moment()
@@ -583,7 +583,7 @@ class Following:
         return False
 
     def _begin(self) -> SnapshotWriter:
-        """At the first step, open the file and the viewer."""
+        """Open the file and the viewer at the first step."""
         if self._keeper is None:
             assert self._source is not None
             self._begun = moment()
@@ -599,7 +599,7 @@ class Following:
 
     @harmless
     def _end_step(self, begun: tuple[float, float]) -> None:
-        """Count a step, whose loss was counted; write its numbers if it is kept."""
+        """Count a step whose loss was counted; write its numbers if it is recorded."""
         self.steps += 1
         self._within, keeps, self._keeps = False, self._keeps, False
         if keeps:
@@ -633,12 +633,12 @@ class Following:
 
     @harmless
     def _try(self, do: Callable[..., None], *given: Any, **more: Any) -> None:
-        """Do something that writes, unless the recording has ended."""
-        if not self.lack and os.getpid() == self._process:  # a fork of it shares the file
+        """Run a function that writes, unless the recording has ended."""
+        if not self.lack and os.getpid() == self._process:  # a fork shares the file
             do(*given, **more)
 
     def give_up(self, error: Exception) -> None:
-        """End the recording, and say why; the training continues."""
+        """End the recording with a message; the training continues."""
         self._keeps = False
         if self.lack:
             return
@@ -653,12 +653,12 @@ class Following:
 
 
 def show_record(path: str, in_browser: bool | None, calm: bool, is_temporary: bool) -> Any:
-    """Show a record that grows, in another process, which outlives this one; return it.
+    """Show a growing record in another process, which outlives this one; return the process.
 
     Args:
-        in_browser: None: where there is no screen
-        calm: whether it draws no pictures between two moments
-        is_temporary: whether it removes the record if it ends after this process
+        in_browser: None: only without a screen
+        calm: whether to draw no pictures between two moments
+        is_temporary: whether to remove the record if the viewer ends after this process
     """
     browser = not has_display() if in_browser is None else in_browser
     words = ["open", path, *["--browser"] * browser, *["--reduced-motion"] * calm]

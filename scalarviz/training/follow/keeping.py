@@ -1,4 +1,4 @@
-"""Keeping: how the numbers of a followed model get into pages of its record."""
+"""Keeping: writing the numbers of a followed model into pages of its record."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ from scalarviz.training.follow.sources import (
     slots_of,
 )
 
-RATE = 2e8  # bytes a second that are written, before it was measured
-WAITED = 0.04  # part that counts of the time in which a look waits
-LOOKED = 0.05  # part of a file for statistics; when it is full, only kept steps have some
+RATE = 2e8  # bytes written per second, before it was measured
+WAITED = 0.04  # fraction of waiting time that counts as cost
+LOOKED = 0.05  # share of a file for statistics; when full, only recorded steps have them
 
 
 @final
 class SnapshotWriter:
-    """Copies the numbers of a source, and writes them.
+    """Copy the numbers of a source, and write them.
 
     Attributes:
         source: the followed model
-        recorder: of its record
-        probe: a sample, as a record has it; or None
-        last: the last kept step; at first -1
-        signs: what was noticed
+        recorder: Recorder of its record
+        probe: a sample in the format of a record, or None
+        last: the last recorded step; initially -1
+        signs: the observations so far
     """
 
     def __init__(self, source: Source, recorder: Recorder, probe: object) -> None:
@@ -60,16 +60,16 @@ class SnapshotWriter:
         self._parts, self._looked = 0, 0
         self._closes: Any = None  # the optimizer, if it evaluates the gradients itself
         self.begin(anew=True)
-        if source.used:  # else the weights at the start are not known
+        if source.used:  # else the initial weights are unknown
             self._write_values(0, full=recorder.pages[b"FULL"].most > 1)
 
     def is_due(self, step: int) -> bool:
-        """Whether a step is far enough from the last kept one, or statistics have room."""
+        """Return whether a step is far enough from the last recorded one, or statistics fit."""
         has_room = self._looked < LOOKED * self.recorder.bound
         return has_room or self.recorder.pages[b"PAGE"].is_due(step)
 
     def begin(self, *, anew: bool) -> None:
-        """Write which arrays there are, and make memory for a page if they are new."""
+        """Write a description of the arrays, and allocate a page if they are new."""
         source, self._arrays = self.source, chosen(self.source.arrays)
         count, total = (
             self._arrays[-1].numbers.stop if self._arrays else 0,
@@ -98,7 +98,7 @@ class SnapshotWriter:
 
     @property
     def _page(self) -> tuple[Numbers, Numbers, Numbers]:
-        """What a page has: rates, the numbers, and of which arrays there are any."""
+        """The contents of a page: rates, numbers, and flags for available arrays."""
         return self._rates, self._numbers[: self._parts], self._marks
 
     def _read(self, part: int, given: Sequence[Any]) -> list[bool]:
@@ -106,10 +106,10 @@ class SnapshotWriter:
         return read_into(self._numbers[part], given, self._arrays)
 
     def read_before(self, optimizer: Any, *, closes: bool) -> None:
-        """Copy what stands before a step: weights, gradients, and the optimizer's numbers.
+        """Copy the state before a step: weights, gradients, and optimizer slots.
 
         Args:
-            closes: whether the optimizer is passed a closure, and evaluates the gradients itself
+            closes: whether the optimizer gets a closure and evaluates the gradients itself
         """
         source = self.source
         assert isinstance(source, TorchSource)
@@ -123,17 +123,17 @@ class SnapshotWriter:
         self._rates[:] = source.rates(optimizer)
 
     def _read_gradients(self, optimizer: Any) -> None:
-        """Copy the gradients; a fused optimizer gets them scaled, with the scale beside them."""
+        """Copy the gradients; those of a fused optimizer are scaled, with a separate scale."""
         self._marks[1] = self._read(GRADIENT, self.source.gradients())
         scale = getattr(optimizer, "grad_scale", None)
         if scale is not None:
             self._numbers[GRADIENT] /= float(scale)
 
     def keep(self, step: int, loss: float | None, *, urgent: bool) -> None:
-        """Look at a step that was taken: write its statistics, what is noticed, and its page.
+        """Process a step that was taken: write statistics, observations, and its page.
 
         Args:
-            urgent: whether it has a page in any case
+            urgent: whether to write a page in any case
         """
         source, recorder = self.source, self.recorder
         if not source.used:
@@ -147,7 +147,7 @@ class SnapshotWriter:
             self.last = step
         stats = statistics_of(self._numbers, self._arrays, self._marks)
         if source.used:
-            stats[np.isnan(self._rates[:, 2]), 2] = UNKNOWN  # another optimizer moves them
+            stats[np.isnan(self._rates[:, 2]), 2] = UNKNOWN  # another optimizer updates them
         recorder.append(b"STAT", STEP.pack(step), stats)
         self._looked += stats.nbytes + 2 * (ENTRY.size + STEP.size)  # of the STAT, and of a LOSS
         for found in self.signs.noticed(step, self._arrays, stats, loss):
@@ -156,12 +156,12 @@ class SnapshotWriter:
                 self.keep_full(step)
 
     def note(self, found: Mapping[str, Any]) -> None:
-        """Write what was noticed, and say it."""
+        """Write an observation, and log it."""
         self.recorder.append(b"NOTE", json.dumps(found).encode())
         inform(found["text"])
 
     def keep_full(self, step: int, room: float = inf) -> None:
-        """Write all weights of a large model; within `room` seconds only those that are due."""
+        """Write all weights of a large model; with `room` in seconds, only if due."""
         pages = self.recorder.pages[b"FULL"]
         is_wanted = room == inf or (pages.is_due(step) and 2.0 * self._full_price < room)
         if is_wanted and pages.most and step not in pages.places:
@@ -172,7 +172,7 @@ class SnapshotWriter:
             self._full_price = price(*between(begun, moment()))
 
     def _write_values(self, step: int, *, full: bool = True) -> None:
-        """Write weights alone, of which nothing else is known."""
+        """Write weights only, if nothing else is known."""
         self._numbers[:], self._rates[:] = 0.0, np.nan
         self._marks[0], self._marks[1] = self._read(VALUE, self.source.values()), 0
         self.recorder.keep(b"PAGE", step, *self._page)
@@ -180,7 +180,7 @@ class SnapshotWriter:
             self.keep_full(step)
 
     def look(self, step: int, loss: float | None) -> None:
-        """Say whether the newest weights and the newest loss are finite."""
+        """Check whether the latest weights and loss are finite."""
         marks = np.zeros_like(self._marks)
         marks[0] = self._read(VALUE, self.source.values())
         self._numbers[BEFORE] = np.nan
@@ -189,7 +189,7 @@ class SnapshotWriter:
             self.note(found)
 
     def end(self, step: int, loss: float | None) -> None:
-        """Write the newest weights, and look at them."""
+        """Write the latest weights, and check them."""
         if self.last != step:
             self._write_values(step)
         self.look(step, loss)
@@ -198,7 +198,7 @@ class SnapshotWriter:
 
 
 def moment() -> tuple[float, float]:
-    """Return the time on the clock, and the processor time of this thread, in seconds."""
+    """Return clock time and processor time of this thread, in seconds."""
     return time.perf_counter(), time.thread_time()
 
 
@@ -209,8 +209,9 @@ def between(begun: tuple[float, float], now: tuple[float, float]) -> tuple[float
 
 
 def price(passed: float, worked: float) -> float:
-    """Return the seconds that a look costs: its work, and a part of the time in which it waits.
+    """Return the cost of a recording in seconds: its work, and a part of its waiting time.
 
-    Then another process has its core, which is no cost of following, or a disk is slow.
+    While it waits, another process uses the core, which is not a cost of following, or a disk is
+    slow.
     """
     return worked + WAITED * (passed - worked)

@@ -1,7 +1,7 @@
-"""The network that a picture shows of a followed model: layers of ours, or a wall for each module.
+"""The network in pictures of a followed model: equivalent layers, or a wall per module.
 
-A model that is a chain of modules, each of which is a layer here, is that network; else nothing is
-known of what happens between its arrays, and each module is a ModuleArray with its name.
+A chain of modules with equivalent layers becomes a network of these layers. For other models the
+computation between arrays is unknown, and each module becomes a ModuleArray with its name.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from scalarviz.training.follow.sources import WHOLE, Array
 from scalarviz.training.network.network import Network
 from scalarviz.training.network.torch_layers import layer_of
 
-LONG = 4  # times as long as it is high is a wall whose rows are folded
+LONG = 4  # width per height above which the rows of a wall are folded
 LONGEST_NAME = 16  # letters beside a wall
 
 
 class Unknown(Layer):
-    """A layer of which nothing is known but its sizes: what it computes is NaN."""
+    """A layer known only by its sizes: its results are NaN."""
 
     def settings(self) -> dict[str, Any]:
         return {"inputs": self.inputs, "outputs": self.outputs}
@@ -52,12 +52,12 @@ class Unknown(Layer):
 
 @final
 class ModuleArray(Unknown):
-    """An array of a module, of whose use nothing is known.
+    """An array of a module whose computation is unknown.
 
     title   names of the module and of its kind, beside the picture
-    before  numbers that the layer before it writes
-    rows    of its matrix; a matrix of one column is a line of gains or shifts
-    columns likewise
+    before  number of outputs of the previous layer
+    rows    rows of its matrix; a matrix of one column is a line of gains or shifts
+    columns columns of its matrix
     biases  whether a bias for each row follows
     """
 
@@ -75,7 +75,7 @@ class ModuleArray(Unknown):
         }  # fmt: skip
 
     def lower(self, program: Program) -> None:
-        """Append the matrix; before it the numbers that it reads, if others are there."""
+        """Append the matrix, and before it the numbers that it reads, if they differ."""
         reads = self.columns if self.columns > 1 else self.outputs
         part = program.part
         if program.outputs.size != reads:
@@ -94,11 +94,11 @@ class ModuleArray(Unknown):
         program.part = part
 
 
-IDLE = "Identity", "Dropout", "Dropout2d"  # modules that change nothing while a probe is evaluated
+IDLE = "Identity", "Dropout", "Dropout2d"  # modules that are the identity while evaluating a probe
 
 
 def layers_of(head: Head) -> list[tuple[str, Layer]]:
-    """Return the layers of a chain, each with the name of its module; raise an error for others."""
+    """Return the layers of a chain, each with its module name; raise an error for other models."""
     by_module: dict[str, dict[str, Array]] = {}
     for each in head.arrays:
         by_module.setdefault(each.module, {})[each.name.rpartition(".")[2]] = each
@@ -109,7 +109,7 @@ def layers_of(head: Head) -> list[tuple[str, Layer]]:
         if module["kind"] in IDLE:
             continue
         sides = 1 if module["kind"] == "Conv1d" else 2 if module["kind"].endswith("2d") else 0
-        if len(shape) == sides:  # a probe without its one channel
+        if len(shape) == sides:  # a probe without its single channel
             shape = (1, *shape)
         arrays = by_module.get(module["name"], {})
         layer = layer_of(module["kind"], module["settings"], arrays, shape)
@@ -124,7 +124,7 @@ def layers_of(head: Head) -> list[tuple[str, Layer]]:
 
 
 def short_name(name: str, names: Collection[str]) -> str:
-    """Return the last parts of a long name that no other one has: 0.self_attn.out_proj."""
+    """Return the shortest unique end of a long name, such as 0.self_attn.out_proj."""
     parts = name.split(".")
     tails = [".".join(parts[-count:]) for count in range(3, len(parts) + 1)]
     known = [each for each in tails if sum(f".{x}".endswith(f".{each}") for x in names) == 1]
@@ -132,7 +132,7 @@ def short_name(name: str, names: Collection[str]) -> str:
 
 
 def folded(rows: int, columns: int) -> int:
-    """Return into how many parts the rows of a long and low wall are cut, which become rows."""
+    """Return the number of parts into which the rows of a wide wall are folded."""
     most = isqrt(columns // rows) if columns > LONG * rows else 1
     return next(n for n in range(most, 0, -1) if columns % n == 0)
 
@@ -166,16 +166,16 @@ def walls_of(head: Head) -> tuple[list[Layer], list[Array]]:
 
 
 class FollowedModel:
-    """The network of a followed model, and where its arrays are in the bank.
+    """The network of a followed model, and the positions of its arrays in the bank.
 
     Attributes:
         network: a Network
-        computes: whether it computes what the model computes
+        computes: whether it computes the same as the model
     """
 
     def __init__(self, head: Head) -> None:
         self.head, self.computes = head, False
-        self._states: list[tuple[slice, Array]] = []  # places in the state of the bank
+        self._states: list[tuple[slice, Array]] = []  # indices in the state of the bank
         if head.is_chain and head.is_whole:
             try:
                 self._begin_chain(layers_of(head))
@@ -217,7 +217,7 @@ class FollowedModel:
         self._order, self.computes = order, True
 
     def write(self, kept: Kept, part: str, bank: Bank) -> None:
-        """Write a part of a kept moment into a bank: values, gradients, or the values before."""
+        """Write a part of a recorded moment into a bank: values, gradients, or earlier values."""
         numbers = kept.parts.get(part)
         if numbers is not None and kept.head is self.head:
             (bank.grad if part == "gradient" else bank.value)[:] = numbers[self.rows]
@@ -225,6 +225,6 @@ class FollowedModel:
                 bank.state[place] = numbers[each.numbers]
 
     def by_row(self, numbers: Any) -> Any:
-        """Return for each row of the bank what is given for its array, in the order of the head."""
+        """Return for each row of the bank the number given for its array, in the head's order."""
         found = [numbers[self.places[each.name]] for each in self._order]
         return np.repeat(found, [prod(each.kept) for each in self._order])

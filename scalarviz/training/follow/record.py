@@ -1,20 +1,20 @@
 """The record of a followed training: a file that grows during the training, and survives its end.
 
-It begins with MAGIC. Then come entries: a kind, a checksum, the length of the content, the content.
+It begins with MAGIC, followed by entries: kind, checksum, length of the content, content.
 
     HEAD  JSON: arrays of the model, modules, optimizers
-    LOSS  number of a step, a count, and means of the losses of so many steps each, from that step
-          on, float64; the count is 1 until half of the room for losses is used
+    LOSS  number of a step, a count n, and mean losses of n consecutive steps each, from that step,
+          float64; n is 1 until half of the space for losses is used
     STAT  number of a step, and NUMBERS float32 for each array of the model
-    PAGE  a kept step: its number, that of its HEAD, and numbers
-    FULL  the same, of a model of which a PAGE has chosen weights only: all weights
-    MOVE  place of a page that was overwritten
-    NOTE  JSON: what was noticed, such as the first NaN
+    PAGE  a recorded step: its number, the index of its HEAD, and numbers
+    FULL  the same with all weights, for a model whose PAGEs contain only chosen weights
+    MOVE  place of an overwritten page
+    NOTE  JSON: an observation, such as the first NaN
     DONE  the training was closed
 
-Pages of a kind have one length. When their room is full, every second one is dropped, and its place
-is reused: the file never exceeds its bound, and nothing is copied. An entry counts only if its
-checksum is right, so a killed process loses at most the last one. Reading runs no code.
+All pages of a kind have the same length. When their space is full, every second one is dropped and
+its place is reused: the file never exceeds its bound, and nothing is copied. Entries with a wrong
+checksum are ignored, so a killed process loses at most the last one. Reading executes no code.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ MAGIC = b"scalarviz follow\x01\r\n\0"
 KINDS = b"HEAD", b"LOSS", b"STAT", b"PAGE", b"FULL", b"MOVE", b"NOTE", b"DONE"
 ENTRY = struct.Struct("<4sIQ")  # kind, checksum, bytes of the content
 STEP = struct.Struct("<Q")
-PAGE = struct.Struct("<QQ")  # step, and number of the HEAD
-UNKNOWN = -1.0  # a number of a STAT
-NUMBERS = 4  # of an array in a STAT: root mean squares of values, gradients, updates; dead units
-# Parts of a page: numbers after the step, gradients that it used, and perhaps numbers before it.
+PAGE = struct.Struct("<QQ")  # step, and index of the HEAD
+UNKNOWN = -1.0  # an unknown number of a STAT
+NUMBERS = 4  # per array in a STAT: root mean squares of values, gradients, updates; dead units
+# Parts of a page: numbers after the step, its gradients, and optionally numbers before it.
 VALUE, GRADIENT, BEFORE = range(3)
 PARTS = "value", "gradient", "before"
-FEWEST = 4  # pages; a smaller bound is refused
-MOST_SHARED = 16**4  # steps that share a mean of their losses
-MOST_LOSSES = 2**26  # that are read, which take half a gigabyte
-LOSSES_A_MEAN = 2**13  # at most, on the average of a record: few means are shared by many steps
-LOGGED = 0.1  # part of the bound that pages leave free
-RENEWED = 4  # times that a page is written, each with a STAT, a LOSS and a MOVE that stay
+FEWEST = 4  # pages; a smaller bound is rejected
+MOST_SHARED = 16**4  # steps that share a mean loss
+MOST_LOSSES = 2**26  # limit of losses read, half a gigabyte
+LOSSES_A_MEAN = 2**13  # upper limit, on average over a record: few means cover many steps
+LOGGED = 0.1  # share of the bound left free by pages
+RENEWED = 4  # times a page is rewritten, each leaving a STAT, a LOSS and a MOVE
 
 Numbers = npt.NDArray[Any]
 Content = Any  # bytes, or an array
@@ -68,22 +68,22 @@ class Pages:
     """The places of the pages of one kind in a file.
 
     Attributes:
-        length: bytes of a page
-        most: number of pages that fit, with the bytes `beside` each
-        stride: least number of steps from one page to the next; doubled when they are full
+        length: length of a page in bytes
+        most: number of pages that fit, including `beside` bytes for each
+        stride: minimum number of steps between pages; doubled when the space is full
     """
 
     def __init__(self, length: int, room: float, beside: int = 0) -> None:
         self.length, self.most, self.stride = length, int(room // (length + beside)), 1
-        self.places: dict[int, int] = {}  # by step, in their order
+        self.places: dict[int, int] = {}  # by step, in order
         self._free: list[int] = []
 
     def is_due(self, step: int) -> bool:
-        """Whether a step is far enough from the last one that has a page."""
+        """Return whether a step is far enough from the last step with a page."""
         return self.most > 0 and step - next(reversed(self.places), -self.stride) >= self.stride
 
     def place_for(self, step: int) -> int | None:
-        """Return the place of a page to write over; None: the end of the file."""
+        """Return the place of a page to overwrite; None: the end of the file."""
         if step in self.places:
             return self.places[step]
         if len(self.places) + len(self._free) < self.most:
@@ -93,7 +93,7 @@ class Pages:
         return self._free.pop()
 
     def _thin(self) -> None:
-        """Drop every second page, but for the first."""
+        """Drop every second page except the first."""
         steps = [*self.places]
         apart = (steps[-1] - steps[0]) / max(1, len(steps) - 1)
         self._free = [self.places.pop(step) for step in steps[1::2] or steps]
@@ -102,11 +102,11 @@ class Pages:
 
 @final
 class Recorder:
-    """Writes a record.
+    """Writer of a record.
 
     Args:
-        path: of the file; one of that name is replaced
-        bound: bytes that it has at most
+        path: path of the file; an existing one is replaced
+        bound: maximum size in bytes
     """
 
     def __init__(self, path: str, bound: int) -> None:
@@ -120,12 +120,12 @@ class Recorder:
         self._put(0, MAGIC)
 
     def begin(self, header: dict[str, Any], page: int, full: int) -> None:
-        """Write a HEAD; from now on pages have so many bytes of numbers.
+        """Write a HEAD; `page` is the length of following pages in bytes.
 
         Args:
-            full: of a FULL; 0: there are none
+            full: length of a FULL; 0: not used
 
-        Raises InputError, with nothing written, if the bound is too small for the pages.
+        Raises InputError, before writing, if the bound is too small for the pages.
         """
         head, fixed = json.dumps(header).encode(), ENTRY.size + PAGE.size
         room = (1.0 - LOGGED) * (self.bound - self._end - len(head))
@@ -146,7 +146,7 @@ class Recorder:
         self._heads += 1
 
     def keep(self, kind: bytes, step: int, *parts: Content) -> None:
-        """Write the page of a step, perhaps over a page that is dropped."""
+        """Write the page of a step, possibly over a dropped page."""
         pages, parts = self.pages[kind], (PAGE.pack(step, self._heads - 1), *parts)
         place = pages.place_for(step)
         if place is None:
@@ -157,7 +157,7 @@ class Recorder:
         pages.places[step] = place
 
     def append(self, kind: bytes, *parts: Content) -> int:
-        """Write an entry at the end; return its place. Raises FileError if the file is full."""
+        """Append an entry; return its place. Raises FileError if the file is full."""
         place, after = self._end, self._end + ENTRY.size + sum(map(bytes_in, parts))
         if after > self.bound:
             raise FileError(f"it has reached its size of {self.bound:,} bytes")
@@ -182,7 +182,7 @@ class Recorder:
 
 
 def is_record(path: object) -> bool:
-    """Return whether a file begins as a record does."""
+    """Return whether a file begins like a record."""
     with suppress(OSError, TypeError, ValueError), open(path, "rb") as file:  # type: ignore[call-overload]
         return bool(file.read(len(MAGIC)) == MAGIC)
     return False
@@ -194,15 +194,15 @@ def bytes_in(part: Content) -> int:
 
 @final
 class Record:
-    """Reads a record, also while it grows.
+    """Reader of a record, also while it grows.
 
-    heads   all that were written; the last one counts
-    losses  of each step that is done, perhaps means of several steps; NaN where unknown
-    stats   step, and numbers by array of its HEAD, of the steps that were looked at
-    pages   place and number of the HEAD of each kept step; `fulls` likewise
-    notes   what was noticed, in the order of steps
+    heads   all HEADs; the last one applies
+    losses  loss of each step taken, possibly means of several steps; NaN if unknown
+    stats   step, and numbers by array of its HEAD, of the examined steps
+    pages   place and HEAD index of each recorded step; the same in `fulls`
+    notes   observations in the order of steps
     is_done whether the training was closed
-    lack    why the rest of the file is not read; "" if all was
+    lack    why the rest of the file is not read, or ""
     """
 
     def __init__(self, path: str) -> None:
@@ -220,10 +220,10 @@ class Record:
         self.fulls: dict[int, tuple[int, int]] = {}
         self.notes: list[dict[str, Any]] = []
         self.is_done, self.lack = False, ""
-        self._steps: list[int] | None = []  # that have a page, in order; None: to be sorted
+        self._steps: list[int] | None = []  # steps with a page, in order; None: to be sorted
         self._losses, self._count, self._means = np.zeros(1024), 0, 0
-        self._at: dict[int, int] = {}  # steps of pages by their places, or -1
-        self._moved: dict[int, None] = {}  # places that were written over, to be looked at
+        self._at: dict[int, int] = {}  # steps of pages by place, or -1
+        self._moved: dict[int, None] = {}  # overwritten places, to be checked
         self._next = len(MAGIC)
         self.refresh()
 
@@ -233,13 +233,13 @@ class Record:
 
     @property
     def steps(self) -> list[int]:
-        """Steps that have a page, in order."""
+        """Steps with a page, in order."""
         if self._steps is None:
             self._steps = sorted(self.pages)
         return self._steps
 
     def refresh(self) -> bool:
-        """Read the entries written since; return whether there were any."""
+        """Read entries written since; return whether there were any."""
         before, end = self._next, os.fstat(self._file.fileno()).st_size
         while not self.is_done and not self.lack and self._next + ENTRY.size <= end:
             self._file.seek(self._next)
@@ -252,20 +252,20 @@ class Record:
                     content = self._file.read(length)
                     require(checksum(kind, [content]) == given, "a checksum is wrong")
                     self._take(kind, content)
-                else:  # it is being written, or its writer was killed; or it is none
+                else:  # it is being written, or its writer was killed; or it is invalid
                     require(kind in KINDS, "an entry is of no kind")
                     break
             except (ValueError, TypeError, LookupError, struct.error, RecursionError):
                 self.lack = f"from byte {self._next:,} on it is damaged"
                 break
             self._next = after
-        for place in self._moved:  # each once, however often it was written over
+        for place in self._moved:  # each once, even if overwritten several times
             self._look(place)
         self._moved.clear()
         return self._next > before
 
     def _take(self, kind: bytes, content: bytes) -> None:
-        """Take an entry that is no page; raise an error for what is none."""
+        """Process an entry other than a page; raise an error if invalid."""
         match kind:
             case b"HEAD":
                 self.heads.append(json.loads(content))
@@ -301,7 +301,7 @@ class Record:
                 self.is_done = True
 
     def numbers(self, step: int, *, full: bool = False) -> Numbers | None:
-        """Return the bytes of a kept step; None if it was overwritten since."""
+        """Return the bytes of a recorded step; None if it was overwritten since."""
         place, head = (self.fulls if full else self.pages)[step]
         found = self._page(place)
         if found is None or (found[1], found[2]) != (step, head):
@@ -310,7 +310,7 @@ class Record:
         return np.frombuffer(found[3], np.uint8)
 
     def _forget(self, step: int, place: int) -> None:
-        """Forget that a step has its page at a place."""
+        """Forget the page of a step at a place."""
         for pages in (self.pages, self.fulls):
             if pages.get(step, (-1, 0))[0] == place:
                 del pages[step]
@@ -318,7 +318,7 @@ class Record:
                     self._steps = None
 
     def _page(self, place: int) -> tuple[bytes, int, int, bytes] | None:
-        """Return kind, step, head and numbers of a page; None if there is none that is whole."""
+        """Return kind, step, head and numbers of a page; None without a complete page."""
         self._file.seek(place)
         kind, given, length = ENTRY.unpack(self._file.read(ENTRY.size).ljust(ENTRY.size, b"\0"))
         end = os.fstat(self._file.fileno()).st_size
@@ -330,11 +330,11 @@ class Record:
         return kind, *PAGE.unpack_from(content), content[PAGE.size :]
 
     def _is_near(self, step: int) -> bool:
-        """Whether a step can have been taken: the losses before it are written before it."""
+        """Return whether a step can have been taken: earlier losses are written before it."""
         return 0 <= step <= self._count + MOST_SHARED
 
     def _look(self, place: int) -> None:
-        """Note which step has its page at a place, if the page is whole."""
+        """Note the step of the page at a place, if the page is complete."""
         self._forget(self._at.get(place, -1), place)
         self._at[place], found = -1, self._page(place)
         if found is not None and self._is_near(found[1]) and found[2] < len(self.heads):

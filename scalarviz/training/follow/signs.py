@@ -1,4 +1,4 @@
-"""Signs: what goes wrong in a training, noticed in the statistics of its arrays while it runs."""
+"""Signs: problems of a training run, detected in the statistics of its arrays as it runs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import numpy as np
 from scalarviz.training.follow.record import BEFORE, NUMBERS, UNKNOWN
 from scalarviz.training.follow.sources import Array, Numbers
 
-LEAP = 100.0  # times as large as its weights is a step
+LEAP = 100.0  # ratio of a step to its weights
 VANISHED = 1e-6  # of the largest gradient of the model
 DEAD = 0.95  # share of the units of a layer
-LOOKS = 5  # one after another that show a vanished gradient or a dead layer
+LOOKS = 5  # consecutive observations that show a vanished gradient or a dead layer
 
 
 def rms(numbers: Numbers) -> float:
@@ -24,14 +24,14 @@ def rms(numbers: Numbers) -> float:
 
 
 def statistics_of(numbers: Numbers, arrays: Sequence[Array], marks: Numbers) -> Numbers:
-    """Return for each array root mean squares of values, gradients, updates, and its dead units.
+    """Return the root mean squares of values, gradients and updates of each array, and dead units.
 
     Args:
         numbers: parts of a page
-        marks: of which arrays there are values, and gradients
+        marks: whether each array has values and gradients
 
-    Values are those before the step, if they are known. Dead is the share of the rows of a matrix
-    whose gradients are all 0. What is unknown is UNKNOWN.
+    Values are from before the step, if known. Dead units are the share of the rows of a matrix
+    whose gradients are all 0. Unknown numbers are UNKNOWN.
     """
     found, alive = np.full((len(arrays), NUMBERS), UNKNOWN, np.float32), np.zeros(0, bool)
     with np.errstate(all="ignore"):
@@ -46,33 +46,31 @@ def statistics_of(numbers: Numbers, arrays: Sequence[Array], marks: Numbers) -> 
                 if array.has_units:
                     last, alive = row, gradient.reshape(array.kept[0], -1).any(axis=1)
                     last[3] = 1.0 - alive.mean()
-                elif array.kept == alive.shape:  # a bias: of a unit that gets only zeros it has one
+                elif array.kept == alive.shape:  # biases get gradients even if units get zeros
                     last[3] = 1.0 - (alive | (gradient != 0.0)).mean()
     return found
 
 
 @final
 class Signs:
-    """What was noticed so far: each kind once for each array, a number that is not finite once."""
+    """The observations so far: each kind once per array, a non-finite number once."""
 
     def __init__(self) -> None:
         self.has_seen_nan = False
-        self._looks: Counter[tuple[str, str]] = Counter()  # one after another that show a kind
+        self._looks: Counter[tuple[str, str]] = Counter()  # consecutive observations of a kind
         self._told: set[tuple[str, str]] = set()
         self._last = 0
 
     def noticed(
         self, step: int, arrays: Sequence[Array], stats: Numbers, loss: float | None
     ) -> Iterator[dict[str, Any]]:
-        """Yield notes on a step that was kept: kind, step, array, and a sentence."""
+        """Yield notes on a recorded step: kind, step, array, and a sentence."""
         yield from self.lost(step, arrays, stats, loss)
-        if self.has_seen_nan:  # all else follows from that
+        if self.has_seen_nan:  # everything else follows from it
             return
         finite = stats[:, 1][np.isfinite(stats[:, 1])]
         largest = float(finite.max(initial=0.0))
-        last_dead = max(
-            [*np.flatnonzero(stats[:, 3] > DEAD), -1]
-        )  # those before it get no gradient
+        last_dead = max([*np.flatnonzero(stats[:, 3] > DEAD), -1])  # earlier ones get no gradient
         for i, (array, row) in enumerate(zip(arrays, stats, strict=True)):
             value, gradient, update, dead = row.tolist()
             if not array.has_units or array.frozen or i < last_dead:
@@ -97,7 +95,7 @@ class Signs:
     def lost(
         self, step: int, arrays: Sequence[Array], stats: Numbers, loss: float | None
     ) -> Iterator[dict[str, Any]]:
-        """Yield a note on the first number that is not finite."""
+        """Yield a note on the first non-finite number."""
         last, self._last = self._last, step
         if not self.has_seen_nan and (found := not_finite(arrays, stats, loss)):
             self.has_seen_nan = True
@@ -112,7 +110,7 @@ def note(kind: str, step: int, where: str, words: str) -> dict[str, Any]:
 def not_finite(
     arrays: Sequence[Array], stats: Numbers, loss: float | None
 ) -> tuple[str, str] | None:
-    """Return the first array with a number that is not finite, and what of it; None without."""
+    """Return the first array with a non-finite number, and its part; None if all are finite."""
     is_lost = loss is not None and not math.isfinite(loss)
     for place, (words, verb) in enumerate(
         (("the weights", "are"), ("the gradient", "is"), ("the step", "is"))

@@ -1,6 +1,6 @@
-"""What is followed: a PyTorch module, arrays by name, or a Network, as a list of arrays.
+"""Sources to follow, as a list of arrays: a PyTorch module, arrays by name, or a Network.
 
-PyTorch is never imported here: whoever passes a module has imported it.
+PyTorch is never imported here: the caller who passes a module has imported it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from scalarviz.training.network.torch_layers import described, unwrapped
 
 Numbers = npt.NDArray[Any]
 WHOLE = 1, 1
-MOST_WHOLE = 1_000_000  # parameters of which a kept step has all; of more it has CHOSEN
-MOST_EXPLAINED = 100_000  # of which it also has the numbers before the step, and the optimizer's
-LOWEST = 8  # columns by rows that a page has
-CHOSEN, FEWEST = 10_000, 8  # and rows or columns of each array, at least
-# The optimizer's numbers by our names, and PyTorch's.
+MOST_WHOLE = 1_000_000  # parameters in a complete recorded step; larger models have CHOSEN
+MOST_EXPLAINED = 100_000  # for up to this number also the weights before the step, and the slots
+LOWEST = 8  # largest ratio of columns to rows in a page
+CHOSEN, FEWEST = 10_000, 8  # numbers of a page, minimum rows or columns of an array
+# Slots by our names, and PyTorch's.
 SLOTS = {"m": "exp_avg", "v": "exp_avg_sq", "velocity": "momentum_buffer"}
 SETTINGS = (
     "momentum",
@@ -43,17 +43,18 @@ SETTINGS = (
 
 @dataclass(frozen=True)
 class Array:
-    """An array of a model, and what a page has of it.
+    """An array of a model, and its recorded part.
 
     Attributes:
         name: as in `state_dict`
-        shape: in the model
-        module: name of its module, and `kind` is that of the module
-        is_buffer: whether it is no parameter, such as a running mean
-        frozen: whether no step moves it
-        also: other names of the same array, of tied weights
-        pick: which rows and columns a page has: every n-th; columns are all axes but the first
-        first: place of its first number in a page
+        shape: shape in the model
+        module: name of its module; `kind`: kind of the module
+        is_buffer: whether it is not a parameter, such as a running mean
+        frozen: whether steps leave it unchanged
+        also: other names of the same array, for tied weights
+        pick: steps of the recorded rows and columns: every n-th; columns are all axes except the
+            first
+        first: index of its first number in a page
     """
 
     name: str
@@ -68,7 +69,7 @@ class Array:
 
     @cached_property
     def kept(self) -> tuple[int, ...]:
-        """Shape of what a page has."""
+        """Shape of the recorded part."""
         if self.pick == WHOLE:
             return self.shape
         rows, columns = prod(self.shape[:1]), prod(self.shape[1:])
@@ -76,7 +77,7 @@ class Array:
 
     @cached_property
     def numbers(self) -> slice:
-        """Its places in a page."""
+        """Its indices in a page."""
         return slice(self.first, self.first + prod(self.kept))
 
     @property
@@ -86,7 +87,7 @@ class Array:
 
 
 def placed(arrays: Iterable[Array]) -> list[Array]:
-    """Return arrays with their places, one after the other."""
+    """Return arrays with consecutive positions in a page."""
     found: list[Array] = []
     for array in arrays:
         first = found[-1].numbers.stop if found else 0
@@ -95,16 +96,16 @@ def placed(arrays: Iterable[Array]) -> list[Array]:
 
 
 def numbers_in(arrays: Iterable[Array]) -> int:
-    """Return how many numbers arrays have in the model."""
+    """Return the total size of arrays in the model."""
     return sum(prod(each.shape) for each in arrays)
 
 
 def chosen(arrays: Sequence[Array]) -> list[Array]:
-    """Return arrays with their places in a page.
+    """Return arrays with their recorded parts and positions in a page.
 
-    Of a model of up to MOST_WHOLE numbers a page has all; of a larger one about CHOSEN, by one
-    share for the axes of all arrays, so that what the columns of a layer multiply is what the rows
-    before it compute.
+    A page contains all numbers of models up to MOST_WHOLE, and about CHOSEN of larger ones. The
+    same share applies to the axes of all arrays, so that the columns of a layer match the rows of
+    the layer before.
     """
     total = numbers_in(arrays)
     if total <= MOST_WHOLE:
@@ -122,7 +123,7 @@ def chosen(arrays: Sequence[Array]) -> list[Array]:
 
 
 def pick_of(shape: Sequence[int], share: float) -> tuple[int, int]:
-    """Return which rows and columns of an array a page has; a long and low one has more rows."""
+    """Return the steps of the recorded rows and columns; long flat arrays have more rows."""
     rows, columns = prod(shape[:1]), prod(shape[1:])
     high, wide = (max(1, min(n, FEWEST), round(n * share)) for n in (rows, columns))
     if wide > LOWEST * high and high < rows:
@@ -130,24 +131,24 @@ def pick_of(shape: Sequence[int], share: float) -> tuple[int, int]:
     return ceil(rows / max(1, high)), ceil(columns / wide)
 
 
-# What is followed. Both kinds have
+# Sources. Both kinds have
 #
 #     title     name of the kind of model, or ""
-#     arrays    of the model
-#     modules   name, kind and settings of each module with arrays, and of those without inner ones
-#     is_chain  whether each module reads what the one before it has written
+#     arrays    arrays of the model
+#     modules   name, kind and settings of each module with arrays or without inner modules
+#     is_chain  whether each module reads the output of the previous one
 #     dtype     "float32" or "float64"
 #     explains  whether the numbers before a step are known
-#     used      optimizers whose steps are seen, in the order of their first ones
-#     is_crowded  whether the training leaves less than two cores, a viewer's and a screen's
-#     is_lazy   whether it has arrays that have no shape yet
+#     used      optimizers with observed steps, in the order of their first steps
+#     is_crowded  whether the training leaves less than two cores, for the viewer and the screen
+#     is_lazy   whether it has arrays without a shape yet
 #
-# and methods that return its numbers as they are now.
+# and methods that return its current numbers.
 
 
 @final
 class TorchSource:
-    """The parameters of a PyTorch module, and what its optimizers know of them."""
+    """The parameters of a PyTorch module, and the state of its optimizers."""
 
     def __init__(self, model: Any) -> None:
         self.model = model = unwrapped(model)
@@ -158,7 +159,7 @@ class TorchSource:
         self.read()
 
     def read(self) -> None:
-        """Read which parameters and buffers there are; lazy ones count once they have a shape."""
+        """Read the parameters and buffers; lazy ones count once they have a shape."""
         names: dict[int, list[str]] = {}  # of each parameter
         self._forms = forms_of(self.model.named_parameters(remove_duplicate=False))
         for name, (number, _) in self._forms.items():
@@ -204,9 +205,9 @@ class TorchSource:
         self.dtype = dtype_of(self.tensors)
 
     def look(self) -> list[str]:
-        """Read anew if it has other tensors than were read; return names of other parameters.
+        """Read again if the tensors have changed; return the names of changed parameters.
 
-        These are new or gone, or are other tensors, or have another shape.
+        These were added or removed, or are other tensors, or have another shape.
         """
         before, now = self._forms, forms_of(self.model.named_parameters(remove_duplicate=False))
         if before == now and self._buffers.items() <= forms_of(self.model.named_buffers()).items():
@@ -215,7 +216,7 @@ class TorchSource:
         return [name for name in {**before, **now} if before.get(name) != now.get(name)]
 
     def takes(self, optimizer: Any) -> bool:
-        """Return whether an optimizer moves parameters of this model."""
+        """Return whether an optimizer updates parameters of this model."""
         return any(id(each) in self.places for each in parameters_of(optimizer))
 
     def values(self) -> Sequence[Any]:
@@ -223,11 +224,11 @@ class TorchSource:
         return self.tensors
 
     def gradients(self) -> Sequence[Any]:
-        """Return the gradient of each array; None without."""
+        """Return the gradient of each array; None if missing."""
         return [each.grad for each in self.tensors]
 
     def slots(self) -> Mapping[str, Sequence[Any]]:
-        """Return the optimizer's numbers of each array by slot; None where there are none."""
+        """Return the optimizer state of each array by slot; None if missing."""
         states: list[Mapping[str, Any]] = [
             next(filter(None, (each.state.get(tensor) for each in self.used)), {})
             for tensor in self.tensors
@@ -235,9 +236,10 @@ class TorchSource:
         return {slot: [each.get(SLOTS[slot]) for each in states] for slot in slots_of(self.used)}
 
     def rates(self, optimizer: Any) -> Numbers:
-        """Return for each array its learning rate in the step of an optimizer; NaN if unknown.
+        """Return the learning rate of each array in a step of an optimizer; NaN if unknown.
 
-        Beside it the steps that the optimizer has taken, and its number, which is NaN if it stays.
+        Further columns: the number of steps taken by the optimizer, and its index; NaN for an
+        unchanged array.
         """
         found, number = np.full((len(self.tensors), 3), np.nan), self.used.index(optimizer)
         for group in optimizer.param_groups:
@@ -250,17 +252,17 @@ class TorchSource:
 
 
 def dtype_of(tensors: Iterable[Any]) -> str:
-    """Return the type of a page that has the numbers of arrays or tensors."""
+    """Return the dtype of a page with the numbers of arrays or tensors."""
     return "float64" if any("float64" in str(each.dtype) for each in tensors) else "float32"
 
 
 def is_lazy(tensor: Any) -> bool:
-    """Return whether the first call of a lazy module gives a tensor its shape."""
+    """Return whether a tensor of a lazy module has no shape before the first call."""
     return hasattr(tensor, "materialize")
 
 
 def forms_of(named: Iterable[tuple[str, Any]]) -> dict[str, tuple[int, Any]]:
-    """Return identity and shape of each tensor by name; None of a lazy one."""
+    """Return identity and shape of each tensor by name; None for a lazy one."""
     return {name: (id(each), None if is_lazy(each) else each.shape) for name, each in named}
 
 
@@ -269,14 +271,14 @@ def parameters_of(optimizer: Any) -> list[Any]:
 
 
 def kind_of(optimizer: Any) -> str:
-    """Return the name of an optimizer of PyTorch; of a custom class another one."""
+    """Return the name of a PyTorch optimizer; another name for a custom class."""
     name = type(optimizer).__name__
     is_known = type(optimizer) is getattr(sys.modules["torch"].optim, name, None)
     return name if is_known else f"custom {name}"
 
 
 def slots_of(used: Iterable[Any]) -> list[str]:
-    """Return the slots for which optimizers have numbers, also before their first step."""
+    """Return the slots used by optimizers, also before their first step."""
     kinds = {kind_of(each) for each in used}
     groups = [group for each in used if kind_of(each) == "SGD" for group in each.param_groups]
     has_velocity = any(each["momentum"] for each in groups)
@@ -299,24 +301,24 @@ def optimizers_of(used: Iterable[Any]) -> list[dict[str, Any]]:
 
 
 def number_of(given: Any) -> float:
-    """Return a setting of an optimizer as a number; NaN if it is none."""
+    """Return a setting of an optimizer as a number; NaN if it is not a number."""
     with suppress(TypeError, ValueError, RuntimeError):
         return float(given)
     return nan
 
 
 def is_module(model: object) -> bool:
-    """Return whether an object is a module of PyTorch."""
+    """Return whether an object is a PyTorch module."""
     torch: Any = sys.modules.get("torch")
     return torch is not None and isinstance(model, torch.nn.Module)
 
 
 @final
 class ArraySource:
-    """Arrays and gradients by name, of whose optimizer nothing is known."""
+    """Arrays and gradients by name, with an unknown optimizer."""
 
     is_chain = explains = is_lazy = False
-    is_crowded = True  # for all that is known
+    is_crowded = True  # as far as is known
     title, used = "", ()
 
     def __init__(self, arrays: Mapping[str, Numbers], gradients: Mapping[str, Numbers]) -> None:
@@ -328,7 +330,7 @@ class ArraySource:
         self.dtype = dtype_of(arrays.values())
 
     def take(self, arrays: Mapping[str, Numbers], gradients: Mapping[str, Numbers]) -> None:
-        """Take the numbers of a step; raise InputError if names or shapes are others."""
+        """Set the numbers of a step; raise InputError if names or shapes differ."""
         shapes = {each.name: each.shape for each in self.arrays}
         for given in (arrays, {**arrays, **gradients}):
             if {name: each.shape for name, each in given.items()} != shapes:
@@ -349,7 +351,7 @@ Source = TorchSource | ArraySource
 
 
 def flat_arrays(given: object, what: str, prefix: str = "") -> dict[str, Numbers]:
-    """Return arrays by name of a dict, whose values may be such dicts: "dense/kernel"."""
+    """Return the arrays of a dict, which may be nested, by name: "dense/kernel"."""
     if not isinstance(given, Mapping):
         raise InputError(
             f"{what} are arrays by name, such as {{'dense/kernel': array}}, not {shorten(given)}"
@@ -368,17 +370,16 @@ def flat_arrays(given: object, what: str, prefix: str = "") -> dict[str, Numbers
 
 
 def with_floats(array: Numbers, name: str) -> Numbers:
-    """Return an array of a float type that numpy does not know; raise InputError for others."""
+    """Convert an array of a float type unknown to numpy; raise InputError for others."""
     with suppress(TypeError, ValueError):
         return array.astype(np.float32)
     raise InputError(f"{shorten(name)} is an array of {array.dtype}: pass numbers")
 
 
 def read_into(target: Numbers, given: Sequence[Any], arrays: Sequence[Array]) -> list[bool]:
-    """Copy arrays or tensors to their places; return of which there are numbers.
+    """Copy arrays or tensors to their places; return which of them have numbers.
 
-    Where there are none, as of a parameter without gradient, and on a device without memory, there
-    is 0.
+    Missing numbers, as of a parameter without gradient or on the device "meta", are 0.
     """
     found = []
     for each, array in zip(given, arrays, strict=True):
@@ -390,7 +391,7 @@ def read_into(target: Numbers, given: Sequence[Any], arrays: Sequence[Array]) ->
 
 
 def read_one(part: Numbers, tensor: Any, pick: tuple[int, ...]) -> bool:
-    """Copy the kept numbers of one array; return False if it has none."""
+    """Copy the recorded part of one array; return False if it has no numbers."""
     is_array = isinstance(tensor, np.ndarray)
     tensor = tensor if is_array else tensor.detach()
     if pick != WHOLE:
@@ -403,7 +404,7 @@ def read_one(part: Numbers, tensor: Any, pick: tuple[int, ...]) -> bool:
 
 
 def as_array(tensor: Any) -> Numbers:
-    """Return the numbers of a tensor, which waits for them if they are on a card."""
+    """Return a tensor as an array, waiting for its device."""
     if getattr(tensor, "is_sparse", False):
         tensor = tensor.to_dense()
     tensor = tensor.cpu()

@@ -1,4 +1,4 @@
-"""compile and Expression: a function of Values, recorded once, run by kernels on whole batches."""
+"""compile and Expression: a function of Values, recorded once and run by kernels on batches."""
 
 from __future__ import annotations
 
@@ -61,22 +61,22 @@ def compile(
     """Compile a function of Values to run on whole batches, with the four verbs.
 
     The function is called once, with `inputs` symbolic Values, and returns a Value or a list of
-    Values. Its `if` and `for` are executed in this call only; `where` chooses by numbers.
-    Values from outside that the result depends on become its parameters: they stay the same
-    objects, and their `data` and `grad` are current after every verb.
+    Values. Its `if` and `for` run only in this call; use `where` to branch on numbers. Other Values
+    in the result become its parameters: they remain the same objects, and their `data` and `grad`
+    are current after every verb.
 
     Args:
-        function: function of as many Values as there are `inputs`
+        function: function of `inputs` Values
         inputs: number of inputs, at least 1
         dtype: "float64", the default, or "float32"
-        engine: "python", "cpu" or "auto", the default: the fastest that works here
-        parameters: names and the Values that they stand for, each a Value, a list or a list of
-            equally long lists: {"wte": matrix}. They are parameters even if this function does not
-            use them, pictures show a wall for each name, and `state_dict` has an array. By default
-            None: all Values that the function uses, without names
+        engine: "python", "cpu" or "auto", the default: the fastest available
+        parameters: named parameters, each a Value, a list or a list of lists of equal length:
+            {"wte": matrix}. They are parameters even if the function does not use them; pictures
+            show a wall for each name, and `state_dict` contains an array. None, the default: all
+            Values used by the function, without names
 
     Returns an Expression. Raises InputError for a function that cannot be recorded, and EngineError
-    if the engine cannot run here, and for "cuda".
+    for an engine that is not available or is "cuda".
 
     >>> from scalarviz.core.optimizer import SGD
     >>> w, b = Value(2.0), Value(1.0)
@@ -116,15 +116,14 @@ def compile(
 class Expression(Model):
     """A compiled function, made by `compile`.
 
-    Calling it evaluates it and keeps nothing; `forward` keeps what `backward` needs, and each
-    backward belongs to the newest forward that none has matched yet. A batch has shape (samples,
-    inputs), the result (samples, outputs), a column for each Value that the function returned.
+    Calling it only evaluates it; `forward` stores the data for `backward`, and each backward
+    consumes the most recent unmatched forward. A batch has shape (samples, inputs), the result
+    (samples, outputs), with a column for each Value returned by the function.
 
     Attributes:
-        parameters: the Values from outside: those with names, others in the order of their first
-            use
-        walls: where the numbers of each name stand in the bank
-        bank: the bank of their numbers; `rows` are their rows
+        parameters: the parameters: named ones, then others in the order of their first use
+        walls: position in the bank of each named parameter
+        bank: the bank of the parameters; `rows` are their rows
         recording: the function as a table, a Trace
     """
 
@@ -156,7 +155,7 @@ class Expression(Model):
 
     @property
     def rows(self) -> Rows:
-        """The rows of the bank that hold its parameters."""
+        """The bank rows of its parameters."""
         return self._rows
 
     def _lowered(self) -> TraceProgram:
@@ -197,9 +196,9 @@ class Expression(Model):
         """Train one step on one batch: zero_grad, forward, loss, backward, step.
 
         Args:
-            inputs: shape (batch, inputs) or (inputs,)
-            targets: shape (batch, outputs) or (outputs,); or (batch,) for one output, and for class
-                labels 0, 1, ... with softmax_cross_entropy and sigmoid_cross_entropy
+            inputs: array of shape (batch, inputs) or (inputs,)
+            targets: array of shape (batch, outputs) or (outputs,); or (batch,) for one output, or
+                for class labels 0, 1, ... with softmax_cross_entropy and sigmoid_cross_entropy
             loss: a name or a Loss; by default "mse"
             optimizer: an Optimizer, or a name such as "adam"; by default SGD(0.01)
 
@@ -212,18 +211,18 @@ class Expression(Model):
         return self._engine.train(batch, wide, loss, Optimizer.of(optimizer).on(self._rows_named))
 
     def state_dict(self) -> dict[str, FloatArray]:
-        """Return copies of the numbers by name; those without a name are "parameters"."""
+        """Return copies of the parameters by name; unnamed ones are "parameters"."""
         return copies_of(self._arrays())
 
     def load_state_dict(self, state_dict: object, strict: bool = True) -> LoadedKeys:
-        """Load numbers by name: those that `state_dict` has returned, of an equal function.
+        """Load parameters by name, as returned by `state_dict` of an equal function.
 
         Args:
             state_dict: names and arrays
-            strict: False: load what both have; by default True: all must be in both
+            strict: True, the default: both must have the same names; False: load the common ones
 
-        Returns the names that were missing and unexpected. Raises InputError, with nothing
-        changed, for names or shapes that do not fit.
+        Returns the missing and unexpected names. Raises InputError, with nothing changed, for names
+        or shapes that do not fit.
         """
         strict = true_or_false(strict, "strict")
         return load_arrays(self._arrays(), self._bank, state_dict, strict)
@@ -233,17 +232,17 @@ class Expression(Model):
 
     @property
     def all_walls(self) -> Mapping[str, Wall]:
-        """Its walls, and one of the parameters without a name unless they are a network's."""
+        """Its walls, and a wall of the unnamed parameters unless they belong to a network."""
         rest = self._places[sum(prod(wall.shape) for wall in self.walls.values()) :]
         if not len(rest) or (np.diff(rest) != 1).any():
             return self.walls
         return {**self.walls, REST: Wall(int(rest[0]), rest.shape)}
 
     def save(self, path: object) -> None:
-        """Write the function, as the table of its operations, and its numbers, for `sv.load(path)`.
+        """Save the function, as a table of operations, and its numbers, for `sv.load(path)`.
 
         Args:
-            path: the file, .safetensors; one of that name is replaced, whole or not at all
+            path: the file, .safetensors; an existing file is replaced atomically
 
         Raises:
             FileError: if the file cannot be written.
@@ -251,7 +250,7 @@ class Expression(Model):
         save_expression(self, path)
 
     def copy(self, dtype: str | None = None) -> Expression:
-        """Return the same function on Values of its own with the same numbers and labels.
+        """Return the same function on new Values with the same numbers and labels.
 
         Args:
             dtype: "float64" or "float32"; None, the default: the same
@@ -265,7 +264,7 @@ class Expression(Model):
         }
         recording = replace(self.recording, parameters=leaves)
         other = Expression(self.name, recording, chosen, choose_for_expression(self.engine), arrays)
-        if len(leaves) == len(self._bank):  # else it is a network's, too
+        if len(leaves) == len(self._bank):  # else it also belongs to a network
             copy_arrays(other.bank, self._bank)
         return other
 

@@ -1,9 +1,9 @@
-"""gradcheck: compares gradients with finite differences, in float64.
+"""gradcheck: compare gradients with finite differences, in float64.
 
 A derivative is estimated by central differences with two steps, extrapolated, at two scales; while
-the two estimates disagree, both are repeated with smaller steps. Where they never agree the
-function has a kink (relu at 0), and that entry is skipped and counted. The gradient under test
-plays no part in that decision.
+the two estimates disagree, both are repeated with smaller steps. If they never agree, the function
+has a kink (relu at 0), and the entry is skipped and counted. This decision does not use the
+gradient under test.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from scalarviz.errors import GradientMismatchError, InputError
 from scalarviz.training.network.model import Model
 
 TOLERANCE = 1e-6
-MOST = 1000  # entries checked of one network; of more, evenly spaced ones
+MOST = 1000  # entries checked in one network, evenly spaced in larger ones
 FIRST_STEP = 1e-3
 SHRINK = 0.25
 TRIES = 6
 FLOOR = 1e-3  # gradients below this share of the largest are compared relative to that share
-SEEN = 1e-5  # and those below this share of the function itself, relative to this share of it
+SEEN = 1e-5  # and those below this share of the function value, relative to that share
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A function of an array, a point, and the gradient to be checked there."""
+    """A function of an array, a point, and the gradient to check there."""
 
     function: Callable[[FloatArray], float]
     point: FloatArray
@@ -81,15 +81,15 @@ class Problem:
 def gradcheck(target: Any, x: Any, *, tolerance: float = TOLERANCE, seed: int = 0) -> Report:
     """Compare the gradients of `target` at `x` with finite differences; raise if they disagree.
 
-    Of a Network, Layer, Perceptron or Weight, parameters and inputs are checked, on a copy in
-    float64; the gradients are those of a random weighted sum of the outputs. Other targets are
-    a row of a table of formulas, and any function of `Value` objects.
+    For a Network, Layer, Perceptron or Weight, the gradients of parameters and inputs are checked
+    on a float64 copy, for a random weighted sum of the outputs. Other targets are rows of tables of
+    formulas, and functions of `Value` objects.
 
     Args:
-        target: what to check: a network, layer, perceptron, weight, table row or function of Values
-        x: inputs, shape (inputs,) or (batch, inputs)
-        tolerance: largest relative error that is accepted; by default 1e-6
-        seed: seed of the weighted sum, an integer from 0; by default 0
+        target: a network, layer, perceptron, weight, table row or function of Values
+        x: inputs, array of shape (inputs,) or (batch, inputs)
+        tolerance: largest accepted relative error; by default 1e-6
+        seed: seed of the weighted sum, a non-negative integer; by default 0
 
     Returns a Report. Raises GradientMismatchError that names the worst entry, and InputError for
     a target without gradients.
@@ -131,7 +131,7 @@ def relative(gradient: float, estimate: float, floor: float) -> float:
 
 
 def difference(problem: Problem, i: int, tolerance: float) -> float | None:
-    """Return the derivative with respect to entry i from values alone, or None at a kink."""
+    """Return the derivative with respect to entry i by finite differences, or None at a kink."""
     step = FIRST_STEP * max(1.0, abs(problem.point[i]))
     best, best_error = None, np.inf
     for _ in range(TRIES):
@@ -150,9 +150,10 @@ def difference(problem: Problem, i: int, tolerance: float) -> float | None:
 
 
 def bent(problem: Problem, i: int, step: float, enough: float) -> bool:
-    """Return whether the function has a kink at the point: one-sided slopes stay apart.
+    """Return whether the function has a kink at the point: one-sided slopes remain apart.
 
-    For a smooth function their difference shrinks fourfold with a step four times smaller.
+    For a smooth function their difference becomes four times smaller with a step four times
+    smaller.
     """
     wide, narrow = gap(problem, i, step), gap(problem, i, step / 4)
     return narrow > enough and narrow > 0.5 * wide
@@ -174,7 +175,7 @@ def slope(problem: Problem, i: int, step: float) -> float:
 
 
 def beside(problem: Problem, i: int, step: float) -> tuple[Any, float]:
-    """Return entry i a step from the point, and the function there."""
+    """Return entry i one step from the point, and the function value there."""
     point = problem.point.copy()
     point[i] += step
     return point[i], problem.function(point)
@@ -220,7 +221,7 @@ def problem_of_formula(target: Formula, x: Any, rng: np.random.Generator) -> Pro
 @as_problem.register
 def problem_of_loss(target: LossRow, x: Any, rng: np.random.Generator) -> Problem:
     p, t = as_sample(x, 2, target.name)
-    weight = target.weight(p, t)  # a constant, as the definition of the loss says
+    weight = target.weight(p, t)  # a constant, by the definition of the loss
     return Problem(
         lambda point: target.value(float(point[0]), t) * weight,
         np.array([p]),
@@ -259,7 +260,7 @@ def problem_of_part(target: Part, x: Any, rng: np.random.Generator) -> Problem:
 
     def function(numbers: FloatArray) -> float:
         twin.bank.value[:] = numbers[:rows]
-        # As in training: statistics of this batch, and the same units dropped.
+        # As in training: batch statistics, and the same units dropped.
         outputs = np.asarray(twin.forward(shaped(numbers[rows:].reshape(point.shape))))
         twin.forget()
         twin.bank.value[:] = start
@@ -274,12 +275,12 @@ def problem_of_part(target: Part, x: Any, rng: np.random.Generator) -> Problem:
 
 
 def shaped(array: npt.NDArray[np.float64]) -> Any:
-    """Return a float for an array without dimensions, for Weight and Perceptron; else the array."""
+    """Return a 0-d array as a float, for Weight and Perceptron; other arrays unchanged."""
     return float(array) if array.ndim == 0 else array
 
 
 def as_float64(part: Part) -> Any:
-    """Return a copy of a part in float64, on a bank of its own, with the same numbers and names."""
+    """Return a float64 copy of a part on a separate bank, with the same numbers and names."""
     twin: Layer | Perceptron | Weight
     if isinstance(part, Model):
         return part.copy("float64")

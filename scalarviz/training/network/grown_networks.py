@@ -1,7 +1,6 @@
-"""Networks made from other networks: grown and shrunk, drawn anew, with or without biases.
+"""Networks derived from others: more or fewer neurons, new initial weights, biases.
 
-Only Dense layers grow and shrink, and the layer after them has to be Dense as well: it takes their
-outputs. All other layers of the network stay as they are.
+Only Dense layers followed by a Dense layer grow and shrink. All other layers are unchanged.
 """
 
 from __future__ import annotations
@@ -31,19 +30,19 @@ from scalarviz.training.network.network import Network
 Places = npt.NDArray[np.int64]
 Start = Literal["same", "init"]
 STARTS = {name: name for name in ("same", "init")}
-LARGEST = 2**16  # neurons of a layer, as in scenes
+LARGEST = 2**16  # neurons of a layer, the same limit as in scenes
 PROBES = np.linspace(-8.0, 8.0, 33).tolist()  # inputs at which activations are compared with x
-NEAR = 0.5, 0.1  # up to this |x|, an activation within this share of |x| is nearly the identity
+NEAR = 0.5, 0.1  # up to this |x|, an activation this close to x is nearly the identity
 
 
 @dataclass(frozen=True, eq=False)
 class GrownLayer:
-    """A layer of a network to be made.
+    """A layer of a new network.
 
     Attributes:
-        layer: of the new network, without a bank
-        rows: for each of its rows the row of the old bank, or NONE
-        old: the layer of the old network whose state it takes; None: none
+        layer: layer of the new network, without a bank
+        rows: row of the old bank for each of its rows, or NONE
+        old: layer of the old network whose state it takes, or None
     """
 
     layer: Layer
@@ -54,14 +53,14 @@ class GrownLayer:
 @final
 @dataclass(frozen=True, eq=False)
 class GrownNetwork:
-    """A network that was made from another one.
+    """A network derived from another one.
 
     Attributes:
-        network: the new one, with initial numbers on the rows that are new
-        rows: int64: for each row of its bank the row of the old bank, or -1 for a new weight
-        states: indices of its bank's state, and of the old one's, that belong together
-        fresh: mask of rows whose numbers are drawn anew, so that the optimizer also begins anew;
-            None, the default: all rows go on, except for those that are new
+        network: the new network, with initial numbers on new rows
+        rows: row of the old bank for each row of its bank, int64; -1 for a new weight
+        states: indices in the state of its bank, and corresponding indices in the old one
+        fresh: mask of redrawn rows, whose optimizer state is also reset; None, the default: all
+            existing rows continue
     """
 
     network: Network
@@ -70,9 +69,9 @@ class GrownNetwork:
     fresh: npt.NDArray[np.bool_] | None = None
 
     def take_numbers(self, bank: Bank) -> None:
-        """Copy values, frozen marks, slots, step count and states that stay from the old bank.
+        """Copy values, frozen marks, slots, step count and kept states from the old bank.
 
-        The slots of new weights begin at 0. Gradients are those after `zero_grad`.
+        The slots of new weights start at 0. Gradients are 0, as after `zero_grad`.
         """
         new, stay = self.network.bank, self.rows != NONE
         new.frozen[stay] = bank.frozen[self.rows[stay]]
@@ -90,9 +89,9 @@ class GrownNetwork:
 
 
 def with_neurons(net: Network, layer: int, count: int, start: Start, seed: int) -> GrownNetwork:
-    """Return a network with `count` further perceptrons in a layer, after the others.
+    """Return a network with `count` additional perceptrons at the end of a layer.
 
-    With the start "same", weights from them to the next layer are 0. Raises InputError.
+    With the start "same", their weights to the next layer are 0. Raises InputError.
     """
     index, old, after = inner_dense(net, layer, "neurons cannot be added to")
     count = size(count, "count")
@@ -108,7 +107,7 @@ def with_neurons(net: Network, layer: int, count: int, start: Start, seed: int) 
 
 
 def without_neuron(net: Network, layer: int, neuron: int, seed: int) -> GrownNetwork:
-    """Return a network without one perceptron of a layer; raise InputError if it has only one."""
+    """Return a network without one perceptron of a layer; raise InputError for the only one."""
     index, old, after = inner_dense(net, layer, "no neuron can be removed from")
     gone = whole(neuron)
     if gone is None or not 0 <= gone < old.outputs:
@@ -129,11 +128,10 @@ def without_neuron(net: Network, layer: int, neuron: int, seed: int) -> GrownNet
 def with_layer(
     net: Network, layer: int, neurons: int | None, activation: str | None, start: Start, seed: int
 ) -> GrownNetwork:
-    """Return a network with a further Dense layer at an index, before the layer that is there.
+    """Return a network with an additional Dense layer at an index.
 
-    With the start "same" its weights are those of the identity, if its activation is the identity
-    or nearly so on what arrives, and those from its further neurons to the next layer are 0.
-    Raises InputError.
+    With the start "same" its weights form the identity, if its activation is nearly the identity on
+    its inputs, and the weights from additional neurons to the next layer are 0. Raises InputError.
     """
     count, index = len(net.layers), whole(layer)
     if index is None or not 0 <= index < count:
@@ -165,9 +163,9 @@ def with_layer(
 
 
 def without_layer(net: Network, layer: int, seed: int) -> GrownNetwork:
-    """Return a network without a layer, whose inputs the next layer takes; raise InputError.
+    """Return a network without a layer, whose inputs pass to the next one; raise InputError.
 
-    The weights of the next layer stay by the index of their input, as far as there are such.
+    The weights of the next layer are kept by index of their input, where possible.
     """
     index, old, after = inner_dense(net, layer, "this layer cannot be removed:")
     stay = np.full(old.inputs, NONE)
@@ -184,7 +182,7 @@ def without_layer(net: Network, layer: int, seed: int) -> GrownNetwork:
 
 
 def whole(value: object) -> int | None:
-    """Return a whole number as an int; None for anything else."""
+    """Return an integer as an int; None for anything else."""
     is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     return int(value) if is_whole else None  # type: ignore[call-overload]  # it is one
 
@@ -196,9 +194,9 @@ def check_width(neurons: int) -> int:
 
 
 def inner_dense(net: Network, layer: object, fails: str) -> tuple[int, Dense, Dense]:
-    """Return index, Dense layer and the Dense layer after it; raise InputError for others.
+    """Return index, Dense layer and following Dense layer; raise InputError for other layers.
 
-    `fails` begins the message about the last layer.
+    `fails` is the start of the message about the last layer.
     """
     index, count = whole(layer), len(net.layers)
     if index is None or not 0 <= index < count:
@@ -214,7 +212,7 @@ def inner_dense(net: Network, layer: object, fails: str) -> tuple[int, Dense, De
 
 
 def dense_at(net: Network, index: int, only: str) -> Dense:
-    """Return a Dense layer in one place; raise InputError, which begins with `only`, for others."""
+    """Return a Dense layer used once; raise InputError, which begins with `only`, for others."""
     layer: Layer = net.layers[index]
     if not isinstance(layer, Dense):
         raise InputError(f"{only}, and layer {index} is {layer}: choose another layer")
@@ -227,27 +225,27 @@ def dense_at(net: Network, index: int, only: str) -> Dense:
 
 
 def keeps(name: str, before: str) -> bool:
-    """Whether an activation is the identity, or nearly so about 0, on results of another one."""
+    """Return whether an activation is nearly the identity on the results of another one."""
     own, other = ACTIVATIONS[name].value, ACTIVATIONS[before].value
-    results = [other(x) for x in PROBES]  # of a formula of the user's own, too
+    results = [other(x) for x in PROBES]  # also of a custom formula
     if all(own(y) == y for y in results):
         return True
     within, share = NEAR
     return all(abs(own(y) - y) <= share * abs(y) for y in results if abs(y) <= within)
 
 
-# ---- making the network -------------------------------------------------------------------------
+# ---- construction -------------------------------------------------------------------------------
 
 
 def as_they_are(net: Network) -> list[GrownLayer]:
-    """Return the layers of a network as they are."""
+    """Return the layers of a network unchanged."""
     # A shared layer is in several places.
     twins = {layer: layer.again() for layer in dict.fromkeys(net.layers)}
     return [GrownLayer(twins[old], rows_of(old), old) for old in net.layers]
 
 
 def reshaped(old: Dense, perceptrons: Places, inputs: Places) -> GrownLayer:
-    """Return a Dense layer with parts of one; given the index of each in `old`, or NONE."""
+    """Return a Dense layer with parts of `old`, given the index of each in `old`, or NONE."""
     kernel = old.first_row + perceptrons[:, np.newaxis] * old.inputs + inputs
     kernel[perceptrons == NONE] = NONE
     kernel[:, inputs == NONE] = NONE
@@ -265,7 +263,7 @@ def with_inputs(old: Dense, inputs: Places) -> GrownLayer:
 
 
 def made(net: Network, places: Sequence[GrownLayer], seed: int) -> GrownNetwork:
-    """Return the network of these layers, with initial numbers of a seed on new rows."""
+    """Return the network of these layers, with initial numbers on new rows."""
     layers = [place.layer for place in places]
     network = Network(layers, init=net.init, seed=seed, dtype=net.dtype)
     network.input_widths = net.input_widths
@@ -283,11 +281,11 @@ def with_numbers(
     kept: Sequence[tuple[Layer, Layer]],
     fresh: npt.NDArray[np.bool_] | None = None,
 ) -> GrownNetwork:
-    """Return a network that has taken its numbers from `net`.
+    """Return the network with numbers taken from `net`.
 
     Args:
         rows, fresh: as in GrownNetwork
-        kept: pairs of its layers and those of `net` whose states stay
+        kept: pairs of a layer and a layer of `net` whose state is kept
     """
     states = [np.zeros((2, 0), np.int64)]
     states += [np.array([states_of(layer), states_of(old)]) for layer, old in kept]
@@ -303,23 +301,23 @@ def rows_of(layer: Layer) -> Places:
 
 
 def clear_unknown_inputs(grown: GrownNetwork, index: int) -> None:
-    """Set the new weights of a layer that is otherwise an old one to 0."""
+    """Set the new weights of an otherwise old layer to 0."""
     rows = np.arange(len(grown.rows))[grown.network.layers[index].rows]
     grown.network.bank.value[rows[grown.rows[rows] == NONE]] = 0.0
 
 
-# Networks made again: with other initial numbers, or with or without biases.
+# Networks with other initial numbers, or with or without biases.
 
 
 def redrawn(net: Network, init: Init, seed: int) -> GrownNetwork:
-    """Return a network whose weights are drawn anew by an initializer, but for frozen ones.
+    """Return a network with redrawn weights, except frozen ones.
 
-    Statistics of a layer stay if all of its weights are frozen.
+    Statistics of a layer are kept if all its weights are frozen.
     """
     network = remade(net, seed, init=init)
     frozen = net.bank.frozen
     kept = [
-        (old, old)  # the new one has its state in the same place
+        (old, old)  # the state has the same place in the new one
         for old in dict.fromkeys(net.layers)
         if old.size and frozen[old.rows].all()
     ]
@@ -327,10 +325,10 @@ def redrawn(net: Network, init: Init, seed: int) -> GrownNetwork:
 
 
 def with_biases(net: Network, on: bool, seed: int) -> GrownNetwork:
-    """Return a network whose perceptrons have biases, which begin at 0, or have none.
+    """Return a network whose perceptrons have biases, starting at 0, or no biases.
 
     Raises:
-        InputError: if it has no perceptrons that lack them or have them.
+        InputError: if nothing would change.
     """
     check_biases(net, on)
     network = remade(net, seed, bias=on)
@@ -351,7 +349,7 @@ def with_biases(net: Network, on: bool, seed: int) -> GrownNetwork:
 
 
 def has_biases(net: Network) -> bool | None:
-    """Return whether any perceptrons in a row of layers have biases; None without such layers."""
+    """Return whether any perceptrons in some layers have biases; None without perceptrons."""
     found = [layer.has_bias for layer in net.layers if isinstance(layer, PerceptronLayer)]
     return any(found) if found else None
 
@@ -375,11 +373,11 @@ def check_biases(net: Network, on: bool) -> None:
 def remade(
     net: Network, seed: int, *, init: Init | None = None, bias: bool | None = None
 ) -> Network:
-    """Return a network like another one, with the initial numbers of a seed.
+    """Return a copy of a network with the initial numbers of a seed.
 
     Args:
-        init: initializer of all layers; None, the default: as in the other network
-        bias: whether perceptrons have biases; None, the default: as they have them
+        init: initializer of all layers; None, the default: unchanged
+        bias: whether perceptrons have biases; None, the default: unchanged
     """
     twins = {layer: another_layer(layer, init, bias) for layer in dict.fromkeys(net.layers)}
     layers = [twins[layer] for layer in net.layers]
@@ -390,7 +388,7 @@ def remade(
 
 
 def another_layer(layer: Layer, init: Init | None, bias: bool | None) -> Layer:
-    """Return a layer such as this one, without an initializer of its own if there is a new one."""
+    """Return a copy of a layer, without its initializer if a new one is given."""
     if not isinstance(layer, PerceptronLayer):
         return layer.again()
     settings = layer.settings() | ({} if bias is None else {"bias": bias})
@@ -403,17 +401,17 @@ def states_of(layer: Layer) -> Places:
     return np.arange(first, first + layer.state_size)
 
 
-# Networks for data with `standardize=True`: they begin with an Affine.
+# Networks for data with `standardize=True` begin with an Affine.
 
 
 def begin_with_affine(network: Any, data: DataSet) -> bool:
-    """Put the Affine of `data` before the first layer, if they ask for it; return whether it was.
+    """Insert the Affine of `data` before the first layer, if requested by the data; return whether.
 
     Args:
-        network: a Model; one that begins with an Affine stays as it is
+        network: a Model; unchanged if it begins with an Affine
 
     Raises:
-        OrderError: for a network that is not as it was made.
+        OrderError: for a network that was used or changed.
         InputError: for an expression.
     """
     if not data.standardize or any(isinstance(each, Affine) for each in network.layers[:1]):
@@ -442,9 +440,10 @@ def is_as_made(net: Network) -> bool:
 
 
 def begin_with(net: Network, layer: Layer) -> None:
-    """Put a `layer` before the first one of a network that is as it was made.
+    """Insert a `layer` before the first one of an unused network.
 
-    The others get the initial numbers of their new rows, as if it had been made with it.
+    The other layers get the initial numbers of their new rows, as in a network made with this
+    layer.
     """
     for each in net._parts:
         leave_bank(each, net.bank)

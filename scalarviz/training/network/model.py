@@ -1,4 +1,4 @@
-"""Model: the base of Network and Expression: the four verbs, an engine and a Program."""
+"""Model: base class of Network and Expression, with the four verbs, an engine and a Program."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from scalarviz.training.network.model_queries import check_activation, probabili
 
 
 class Model(Part):
-    """A model that a session can train: a Network, or a compiled Expression.
+    """Base class of models that a session can train: Network and compiled Expression.
 
     Attributes:
         inputs, outputs: size of a sample
-        layers: in order; empty for an Expression, which is the code of a function
-        input_widths: width of each input by name, of a Network whose inputs have names
+        layers: the layers in order; empty for an Expression
+        input_widths: width of each named input of a Network
     """
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
@@ -43,15 +43,16 @@ class Model(Part):
     outputs: int
     layers: tuple[Layer, ...] = ()
     input_widths: Mapping[str, int] = MappingProxyType({})
-    walls: Mapping[str, Wall] = MappingProxyType({})  # of an expression, by names
+    walls: Mapping[str, Wall] = MappingProxyType({})  # of an expression, by name
     _bank: Bank
     _engine: Engine
 
     @final
     def __call__(self, x: object) -> FloatArray:
-        """Return the outputs for `x`, without keeping anything for `backward`.
+        """Return the outputs for `x`, without storing anything for `backward`.
 
-        `x` has shape (inputs,), (batch, inputs) or (batch, *input_shape), or is a dict by name.
+        `x` has shape (inputs,), (batch, inputs) or (batch, *input_shape), or is a dict of named
+        inputs.
         """
         x = self.input_rows(x)
         batch, single = as_batch(x, self.inputs, self.CALLED, copy=False, picture=self.input_shape)
@@ -59,7 +60,7 @@ class Model(Part):
 
     @final
     def input_rows(self, x: object) -> Any:
-        """Return rows of inputs by name, of `x` such as {"u": u, "x": x}; others as they are.
+        """Return rows for named inputs `x`, such as {"u": u, "x": x}; others unchanged.
 
         An input has shape (batch, width), (batch,) if its width is 1, or (width,) for one sample.
         Raises InputError or ShapeError for inputs other than those of `input_widths`.
@@ -68,7 +69,7 @@ class Model(Part):
 
     @final
     def forward(self, x: object) -> FloatArray:
-        """Return the outputs for `x`, and keep what `backward` needs.
+        """Return the outputs for `x`, and store the data for `backward`.
 
         `x` is as in a call; the result has shape (outputs,) or (batch, outputs).
         Raises ShapeError for another shape and NotFiniteError for NaN or infinity.
@@ -87,7 +88,7 @@ class Model(Part):
 
     @final
     def backward(self, upstream: object = None) -> FloatArray:
-        """Add to the gradients for the newest unmatched forward; return those of its inputs.
+        """Accumulate gradients for the most recent unmatched forward; return the input gradient.
 
         `upstream` is the gradient with respect to the outputs, in their shape; None means ones.
         Raises OrderError without an unmatched forward, ShapeError for another shape.
@@ -109,7 +110,7 @@ class Model(Part):
 
     @final
     def forget(self) -> None:
-        """Drop all forwards that wait for their backward."""
+        """Drop all unmatched forwards."""
         self._engine.forget()
         self._waiting.clear()
 
@@ -129,24 +130,24 @@ class Model(Part):
     @final
     @property
     def engine(self) -> str:
-        """Name of the engine that runs the verbs."""
+        """Name of the engine that runs the model."""
         return self._engine.name
 
     @final
     @property
     def precision(self) -> Precision:
-        """Precision in which the engine computes."""
+        """Precision of the computation."""
         return self._engine.precision
 
     @cached_property
     def program(self) -> Program:
-        """The operations of this model, as engines run them and pictures show them."""
+        """The operations of this model, as run by engines and shown in pictures."""
         return self._lowered()
 
     @final
     def _run_on(self, row: EngineRow, precision: Precision) -> None:
-        """Make the first engine, which has been checked."""
-        self._waiting: list[tuple[FloatArray, bool]] = []  # outputs, and whether of one sample
+        """Make the first engine, already checked."""
+        self._waiting: list[tuple[FloatArray, bool]] = []  # outputs, and whether for one sample
         self._engine = row.make(self.layers, self.program, self._bank, precision)
 
     @final
@@ -154,11 +155,11 @@ class Model(Part):
         """Run on another engine from now on, and return the model itself.
 
         Args:
-            engine: "python", "cpu", "cuda" or "auto", the fastest here for one sample
+            engine: "python", "cpu", "cuda" or "auto", the fastest available for one sample
             precision: "full", "mixed" or a Precision; None, the default: unchanged
 
-        Forwards that wait for their backward are dropped. Raises EngineError if the engine cannot
-        run here, or not this model in this precision.
+        Unmatched forwards are dropped. Raises EngineError if the engine is not available or cannot
+        run this model in this precision.
         """
         chosen, before = Precision.of(precision or self.precision), self.precision
         row = self._choose(engine, 1, chosen)
@@ -172,7 +173,7 @@ class Model(Part):
 
     @final
     def run(self, batches: Batches, loss: Loss) -> Run:
-        """Return a run of this model on its engine, on `batches` with a `loss`, for a session."""
+        """Return a run of this model on its engine, with `batches` and a `loss`, for a session."""
         return self._engine.run(batches, loss)
 
     @final
@@ -181,19 +182,19 @@ class Model(Part):
     ) -> Callable[[], float]:
         """Return a function that evaluates the `loss` of a batch, for a session.
 
-        It returns `loss(model(inputs), targets, weights)` for the numbers of the model at its call.
+        It returns `loss(model(inputs), targets, weights)` for the current numbers of the model.
         """
         return self._engine.loss_on(self.input_rows(inputs), targets, weights, loss)
 
     @final
     def survey(self, inputs: FloatArray) -> dict[str, FloatArray]:
-        """Return the numbers of all neurons for some samples, for a picture.
+        """Return the values of all neurons for some samples, for a picture.
 
         Args:
             inputs: shape (samples, inputs)
 
-        Returns arrays of shape (samples, neurons) by the names of the buffers of its program; of an
-        expression all values of its trace, as "values".
+        Returns arrays of shape (samples, neurons) by buffer name; for an expression all values of
+        its trace, as "values".
         """
         return self._engine.survey(inputs)
 
@@ -201,19 +202,18 @@ class Model(Part):
     def snapshot(self) -> Snapshot:
         """Return a Snapshot of the current numbers.
 
-        Its `request()` asks for a copy and `ready` says whether it has arrived, both at once;
+        `request()` requests a copy and `ready` is whether it has arrived, neither of which blocks;
         `read()` and `await` wait for it. Use `Session.snapshot` while a session trains this model.
         """
         return self._engine.snapshot()
 
     @final
     def predict_proba(self, x: object) -> FloatArray:
-        """Return the probabilities of the classes for `x`, without keeping anything.
+        """Return the class probabilities for `x`, without storing anything.
 
-        They are the softmax of the outputs, or the sigmoid of a single one, as the losses
-        softmax_cross_entropy and sigmoid_cross_entropy take them; of a network that ends with a
-        sigmoid or softmax of its own, its outputs, and so of one that ends with p and 1 - p side
-        by side, as models of two classes from scikit-learn do. `x` is as in a call.
+        Outputs that are logits are passed through softmax, or sigmoid for a single output. The
+        outputs of a network that ends with sigmoid or softmax, or with the pair p and 1 - p as in
+        binary scikit-learn models, are returned unchanged. `x` is as in a call.
         """
         return probabilities(self, x)
 
@@ -222,16 +222,16 @@ class Model(Part):
     @final
     @property
     def input_shape(self) -> Shape:
-        """Shape of a sample that is a picture, (channels, height, width), else ().
+        """Shape (channels, height, width) of a sample that is a picture, else ().
 
-        Arrays of pictures, (batch, *input_shape), become rows in C order; the channel can be left
-        out if there is only one.
+        Arrays of pictures, (batch, *input_shape), become rows in C order; a single channel can be
+        omitted.
         """
         return self.layers[0].input_shape if self.layers else ()
 
     @property
     def all_walls(self) -> Mapping[str, Wall]:
-        """Its walls, and one of the parameters without a name."""
+        """Its walls, and a wall of the unnamed parameters."""
         return self.walls
 
     @final
@@ -242,12 +242,12 @@ class Model(Part):
 
     @final
     def set_activation(self, layer: int, name: str, *, anew: bool = False) -> None:
-        """Set the activation of a layer; forwards that wait for their backward are dropped.
+        """Set the activation of a layer; unmatched forwards are dropped.
 
         Args:
             layer: index of the layer
             name: name of an activation, such as "tanh"
-            anew: whether to set it even if the layer has it; by default False
+            anew: whether to set it even if unchanged; by default False
 
         Raises InputError for a layer without activation, UnknownNameError for an unknown name.
         """
@@ -257,19 +257,19 @@ class Model(Part):
             self.program = self._lowered()  # at once: other threads may read it
             self.to(self.engine)
 
-    # The differences between the two.
+    # Methods that differ between the subclasses.
 
     @abstractmethod
     def _lowered(self) -> Program:
-        """Return the program, made anew."""
+        """Return a new program."""
 
     @abstractmethod
     def _choose(self, engine: str, samples: int, precision: Precision) -> EngineRow:
-        """Return the row of the engine for batches of so many samples; raise EngineError."""
+        """Return the row of the engine for batches of `samples` samples; raise EngineError."""
 
     @abstractmethod
     def _ones(self) -> tuple[FloatArray, bool]:
-        """Return ones for the newest unmatched forward, and whether it is answered by one row."""
+        """Return ones for the most recent unmatched forward, and whether it was a single sample."""
 
     @abstractmethod
     def name_of(self, row: int) -> str:
@@ -281,4 +281,4 @@ class Model(Part):
 
     @abstractmethod
     def copy(self, dtype: str | None = None) -> Self:
-        """Return another model with the same numbers, in `dtype` if one is given."""
+        """Return another model with the same numbers, in `dtype` if given."""

@@ -1,4 +1,4 @@
-"""Queries of a model: which data, loss, engine or activation suit it, its outputs, its table."""
+"""Queries of a model: suitable data, losses, engines and activations; outputs; summary table."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from scalarviz.training.network.model import Model
     from scalarviz.training.network.network import Network
 
-ENDS = "sigmoid", "softmax"  # whose results are probabilities
-UNSCALED = "affine", "convolution"  # first operations that take inputs as they are
-LARGE = 100.0  # inputs beyond are not scaled
-NOTHING = 1e-3  # share of the rate with which nothing is learned
-JOINS = "branch", "concatenation"  # which pass on what they read
+ENDS = "sigmoid", "softmax"  # with probabilities as results
+UNSCALED = "affine", "convolution"  # first operations that read inputs unscaled
+LARGE = 100.0  # larger inputs are not scaled
+NOTHING = 1e-3  # share of a learning rate too low to learn anything
+JOINS = "branch", "concatenation"  # they pass on their inputs
 
 
 def check_fits(data: DataSet, network: Model) -> None:
@@ -77,7 +77,7 @@ def check_fits(data: DataSet, network: Model) -> None:
 
 
 def remark(model: Model, data: DataSet, batches: Batches) -> None:
-    """Inform once of data and batches from which a network surely learns little."""
+    """Log once if a network can learn little from these data and batches."""
     operations = model.program.operations
     if batches.size == 1 and any(
         each.kind == "batch_norm" and each.settings[1] == 1.0 for each in operations
@@ -98,7 +98,7 @@ def remark(model: Model, data: DataSet, batches: Batches) -> None:
 
 
 def remark_of_schedule(optimizer: Optimizer, first: int, last: int) -> None:
-    """Inform once if steps from `first` up to `last` go on after the end of a schedule."""
+    """Log once if steps from `first` up to `last` exceed the schedule."""
     schedule = optimizer.schedule
     end = schedule.settings.get("steps", math.inf)
     if first <= end < last and schedule.factor(int(end)) < NOTHING:
@@ -109,7 +109,7 @@ def remark_of_schedule(optimizer: Optimizer, first: int, last: int) -> None:
 
 
 def check_loss(model: Model, loss: Loss) -> None:
-    """Raise InputError if a `loss` does not go with the last activation."""
+    """Raise InputError if a `loss` does not fit the last activation."""
     if model.layers:
         last = [each.formula for each in model.program.operations[-1:]]
         for name in {model.layers[-1].activation, *last, end_of(model.program, model._bank.value)}:
@@ -122,13 +122,13 @@ def check_engine(
     precision: str | Precision | None = None,
     batches: Batches | None = None,
 ) -> tuple[str, Precision]:
-    """Return the engine and precision that a model would run with, without changing it.
+    """Return the engine and precision a model would run with, without changing it.
 
     Args:
         engine: "python", "cpu", "cuda" or "auto"
         precision: "full", "mixed" or a Precision; None, the default: unchanged
-        batches: of the training, if there is one: on a GPU a small network is slower than on "cpu",
-            and weights of samples are not known there
+        batches: batches of the training run or None: small networks are slower on a GPU than on
+            "cpu", which also supports sample weights
 
     Raises:
         EngineError: if the engine cannot run the model in this precision.
@@ -147,7 +147,7 @@ def check_engine(
 
 
 def evaluate_on_auto(model: Model, batch: FloatArray) -> FloatArray | None:
-    """Return the outputs by the engine that "auto" takes; None if there is no other one here."""
+    """Return the outputs by the engine chosen by "auto"; None if no other engine is available."""
     with suppress(EngineError):
         row = model._choose("auto", len(batch), model.precision)
         if row.name != model.engine:
@@ -158,7 +158,7 @@ def evaluate_on_auto(model: Model, batch: FloatArray) -> FloatArray | None:
 
 
 def check_activation(model: Model, layer: int, name: str) -> int:
-    """Return the index of a `layer`; raise InputError if it cannot have activation `name`."""
+    """Return the index of a `layer`; raise InputError if it cannot have the activation `name`."""
     count = len(model.layers)
     require(count, "a compiled function has no layers whose activation could be changed")
     if not isinstance(layer, (int, np.integer)) or layer not in range(-count, count):
@@ -175,12 +175,12 @@ def check_states(net: Model, states: FloatArray) -> None:
 
 
 def places_of(model: Model, layer: int) -> list[int]:
-    """Return every index of the layer at index `layer`, which may be used several times."""
+    """Return all indices of the layer at index `layer`, which may be used several times."""
     return [i for i, other in enumerate(model.layers) if other is model.layers[layer]]
 
 
 def checked_widths(widths: object, inputs: int) -> dict[str, int]:
-    """Return widths of inputs by name; raise InputError unless they add up to `inputs`, or to 0."""
+    """Return input widths by name; raise InputError unless their sum is `inputs`, or 0."""
     found = dict(widths) if isinstance(widths, Mapping) else {"": 0}
     fit = [
         bool(name) and isinstance(name, str) and type(n) is int and n > 0
@@ -195,7 +195,7 @@ def checked_widths(widths: object, inputs: int) -> dict[str, int]:
 
 
 def side_by_side(named: Mapping[Any, object], widths: Mapping[str, int], who: str) -> FloatArray:
-    """See `Model.input_rows`; `who` is the model in errors."""
+    """Implement `Model.input_rows`; errors call the model `who`."""
     require(
         widths,
         f"{who} has no names of inputs: pass an array, or first set net.input_widths to the names "
@@ -229,7 +229,7 @@ def side_by_side(named: Mapping[Any, object], widths: Mapping[str, int], who: st
 
 
 def probabilities(model: Model, x: object) -> FloatArray:
-    """See `Model.predict_proba`."""
+    """Implement `Model.predict_proba`."""
     outputs = model(x)
     if end_of(model.program, model.bank.value):
         return outputs
@@ -239,7 +239,7 @@ def probabilities(model: Model, x: object) -> FloatArray:
 
 
 def end_of(program: Program, values: FloatArray) -> str:
-    """Return which of ENDS makes all outputs, perhaps with p and 1 - p at last; "" if none does."""
+    """Return the row of ENDS that computes all outputs, also as p and 1 - p; else ""."""
     end = ""
     makers = {each.target: each for each in program.operations}
     reached = [program.outputs]
@@ -255,7 +255,7 @@ def end_of(program: Program, values: FloatArray) -> str:
 
 
 def turns_round(made: Operation, values: FloatArray) -> bool:
-    """Return whether an operation makes 1 - p of each p."""
+    """Return whether an operation maps each p to 1 - p."""
     if made.kind != "scale" or made.biases == NONE:
         return False
     gains, shifts = np.split(values[made.weights :][: 2 * (made.biases - made.weights)], 2)

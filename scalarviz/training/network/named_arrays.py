@@ -1,8 +1,8 @@
-"""The numbers of a model by name: state dicts, as in PyTorch, rows of parts, walls, and norms.
+"""The numbers of a model by name: state dicts as in PyTorch, rows of parts, walls, and norms.
 
-PyTorch numbers activations, too: nn.Sequential(Linear, Tanh, Linear) has "0.weight" and "2.weight",
-where two Dense layers have "0.weight" and "1.weight". So names that differ in their numbers only
-are matched in the order of these numbers.
+PyTorch also numbers activations: nn.Sequential(Linear, Tanh, Linear) has "0.weight" and "2.weight",
+but two Dense layers have "0.weight" and "1.weight". So names that differ only in their numbers are
+matched in numerical order.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from scalarviz.errors import InputError, OwnershipError, ShapeError
 if TYPE_CHECKING:
     from scalarviz.training.network.network import Network
 
-MOST = 6  # names that an error lists
-ONLY_THERE = "num_batches_tracked"  # PyTorch's BatchNorm uses it only if it has no momentum
+MOST = 6  # names listed in an error
+ONLY_THERE = "num_batches_tracked"  # used by PyTorch's BatchNorm only without momentum
 
 
 class LoadedKeys(NamedTuple):
-    """Names of a network that a state dict lacks, and names in it that the network lacks."""
+    """Names missing in a state dict, and unexpected names in it."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -56,7 +56,7 @@ def arrays_of(layers: Iterable[Layer]) -> dict[str, FloatArray]:
 
 
 def copies_of(ours: Mapping[str, FloatArray], like: object = None) -> dict[str, FloatArray]:
-    """Return copies of arrays, under the names of `like` unless it is None."""
+    """Return copies of arrays, with the names of `like` unless it is None."""
     theirs = ours if like is None else checked_dict(like)
     names, keys = match(ours, theirs)
     check_keys(keys, "")
@@ -76,7 +76,7 @@ def load_arrays(
     strict: bool,
     layers: Sequence[Layer] = (),
 ) -> LoadedKeys:
-    """Write the arrays of a state dict into `ours`, of a bank and its layers: all, or none."""
+    """Write the arrays of a state dict into `ours`, of a bank and its layers: all or none."""
     theirs = checked_dict(state_dict)
     names, keys = match(ours, theirs)
     if strict:
@@ -116,7 +116,7 @@ def checked_dict(state_dict: object) -> Mapping[str, Any]:
 def match(
     ours: Mapping[str, FloatArray], theirs: Mapping[str, Any]
 ) -> tuple[dict[str, str], LoadedKeys]:
-    """Return our name for each of theirs that we have, and the names without a counterpart."""
+    """Return our name for each of theirs that exists, and the unmatched names."""
     names = [name for name in theirs if name.rpartition(".")[2] != ONLY_THERE]
     same = {name: name for name in names if name in ours}
     if len(same) < max(len(names), len(ours)):
@@ -126,7 +126,7 @@ def match(
 
 
 def match_by_order(ours: Sequence[str], theirs: Sequence[str]) -> dict[str, str]:
-    """Return our name for each of theirs if they differ in their numbers only, else {}."""
+    """Return our name for each of theirs if they differ only in their numbers, else {}."""
     own = dict(zip(in_order(theirs), in_order(ours), strict=False))
     found = {}
     for name in theirs:
@@ -136,7 +136,7 @@ def match_by_order(ours: Sequence[str], theirs: Sequence[str]) -> dict[str, str]
 
 
 def in_order(names: Sequence[str]) -> list[str]:
-    """Return all prefixes in the order of their numbers; [] if that is not certain."""
+    """Return all prefixes in numerical order; [] if ambiguous."""
     prefixes = {name.rpartition(".")[0] for name in names}
     numbers = {prefix: tuple(map(int, re.findall("[0-9]+", prefix))) for prefix in prefixes}
     letters = {re.sub("[0-9.]", "", prefix) for prefix in prefixes}
@@ -146,7 +146,7 @@ def in_order(names: Sequence[str]) -> list[str]:
 
 
 def check_keys(keys: LoadedKeys, more: str) -> None:
-    """Raise InputError if there are names without a counterpart."""
+    """Raise InputError if there are unmatched names."""
     said = [
         f"{what} {listed(names)}"
         for what, names in zip(("it lacks", "it has besides"), keys, strict=True)
@@ -160,7 +160,7 @@ def check_keys(keys: LoadedKeys, more: str) -> None:
 
 
 def check_shapes(wrong: Sequence[str]) -> None:
-    """Raise ShapeError if there are arrays of other shapes."""
+    """Raise ShapeError if arrays have other shapes."""
     if wrong:
         raise ShapeError(
             "the state dict does not fit the network, and nothing was changed: "
@@ -169,21 +169,21 @@ def check_shapes(wrong: Sequence[str]) -> None:
 
 
 def listed(names: Sequence[str], between: str = ", ") -> str:
-    """Return some names, and how many more there are."""
+    """Return some names, and the number of further names."""
     more = f"{between}and {len(names) - MOST} more" if len(names) > MOST else ""
     return between.join(map(shortened, names[:MOST])) + more
 
 
 def shortened(name: str) -> str:
-    """Return a text in at most 100 characters."""
+    """Return a text of at most 100 characters."""
     return name if len(name) <= 100 else f"{name[:97]}..."
 
 
-# Parts of a network, and parameters by their names, as rows of its bank.
+# Parts of a network, and parameters by name, as rows of its bank.
 
 
 def rows_of_part(net: Network, part: object) -> object:
-    """Return the rows of a `part` of a network, or of names; return others unchanged."""
+    """Return the rows of a `part` of a network, or of names; other objects unchanged."""
     if isinstance(part, str):
         return rows_named(net, part)
     if not isinstance(part, Part):
@@ -196,7 +196,7 @@ def rows_of_part(net: Network, part: object) -> object:
 
 
 def layer_at(net: Network, row: int) -> Layer:
-    """Return the layer that has a `row` of the bank; raise InputError if there is none."""
+    """Return the layer with a `row` of the bank; raise InputError if missing."""
     whole = isinstance(row, (int, np.integer))
     for layer in net._parts if whole else ():
         if layer.first_row <= row < layer.first_row + layer.size:
@@ -205,9 +205,9 @@ def layer_at(net: Network, row: int) -> Layer:
 
 
 def rows_named(net: Network, names: str | Sequence[str]) -> npt.NDArray[np.intp]:
-    """Return the rows of parameters by their names, beginnings of names, or patterns.
+    """Return the rows of parameters, given their names, prefixes, or patterns.
 
-    "vectors" are those of one axis, biases and norms, unless a layer has this name.
+    "vectors" means parameters with one axis (biases and norms), unless a layer has this name.
     """
     known, chosen = dict(net.named_parameters()), np.zeros(len(net.bank), np.bool_)
     if names == "vectors":
@@ -217,13 +217,13 @@ def rows_named(net: Network, names: str | Sequence[str]) -> npt.NDArray[np.intp]
     return np.flatnonzero(chosen)
 
 
-# Walls: the parameters of a compiled function by name, as arrays of Values.
+# Walls: the named parameters of a compiled function, as arrays of Values.
 
-REST = "parameters"  # the name of those that have none
+REST = "parameters"  # the name of unnamed parameters
 
 
 def as_arrays(parameters: object) -> dict[str, npt.NDArray[Any]]:
-    """Return Values by name as arrays of objects; raise InputError."""
+    """Return named Values as arrays of objects; raise InputError."""
     if not (isinstance(parameters, Mapping) and all(isinstance(name, str) for name in parameters)):
         raise InputError(
             f"parameters maps names to Values, and cannot be {shorten(parameters)}: write "
@@ -256,7 +256,7 @@ def as_arrays(parameters: object) -> dict[str, npt.NDArray[Any]]:
 
 
 def label(arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Give a label to Values that have none, by their name and place: "wte[3, 2]"."""
+    """Label Values without a label by name and index: "wte[3, 2]"."""
     for name, array in arrays.items():
         for place, value in np.ndenumerate(array):
             at = f"[{', '.join(map(str, place))}]" if place else ""
@@ -266,7 +266,7 @@ def label(arrays: Mapping[str, npt.NDArray[Any]]) -> None:
 def walls_of(
     arrays: Mapping[str, npt.NDArray[Any]], places: npt.NDArray[np.intp], bank: Bank
 ) -> dict[str, Wall]:
-    """Return the walls of arrays whose Values are the first at these `places` of a bank."""
+    """Return the walls of arrays whose Values come first in `places` of a bank."""
     found = {}
     for name, shape, start in placed({name: array.shape for name, array in arrays.items()}):
         rows = places[start : start + prod(shape)]
@@ -279,7 +279,7 @@ def walls_of(
     return found
 
 
-# Norms: how large the parameters of a layer are, and their gradients.
+# Norms of the parameters of each layer, and of their gradients.
 
 
 class Norms(NamedTuple):
@@ -290,7 +290,7 @@ class Norms(NamedTuple):
 
 
 def norms_of(layers: Sequence[Layer]) -> dict[str, Norms]:
-    """Return the norms of each layer with parameters, by its index as a string."""
+    """Return the norms of each layer with parameters, by layer index as a string."""
     require(layers, "a compiled function has no layers: its numbers are in f.bank.grad")
     return {
         str(i): Norms(*[norm(array[layer.rows]) for array in (layer.bank.value, layer.bank.grad)])

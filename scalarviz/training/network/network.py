@@ -56,35 +56,35 @@ from scalarviz.training.network.named_arrays import (
 if TYPE_CHECKING:
     from scalarviz.core.layers import AnyLayer
 
-# What `save` writes besides its own format, by the ending of the name.
+# Other formats that `save` writes, by file extension.
 WRITERS = dict.fromkeys((".npz", ".glsl", ".hlsl"), leaf_calls.export_network)
 WRITERS[".onnx"] = leaf_calls.save_model
 
 
 @final
 class Network(Model):
-    """Layers in order, on one bank of numbers.
+    """A sequence of layers on one bank of parameters.
 
-    `layers` is a list of sizes, such as [3, 8, 3], which makes Dense layers with `activation`
-    between them and `output` after the last; a list of layers; or a layer and then both. A layer
-    may be in the list twice: its weights are then shared, and their gradients add up.
+    `layers` is a list of sizes, such as [3, 8, 3], for Dense layers with `activation`, and `output`
+    after the last one; a list of layers; or a layer followed by either. A layer may be listed
+    twice: its weights are then shared, and their gradients add up.
 
-    Calling the network evaluates it and keeps nothing; `forward` keeps what `backward` needs,
-    and each backward belongs to the newest forward that none has matched yet.
+    Calling the network only evaluates it; `forward` stores the data for `backward`, and each
+    backward consumes the most recent unmatched forward.
 
     Args:
-        layers: sizes of layers, or Layers, whose inputs and outputs fit together
-        activation: of the layers between, for sizes only; by default "linear"; the names are in
-            core/formulas/activations.py
+        layers: sizes, or Layers with matching inputs and outputs
+        activation: activation of all layers except the last, for sizes only: a name from
+            core/formulas/activations.py; by default "linear"
         output: activation of the last layer, for sizes only; by default "linear"
-        init: initializer, a name, a function or an Init; by default "pytorch"
-        seed: seed of the initial numbers, an integer from 0; by default 0
+        init: initializer: a name, a function or an Init; by default "pytorch"
+        seed: seed of the initial numbers, a non-negative integer; by default 0
         dtype: "float32", the default, or "float64"
         engine: "python", the default, "cpu", "cuda" or "auto", the fastest here for small networks
         precision: "full", the default, "mixed", or a Precision; mixed runs on the engine "cpu"
 
     Raises InputError for layers that do not fit together, UnknownNameError for an unknown name,
-    OwnershipError for layers of another network, and EngineError if the engine cannot run here.
+    OwnershipError for layers of another network, and EngineError if the engine is not available.
 
     >>> net = Network([2, 3, 1], seed=0)
     >>> net.forward([1.0, -1.0]).shape, len(net.parameters())
@@ -126,7 +126,7 @@ class Network(Model):
         precision: Precision,
         bank: str | Bank,
     ) -> None:
-        """Set up on a bank of zeros, or on a new one of this dtype."""
+        """Set up on a bank of zeros, or on a new bank of this dtype."""
         self.layers = layers  # type: ignore[assignment]  # any Layer can be an AnyLayer
         self.inputs, self.outputs = layers[0].inputs, layers[-1].outputs
         self.init, self.seed = init, seed
@@ -140,7 +140,7 @@ class Network(Model):
         for layer in parts:
             layer.bind(self._bank, row, self.init, self.seed, state)
             row, state = row + layer.size, state + layer.state_size
-        self.names: dict[str, Any] | None = None  # of its parts, in the ONNX file it came from
+        self.names: dict[str, Any] | None = None  # of its parts, in the original ONNX file
         engine.check(self._bank, precision, self.program)
         self._run_on(engine, precision)
         self._engine.instead = partial(model_queries.evaluate_on_auto, self)
@@ -148,7 +148,7 @@ class Network(Model):
 
     @property
     def input_widths(self) -> Mapping[str, int]:
-        """Width of each named input, in the order of a row. Raises InputError for a wrong sum."""
+        """Width of each named input, in order. Raises InputError for a wrong sum."""
         return dict(self._input_widths)
 
     @input_widths.setter
@@ -189,21 +189,22 @@ class Network(Model):
         steps: int,
         progress: bool = True,
     ) -> FloatArray:
-        """Train `steps` steps on one batch; return the loss before each.
+        """Train `steps` steps on one batch; return the loss before each step.
 
-        Ctrl-C ends it after a whole step with `scalarviz.errors.Interrupted`, a KeyboardInterrupt.
-        Raises GradientError if a gradient, UpdateError if the result of a step is not finite; that
-        step is not taken. The errors have the losses so far in `losses`.
+        Ctrl-C ends training after a whole step with `scalarviz.errors.Interrupted`, a
+        KeyboardInterrupt. Raises GradientError if a gradient and UpdateError if the result of a
+        step is not finite; this step is not taken. The errors have the losses so far in `losses`.
 
         Args:
-            inputs: shape (batch, inputs), (inputs,) or (batch, *input_shape), or a dict by name
-            targets: shape (batch, outputs) or (outputs,); or (batch,) for one output, and for class
-                labels 0, 1, ... with softmax_cross_entropy and sigmoid_cross_entropy
+            inputs: array of shape (batch, inputs), (inputs,) or (batch, *input_shape), or a dict of
+                named inputs
+            targets: array of shape (batch, outputs) or (outputs,); or (batch,) for one output, or
+                for class labels 0, 1, ... with softmax_cross_entropy and sigmoid_cross_entropy
             loss: a name or a Loss; by default "mse"
             optimizer: an Optimizer, or a name such as "adam"; by default SGD(0.01)
-            steps: number of steps, at least 0, which changes nothing
-            progress: True, the default: a progress bar in a terminal or a notebook, if it takes
-                longer than a second; False: none
+            steps: number of steps, at least 0
+            progress: whether to show a progress bar, in a terminal or notebook, if training takes
+                longer than a second; by default True
 
         Returns a float64 array of shape (steps,).
         """
@@ -248,7 +249,7 @@ class Network(Model):
     @overload
     def __getitem__(self, index: slice) -> tuple[AnyLayer, ...]: ...
     def __getitem__(self, index: int | slice) -> AnyLayer | tuple[AnyLayer, ...]:
-        """Return the layer at an index, or those of a slice, as `net.layers[index]`."""
+        """Return the layer at an index, or the layers of a slice, as `net.layers[index]`."""
         try:
             return self.layers[index]
         except (IndexError, TypeError):
@@ -267,7 +268,7 @@ class Network(Model):
         """Yield name and ParameterArray of the kernel and the bias of each layer.
 
         Names are as in PyTorch: "0.weight" is the kernel of layer 0, "3.1.bias" the bias of layer 1
-        in layer 3, a Residual. A layer that is used several times has the name of its first place.
+        in layer 3, a Residual. A layer that is used repeatedly is named by its first position.
         """
         for name, layer in named_layers(self.layers):
             for parameter in own_parameters(layer, f"{name}.").values():
@@ -277,24 +278,24 @@ class Network(Model):
         """Return copies of kernels, biases and running statistics by name: "0.weight", "0.bias".
 
         Args:
-            like: state dict of the same network in PyTorch, whose names are used: there activations
-                are numbered, too; None, the default: numbers are indices of `layers`
+            like: state dict of the same network in PyTorch, whose names are used, since PyTorch
+                also numbers activations; None, the default: indices in `layers`
 
-        Raises InputError if `like` has other arrays.
+        Raises InputError if the arrays of `like` do not match.
         """
         return copies_of(arrays_of(self.layers), like)
 
     def load_state_dict(self, state_dict: object, strict: bool = True) -> LoadedKeys:
-        """Load arrays by name: those that `state_dict` has returned, or a PyTorch module's.
+        """Load arrays by name, as returned by `state_dict`, or from a PyTorch module.
 
         Args:
-            state_dict: names and arrays or tensors; if the names are not those of
-                `net.state_dict()`, and differ in their numbers only, they are taken in the order of
-                the numbers, such as "0.weight", "2.weight" or "fc1.weight", "fc2.weight"
-            strict: False: load what both have; by default True: all must be in both
+            state_dict: names and arrays or tensors; names that differ from `net.state_dict()` only
+                in their numbers are matched in numerical order, such as "0.weight", "2.weight" or
+                "fc1.weight", "fc2.weight"
+            strict: True, the default: both must have the same names; False: load the common ones
 
-        In a session this is an edit. Returns the names that were missing and unexpected. Raises
-        InputError, with nothing changed, for names or shapes that do not fit.
+        In a session this is an edit. Returns the missing and unexpected names. Raises InputError,
+        with nothing changed, for names or shapes that do not fit.
         """
         strict, ours = true_or_false(strict, "strict"), arrays_of(self.layers)
         return load_arrays(ours, self._bank, state_dict, strict, self.layers)
@@ -320,7 +321,7 @@ class Network(Model):
         return np.ones((self._engine.newest_batch(), self.outputs)), False
 
     def find_rows(self, part: object) -> object:
-        """Return the rows of a `part` of this network, or of names; return others unchanged."""
+        """Return the rows of a `part` of this network, or of names; other objects unchanged."""
         return rows_of_part(self, part)
 
     def _rows_named(self, names: str | Sequence[str]) -> Rows:
@@ -336,9 +337,9 @@ class Network(Model):
         """Return a network with the same layers and the initial numbers of a `seed`, on python.
 
         Args:
-            seed: integer from 0
+            seed: a non-negative integer
             dtype: "float32" or "float64"; None, the default: the same
-            bank: Bank of zeros to use; None, the default: a new one
+            bank: Bank of zeros to use; None, the default: a new bank
         """
         twins = {layer: layer.again() for layer in self._parts}
         layers = tuple([twins[layer] for layer in self.layers])
@@ -348,7 +349,7 @@ class Network(Model):
         return other
 
     def copy(self, dtype: str | None = None) -> Network:
-        """Return a network with the same layers and numbers; `dtype` None: the same dtype."""
+        """Return a network with the same layers and numbers; `dtype` None: unchanged."""
         other = self.fresh(self.seed, dtype)
         if self.engine != other.engine or not self._engine.instead:
             other.to(self.engine, self.precision)
@@ -356,17 +357,17 @@ class Network(Model):
         return other
 
     def save(self, path: object, *, progress: bool = True) -> None:
-        """Write layers, numbers and optimizer slots to a file, for `sv.load(path)`.
+        """Save layers, numbers and optimizer slots to a file, for `sv.load(path)`.
 
         Args:
-            path: the file, .safetensors; one of that name is replaced, whole or not at all. With
-                the ending .onnx it is written as by `sv.onnx.save`, with .npz, .glsl or .hlsl as by
-                `export`: for other programs, without the slots
-            progress: True, the default: a progress bar in a terminal or a notebook, if writing
-                takes longer than a second; False: none
+            path: the file, .safetensors; an existing file is replaced atomically. The extension
+                .onnx calls `sv.onnx.save`, and .npz, .glsl or .hlsl call `export`: for other
+                programs, without slots
+            progress: whether to show a progress bar, in a terminal or notebook, if writing takes
+                longer than a second; by default True
 
-        Raises InputError for the ending of another program's files, and FileError if the file
-        cannot be written.
+        Raises InputError for the extension of another program, and FileError if the file cannot be
+        written.
         """
         name = os.fsdecode(path) if isinstance(path, (str, os.PathLike)) else ""
         write = WRITERS.get(os.path.splitext(name)[1].lower(), leaf_calls.save_network)
@@ -374,23 +375,23 @@ class Network(Model):
             write(self, path)
 
     def export(self, path: object, precision: str = "float32") -> None:
-        """Write the network for other programs: a shader (.glsl, .hlsl) or arrays (.npz).
+        """Export the network for other programs: a shader (.glsl, .hlsl) or arrays (.npz).
 
         Args:
-            path: the file; its ending determines the format
-            precision: of the weights: "float32", the default, or "float16"
+            path: the file; its extension determines the format
+            precision: type of the weights: "float32", the default, or "float16"
 
-        Raises InputError for another ending or a layer that shaders do not support, and FileError
+        Raises InputError for another extension or a layer not supported by shaders, and FileError
         if the file cannot be written.
         """
         leaf_calls.export_network(self, path, precision)
 
     def to_torch(self) -> Any:
-        """Return a PyTorch module with the same numbers and names; raise InputError without one."""
+        """Return a PyTorch module with the same numbers and names; raise InputError on failure."""
         return leaf_calls.network_to_torch(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Let the copy of the bank name its rows by the copy of the network."""
+        """Restore; the copied bank names its rows by the copied network."""
         self.__dict__.update(state)
         if not isinstance(getattr(self._bank.name_of, "__self__", None), type(self)):
             self._bank.name_of = self._row_name

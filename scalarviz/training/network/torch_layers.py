@@ -1,6 +1,6 @@
-"""Modules of PyTorch that are layers here: each kind is a row of LAYERS, or of ACTIVATIONS.
+"""PyTorch modules with an equivalent layer: each kind is a row of LAYERS, or of ACTIVATIONS.
 
-PyTorch is not imported: whoever has a module has imported it.
+PyTorch is not imported: the owner of a module has imported it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from scalarviz.core.layers.rowwise_layers import Flatten, LogSoftmax, Reshape, S
 from scalarviz.core.layers.shapes import layer_size
 
 Settings = dict[str, Any]
-Arrays = Mapping[str, Any]  # what has a shape, by role
+Arrays = Mapping[str, Any]  # objects with a shape, by role
 
 WRAPPERS = "_orig_mod", "module"  # of torch.compile and of data parallel modules
 ACTIVATIONS = {
@@ -54,7 +54,7 @@ GIVEN = {  # settings of activations, in brackets
     "softshrink": ("lambd",),
     "hardshrink": ("lambd",),
 }
-# What settings of modules are that change nothing; layers of modules with others are not known.
+# Values of module settings that have no effect; modules with other values have no equivalent.
 USUAL = {
     "ceil_mode": False,
     "count_include_pad": True,
@@ -63,7 +63,7 @@ USUAL = {
     "end_dim": -1,
     "threshold": 20,
 }
-# Other attributes of modules of which layers are made.
+# Other attributes of modules that become layers.
 DESCRIBED = (
     *("kernel_size", "stride", "padding", "dilation", "groups", "padding_mode", "approximate"),
     *("eps", "momentum", "num_features", "normalized_shape", "num_groups", "num_parameters", "p"),
@@ -72,14 +72,14 @@ DESCRIBED = (
 
 
 def unwrapped(model: Any) -> Any:
-    """Return the module in the wrappers of torch.compile and of data parallel modules."""
+    """Return the module inside the wrappers of torch.compile and data parallel modules."""
     while inner := next((getattr(model, x) for x in WRAPPERS if is_wrapped(model, x)), None):
         model = inner
     return model
 
 
 def is_wrapped(model: Any, name: str) -> bool:
-    """Return whether all parameters of a module are those of its only child of this name."""
+    """Return whether all parameters of a module belong to its only child, called `name`."""
     inner = dict(model.named_children()) if name in WRAPPERS else {}
     return [*inner] == [name] and all(
         each.startswith(f"{name}.") for each, _ in model.named_parameters()
@@ -90,7 +90,7 @@ def described(module: Any) -> Settings:
     """Return the settings of a module that are numbers, texts or tuples of these."""
     names = {*DESCRIBED, *USUAL, *sum(GIVEN.values(), ())}
     found = {name: getattr(module, name) for name in names if hasattr(module, name)}
-    if found.get("eps", 0.0) is None:  # of RMSNorm: that of its numbers
+    if found.get("eps", 0.0) is None:  # of RMSNorm: eps of its dtype
         kinds = [each.dtype for each in module.parameters()]
         found["eps"] = sys.modules["torch"].finfo(*kinds[:1]).eps
     return {name: each for name, each in sorted(found.items()) if is_plain(each)}
@@ -103,13 +103,13 @@ def is_plain(value: object) -> bool:
 
 
 def layer_of(kind: str, settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
-    """Return the layer that computes what a module does.
+    """Return the layer equivalent to a module.
 
     Args:
-        arrays: what has a shape, by role, such as "weight"
-        shape: of a sample that comes in
+        arrays: objects with a shape by role, such as "weight"
+        shape: shape of an input sample
 
-    Raises KeyError, ValueError, TypeError or an error of scalarviz for others.
+    Raises KeyError, ValueError, TypeError or a ScalarvizError for other modules.
     """
     if any(settings.get(name, usual) != usual for name, usual in USUAL.items()):
         raise ValueError(settings)
@@ -157,7 +157,7 @@ def pool(kind: Callable[..., Layer], settings: Settings, arrays: Arrays, shape: 
 
 
 def of_sides(given: Any, shape: Shape, usual: int) -> list[int]:
-    """Return numbers for both directions, given one for all; `usual` is down a sequence."""
+    """Return a setting for both directions; `usual` is its value down a sequence."""
     sides = len(shape) - 1
     return [usual] * (2 - sides) + ([given] * sides if isinstance(given, int) else [*given])
 

@@ -1,1 +1,1 @@
-"""Training that can run backwards: the clock, branches, keyframes, replay and background play."""
+"""Training that also runs backwards: clock, branches, keyframes, replay and background play."""

@@ -1,6 +1,6 @@
-"""Actions of a user: what each kind does, with which details, when, and the words for it.
+"""Actions of a user: what each kind changes, its details, its time, and its description.
 
-A kind is a row of `ACTIONS`: its actions are applied, replayed, undone, saved and loaded by it.
+A kind is a row of `ACTIONS`, used to apply, replay, undo, save and load actions.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
 
 Details = dict[str, Any]
 
-ARRAYS = "value", "grad", "state"  # of a bank, which all have
-LONGEST_WORD = 24  # characters of the name of a data set or of a custom formula, in words
+ARRAYS = "value", "grad", "state"  # arrays of every bank
+LONGEST_WORD = 24  # characters of the name of a data set or custom formula in a description
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Action:
     """An action of the user: kind, details, and the place where it takes effect.
 
-    `asked` is the place of the request if it had to wait for the next step, else None.
+    `asked` is the place of the request if the action waits for the next step, else None.
     """
 
     step: int
@@ -64,7 +64,7 @@ class Action:
 
 
 def nothing(*_: object) -> None:
-    """Do nothing, in place of a check or of a callback."""
+    """Do nothing; used as a check or a callback."""
 
 
 @final
@@ -73,17 +73,16 @@ class ActionKind:
     """A kind of action.
 
     Attributes:
-        apply: f(settings, **details), which returns other settings, or f(bank, **details);
-            `replace` where details are named as in `Settings`
-        words: f(**details): what it did, in a few words
-        types: types of details in a file, by name; `check` sees to the others
-        check: f(network, details) of the details in a file: raises InputError for those that a
-            network cannot have, and may complete them
-        on: "settings" or "bank": what `apply` takes
-        waits: whether it changes the structure of a step: requested within one, it waits for the
-            next
-        changes: "outputs" if it changes the loss of a batch, "batch" if it changes the samples of a
-            batch, else ""
+        apply: f(settings, **details), which returns new settings, or f(bank, **details); `replace`
+            if details are named as in `Settings`
+        words: f(**details) that returns a short description
+        types: types of details in a file, by name; others are checked by `check`
+        check: f(network, details) for details from a file: raises InputError if they are impossible
+            for the network, and may complete them
+        on: "settings" or "bank": the first argument of `apply`
+        waits: whether it changes the structure of a step: within a step it waits for the next one
+        changes: "outputs" if it changes the loss of a batch, "batch" if it changes its samples,
+            else ""
     """
 
     apply: Callable[..., Any]
@@ -95,7 +94,7 @@ class ActionKind:
     changes: str = ""
 
     def read(self, network: Network, details: Details) -> None:
-        """Check the details of an action in a file, and complete them."""
+        """Check the details of an action from a file, and complete them."""
         for name in [each for each in self.types if each in details]:
             check_type(details[name], self.types[name], name)
         if "rows" in details:
@@ -104,7 +103,7 @@ class ActionKind:
 
 
 def after(settings: Settings, action: Action, bank: Bank) -> Settings:
-    """Do to a bank what an action does there, and return the settings after it."""
+    """Apply an action to a bank or to settings, and return the new settings."""
     if ACTIONS[action.kind].on == "bank":
         ACTIONS[action.kind].apply(bank, **action.details)
         return settings
@@ -124,18 +123,18 @@ def settings_after(settings: Settings, actions: Iterable[Action]) -> Settings:
     return settings
 
 
-# What holds for a detail of any action.
+# Checks for the details of any action.
 
 
 def check_type(thing: object, kind: type | UnionType, what: str) -> None:
-    """Raise InputError for a value of another type; True is no number."""
+    """Raise InputError for a value of another type; True is not a number."""
     if not isinstance(thing, kind) or (isinstance(thing, bool) and kind is not bool):
         name = (get_args(kind) or (kind,))[0].__name__
         raise InputError(f"{what} is {shorten(thing)}, and should be of the type {name}")
 
 
 def check_rows(network: Network, rows: object) -> None:
-    """Raise InputError for row numbers that a bank does not have."""
+    """Raise InputError for row numbers outside of the bank."""
     count = len(network.bank)
     if not isinstance(rows, np.ndarray) or rows.dtype != np.int64 or rows.ndim != 1:
         raise InputError(f"rows must be an array of integers, not {shorten(rows)}")
@@ -144,17 +143,17 @@ def check_rows(network: Network, rows: object) -> None:
 
 
 def checked_rate(rate: float) -> float:
-    """Return a learning rate; raise InputError unless it is finite and not negative."""
+    """Return a learning rate; raise InputError unless it is finite and non-negative."""
     return number(rate, "the learning rate", 0.0)
 
 
 def checked_batch(count: int | None) -> int | None:
-    """Return the samples of a batch, None for all; raise InputError for another value."""
+    """Return the batch size, None for all samples; raise InputError for another value."""
     return None if count is None else size(count, "batch")
 
 
 def check_batch_of(data: DataSet, batch: int | None, seed: int) -> None:
-    """Raise InputError for a batch of more samples than the data has."""
+    """Raise InputError for a batch larger than the data set."""
     if batch is not None and data.batches(batch, seed).size < batch:
         raise InputError(
             f"a batch has at most the {data.samples:,} samples of the data, and not {batch:,}: "
@@ -163,7 +162,7 @@ def check_batch_of(data: DataSet, batch: int | None, seed: int) -> None:
 
 
 def addable(data: DataSet) -> TableSet:
-    """Return a data set to which samples can be added; raise InputError for another one."""
+    """Return a data set that accepts additional samples; raise InputError for others."""
     if isinstance(data, TableSet):
         return data
     raise InputError(
@@ -172,7 +171,7 @@ def addable(data: DataSet) -> TableSet:
     )
 
 
-# What each kind does, how a file is checked, and what words say. A user's arguments are checked
+# Each kind: its effect, the checks of a file, and its description. A user's arguments are checked
 # by the methods of `Session`.
 
 
@@ -188,12 +187,12 @@ def check_edit(network: Network, details: Details) -> None:
 
 
 def set_frozen(bank: Bank, rows: Any, on: bool) -> None:
-    bank.fetch()  # else the engine would not look at the marks
+    bank.fetch()  # else the engine would ignore the marks
     bank.frozen[rows] = on
 
 
 def set_numbers(bank: Bank, count: int, has_gradients: bool, **arrays: Any) -> None:
-    """Set all numbers of a bank but frozen marks, as `numbers_of_bank` returns them."""
+    """Set all numbers of a bank except frozen marks, as returned by `numbers_of_bank`."""
     bank.value[:], bank.grad[:], bank.state[:] = map(arrays.pop, ARRAYS)
     slots = {tuple(name.split()[1:]): block for name, block in arrays.items()}
     for names in {*slots, *bank.blocks}:
@@ -203,10 +202,10 @@ def set_numbers(bank: Bank, count: int, has_gradients: bool, **arrays: Any) -> N
 
 
 def numbers_of_bank(bank: Bank, *, zeros: bool = True) -> Details:
-    """Return the arguments of `set_numbers` for the present numbers of a bank.
+    """Return the arguments of `set_numbers` for the current numbers of a bank.
 
     Args:
-        zeros: False: leave slots out that are 0; by default True
+        zeros: whether to include slots that are all 0; by default True
     """
     slots = {
         block_name(names): block.copy()
@@ -222,7 +221,7 @@ def numbers_of_bank(bank: Bank, *, zeros: bool = True) -> Details:
 
 
 def forms_of(bank: Bank) -> dict[str, tuple[tuple[int, ...], str]]:
-    """Return shape and type of the ARRAYS of a bank, and of all slots that it can have."""
+    """Return shape and type of the ARRAYS of a bank, and of all its possible slots."""
     slots = [row.slots for row in OPTIMIZERS.values() if row.slots]
     rows: dict[str, tuple[int, ...]] = {"value": (len(bank),), "grad": (len(bank),)}
     rows |= {block_name(names): (len(names), len(bank)) for names in slots}
@@ -266,7 +265,7 @@ def optimizer_set(optimizer: Optimizer, goes_on: bool = False) -> str:
 def data_set(data: DataSet) -> str:
     try:
         settings = data.settings()
-    except InputError:  # one that is made by code
+    except InputError:  # one made by code
         settings = {}
     values = [str(settings[key]) for key in data.choices if key in settings]
     name = shortened(" ".join([data.name, *values]), LONGEST_WORD)
@@ -274,7 +273,7 @@ def data_set(data: DataSet) -> str:
 
 
 def check_engine(network: Network, details: Details) -> None:
-    """Check a precision only where its engine can run."""
+    """Check a precision, if its engine is available."""
     if not pick(ENGINES, details["name"], "engine").lack():
         model_queries.check_engine(network, details["name"], details["precision"])
 
@@ -354,7 +353,7 @@ ACTIONS: dict[str, ActionKind] = {
         check_rate,
     ),
     "optimizer": ActionKind(
-        # With goes_on, slots and count of steps stay; files of earlier versions lack it.
+        # With goes_on, slots and step count are kept; files of earlier versions lack it.
         lambda settings, optimizer, goes_on=False: replace(
             settings,
             optimizer=optimizer.with_own_rates(optimizer.own_rates or settings.optimizer.own_rates),
@@ -386,7 +385,7 @@ ACTIONS: dict[str, ActionKind] = {
         {"loss": Loss},
         changes="outputs",
     ),
-    "batch": ActionKind(  # None is the size of all samples
+    "batch": ActionKind(  # None is the number of all samples
         lambda settings, size: replace(settings, batch=size),
         lambda size: (
             text("branches.did.whole_batch")

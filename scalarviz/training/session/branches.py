@@ -1,8 +1,8 @@
-"""Branches: the clock, the journal of actions, branches, and keyframes within a memory budget.
+"""Branches: clock, journal of actions, branches, and keyframes within a memory budget.
 
 Every step is determined by the seed, its number, and the actions of the user. So a few keyframes
-and the journal reproduce any moment bit for bit. Going back and doing something else starts a
-branch; the old branch stays.
+and the journal reproduce any moment bit for bit. A change made after going back starts a new
+branch; the old branch is kept.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from scalarviz.training.session.actions import (
 )
 
 CURVE_POINTS = 2000
-KEYFRAMES = 2**24  # bytes of the keyframes in a file
-Rename = Callable[["Branch", str], None]  # of a branch, given its name before
+KEYFRAMES = 2**24  # bytes of keyframes in a file
+Rename = Callable[["Branch", str], None]  # of a branch with its previous name
 
 
 class Clock(NamedTuple):
-    """A moment between two operations: step, operations of the step done, actions done there.
+    """A moment between two operations: step, operations done in it, actions done there.
 
-    `actions` counts the actions of the user at this very place that are done.
+    `actions` is the number of user actions done at this place.
     """
 
     step: int = 0
@@ -56,11 +56,11 @@ class Clock(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """A keyframe: all numbers of a network on arrival at a step, and the settings then.
+    """A keyframe: all numbers of a network on arrival at a step, and the settings there.
 
     Attributes:
-        numbers: as `set_numbers` takes them; slots that are 0 are left out
-        frozen: marks of all weights; None: none is frozen
+        numbers: arguments of `set_numbers`, without slots that are 0
+        frozen: frozen marks of all weights; None: no weight is frozen
     """
 
     step: int
@@ -70,7 +70,7 @@ class Frame:
 
     @staticmethod
     def of(bank: Bank, step: int, settings: object) -> Frame:
-        """Copy the present numbers of a bank."""
+        """Return a keyframe with a copy of a bank's numbers."""
         frozen = bank.frozen.copy() if bank.frozen.any() else None
         return Frame(step, numbers_of_bank(bank, zeros=False), frozen, settings)
 
@@ -96,14 +96,14 @@ class Frame:
 
 @dataclass(eq=False)
 class Branch:
-    """A branch of a training: its journal, losses and keyframes, and the moment it forked from.
+    """A branch of a training run: its journal, losses and keyframes, and its fork.
 
     Attributes:
-        number: 0 is the first
-        name: what a user calls it; by default where it begins and what was done there
-        parent: the branch that it forked from, at moment `fork`; None for the first
-        journal: all actions of the user from step 0 on, those of the parent before `fork` included
-        end: the furthest moment reached
+        number: index of the branch; the first is 0
+        name: name set by the user; by default a description of its start
+        parent: the branch from which it forked, at moment `fork`; None for the first
+        journal: all user actions from step 0, including those of the parent before `fork`
+        end: the last moment reached
     """
 
     number: int
@@ -112,20 +112,20 @@ class Branch:
     journal: list[Action] = field(default_factory=list)
     end: Clock = field(default_factory=Clock)
     given_name: str = ""
-    renames: Callable[[], Rename | None] = lambda: None  # who is told of another name, if anybody
+    renames: Callable[[], Rename | None] = lambda: None  # rename callback, or None
 
     def __post_init__(self) -> None:
         self.record = Losses(self.fork.step)
         self.frames: list[Frame] = []
-        self.metrics: dict[str, MetricPoints] = {}  # of own steps
+        self.metrics: dict[str, MetricPoints] = {}  # of its own steps
 
     @property
     def name(self) -> str:
-        """Name of the branch, which can be set: a text of at most 60 characters.
+        """Name of the branch, a text of at most 60 characters; can be set.
 
-        By default it tells where the branch begins and what was done there, such as "from step 120:
-        rate 0.3"; setting "" leads back to that. A name is saved with a run, and `undo` takes it
-        back. Raises InputError for another object and for characters that cannot be seen.
+        The default describes the start of the branch and the change there, such as "from step 120:
+        rate 0.3"; setting "" restores it. The name is saved with a run, and can be undone. Raises
+        InputError for another object and for invisible characters.
         """
         did = [] if self.parent is None else began_by(self)
         begun = branch_name(self.fork.step, self.fork.operation, did_in_words(did))
@@ -141,14 +141,14 @@ class Branch:
 
     @property
     def losses(self) -> FloatArray:
-        """Loss of every step of this branch, from step 0 on, float64; see `Session.losses`."""
+        """Loss of every step of this branch, from step 0, float64; see `Session.losses`."""
         return self.losses_between(0, self.record.first + len(self.record))
 
     def losses_between(self, start: int, end: int, *, ends: bool = False) -> FloatArray:
-        """Return the losses of the steps from `start` up to `end`, as far as they are known.
+        """Return the losses of the steps from `start` to before `end`, as far as known.
 
-        Those of old steps are the smallest and largest of blocks, by turns for each step of them,
-        or once with `ends`; see `Losses`.
+        Losses of old steps are the minimum and maximum of blocks, alternating for the steps of a
+        block, or once per block with `ends`; see `Losses`.
         """
         parts = []
         for branch in self.lineage():
@@ -163,7 +163,7 @@ class Branch:
         return np.nan if step < 0 else float(self.losses_between(step, step + 1)[0])
 
     def is_exact(self, step: int) -> bool:
-        """Whether the loss of a step is known as it was, and not only that of its block."""
+        """Return whether the exact loss of a step is known, not only the extremes of its block."""
         record = next((b.record for b in self.lineage() if step >= b.record.first), self.record)
         return record.is_exact(step)
 
@@ -172,9 +172,9 @@ class Branch:
         return self.means(0, self.record.first + len(self.record), points)
 
     def means(self, start: int, end: int, points: int) -> tuple[FloatArray, FloatArray]:
-        """Return middles and means of at most `points` equal intervals, from `start` up to `end`.
+        """Return the centres and means of at most `points` equal intervals from `start` to `end`.
 
-        Middles count from `start`; not all losses are in memory at once.
+        Centres count from `start`. Not all losses are in memory at once.
         """
         stretch = max(1, -(-(end - start) // points))
         portion = stretch * max(1, EXACT // stretch)
@@ -191,18 +191,18 @@ class Branch:
         return self.journal[first : bisect_right(self.journal, place, key=place_of)]
 
     def next_place(self, place: tuple[int, int]) -> tuple[int, int] | None:
-        """Return the first place with an action after this one, or None."""
+        """Return the first later place with an action, or None."""
         later = bisect_right(self.journal, place, key=place_of)
         return self.journal[later].place if later < len(self.journal) else None
 
     def waiting_at(self, now: Clock) -> list[Action]:
-        """Return actions that were asked before a moment, and take effect at the next step."""
+        """Return actions requested before a moment that take effect at the next step."""
         step, operation, done = now
         noted = self.actions_at((step + 1, 0)) if operation else self.actions_at((step, 0))[done:]
         return [each for each in noted if each.asked is not None and each.asked <= now.place]
 
     def insert(self, action: Action) -> None:
-        """Add an action to the journal, after those at the same place."""
+        """Add an action to the journal, after the actions at the same place."""
         insort(self.journal, action, key=place_of)
 
     def remove(self, actions: Sequence[Action], end: Clock) -> None:
@@ -211,7 +211,7 @@ class Branch:
         self.end = end
 
     def fork_at(self, number: int, now: Clock) -> Branch:
-        """Return a new branch from a moment on, with the actions before it."""
+        """Return a new branch from a moment, with the earlier actions."""
         gone_back = self.end > now
         here = bisect_left(self.journal, now.place, key=place_of) + now.actions
         asked = [
@@ -223,8 +223,8 @@ class Branch:
         return Branch(number, self, now, self.journal[:here] + asked, now)
 
     def frame_before(self, step: int) -> Frame | None:
-        """Return the newest keyframe up to a step, of this branch or its ancestors, or None."""
-        if self.frames and self.frames[-1].step <= step:  # mostly the clock is past all of them
+        """Return the latest keyframe up to a step, of this branch or its ancestors, or None."""
+        if self.frames and self.frames[-1].step <= step:  # usually the clock is past all of them
             return self.frames[-1]
         for branch, last in self.way(step):
             at = bisect_right(branch.frames, last, key=lambda frame: frame.step)
@@ -246,10 +246,10 @@ class Branch:
         return found
 
     def way(self, end: float = math.inf) -> Iterator[tuple[Branch, float]]:
-        """Yield each branch of the lineage with the last step that this one has of it.
+        """Yield each branch of the lineage with its last step on the path to this branch.
 
         Args:
-            end: the last step of this branch; by default none
+            end: last step of this branch; by default unlimited
         """
         for branch in self.lineage():
             yield branch, end
@@ -267,7 +267,7 @@ place_of = attrgetter("place")  # sort key of a journal
 
 
 def means_of(losses: FloatArray, stretch: int) -> tuple[FloatArray, FloatArray]:
-    """Return the middles and the means of intervals of `stretch` losses."""
+    """Return the centres and means of intervals of `stretch` losses."""
     starts = np.arange(0, len(losses), stretch)
     if not len(starts):
         return starts, losses
@@ -292,7 +292,7 @@ def copies_of(branches: Sequence[Branch]) -> list[Branch]:
 def thinned(
     branches: Sequence[Branch], newest: Branch, budget: int | None
 ) -> dict[Branch, list[Frame]]:
-    """Return the keyframes of each branch that are kept within a budget of bytes; None: all."""
+    """Return the keyframes of each branch that fit a budget in bytes; None: all."""
     copies = {branch: copy(branch) for branch in branches}
     if budget is not None:
         Keyframes(budget).take([*copies.values()], copies[newest])
@@ -303,7 +303,7 @@ def thinned(
 class Keyframes:
     """The keyframes of all branches, within a budget of bytes; older ones are sparser.
 
-    The first one, at step 0, is never removed.
+    The keyframe at step 0 is never removed.
     """
 
     def __init__(self, budget: int) -> None:
@@ -312,7 +312,7 @@ class Keyframes:
         self._branches: list[Branch] = []
 
     def add(self, branch: Branch, frame: Frame) -> None:
-        """Add a keyframe, unless the branch has one at this step."""
+        """Add a keyframe, unless the branch already has one at this step."""
         branch = branch.owner_of(frame.step)
         at = bisect_right(branch.frames, frame.step, key=lambda kept: kept.step)
         if at and branch.frames[at - 1].step == frame.step:
@@ -332,7 +332,7 @@ class Keyframes:
             self._thin(newest)
 
     def _thin(self, newest: Branch) -> None:
-        """Remove the keyframes that are needed least, until a tenth of the budget is free."""
+        """Remove the least useful keyframes until a tenth of the budget is free."""
         candidates = []
         for branch in self._branches:
             steps = np.array([frame.step for frame in branch.frames], np.float64)
@@ -341,7 +341,7 @@ class Keyframes:
             now = steps[-1] if branch is newest else steps[-1] + 1000.0
             before = np.concatenate([[branch.fork.step], steps[:-1]])
             after = np.concatenate([steps[1:], [steps[-1]]])
-            # The weak power keeps old intervals short: going back is quick everywhere.
+            # The small exponent keeps old intervals short: going back is quick everywhere.
             missed = (after - before) / (now - steps + 16.0) ** 0.25
             for i, frame in enumerate(branch.frames):
                 is_start = branch.parent is None and i == 0
@@ -349,7 +349,8 @@ class Keyframes:
                 if not is_start and not is_newest:
                     candidates.append((float(missed[i]), i, branch, frame))
         candidates.sort(key=lambda each: each[:2])
-        # A neighbour of a removed keyframe has become more important: it waits for the next round.
+        # A neighbour of a removed keyframe has become more important: it is kept until the next
+        # round.
         gone: dict[Branch, set[int]] = {branch: set() for branch in self._branches}
         for _, i, branch, frame in candidates[: max(1, len(candidates) // 4)]:
             if not gone[branch] & {i - 1, i + 1}:
@@ -362,40 +363,40 @@ class Keyframes:
             self._thin(newest)
 
 
-# Losses of the steps of a branch, exactly of the last ones, in bounded memory.
+# Losses of the steps of a branch in bounded memory: exact for the last ones.
 
-EXACT = 2**20  # steps at least whose losses are kept as they are
-BLOCK = 2**8  # steps of a block at first
-MOST_BLOCKS = 2**13  # of which two become one then
+EXACT = 2**20  # minimum number of steps with exact losses
+BLOCK = 2**8  # initial number of steps in a block
+MOST_BLOCKS = 2**13  # above, two blocks are merged
 
 
 @final
 class Losses:
-    """The losses of a branch from step `first` on: at least the last EXACT of them exactly.
+    """The losses of a branch from step `first`: exact for at least the last EXACT steps.
 
-    Of those before, the smallest and the largest of each block of steps are kept. `between` returns
-    them by turns for the steps of a block, so that curves, minima and maxima stay right.
+    For older steps, the minimum and maximum of each block are stored. `between` returns them
+    alternately for the steps of a block, so that curves, minima and maxima remain correct.
     """
 
     def __init__(self, first: int) -> None:
         self.first = first
         self._count = 0
-        # How many came before those in the room, the room, blocks and their size: replaced as a
-        # whole, for other threads.
+        # Number of earlier losses, exact losses, blocks and block size: replaced as a whole, for
+        # other threads.
         self._kept = 0, np.empty(64), np.empty((0, 2)), BLOCK
 
     def __len__(self) -> int:
         return self._count
 
     def is_exact(self, step: int) -> bool:
-        """Whether the loss of a step is known as it was; steps before `first` count as known."""
+        """Return whether the exact loss of a step is known; steps before `first` count as known."""
         return not self.first <= step < self.first + self._kept[0]
 
     def between(self, start: int, end: int, *, ends: bool = False) -> FloatArray:
-        """Return the losses from one place to before another, counted from `first`.
+        """Return the losses from one index to before another, counted from `first`.
 
         Args:
-            ends: whether blocks have the smallest and the largest once, not for each of their steps
+            ends: whether blocks give their minimum and maximum once instead of once per step
         """
         end = min(end, self._count)
         before, room, blocks, size = self._kept
@@ -407,13 +408,13 @@ class Losses:
         return np.append(blocks[old // size, old % 2], new) if len(old) else new
 
     def parts(self) -> list[FloatArray]:
-        """Return arrays with what `between` returns of all steps, without a copy of any."""
+        """Return arrays with the results of `between` for all steps, without copying any."""
         before, room, blocks, size = self._kept
         pairs = np.broadcast_to(blocks[:, np.newaxis], (len(blocks), size // 2, 2))
         return [*pairs, room[: self._count - before]]
 
     def record(self, step: int, losses: FloatArray) -> None:
-        """Append the losses of the steps from `step` on; those recorded already are skipped."""
+        """Append the losses of the steps from `step`; those already recorded are skipped."""
         new = losses[max(self._count - (step - self.first), 0) :]
         while len(new):
             if self._count - self._kept[0] == 2 * EXACT:
@@ -430,7 +431,7 @@ class Losses:
             new = new[len(part) :]
 
     def _leave(self) -> None:
-        """Keep only the smallest and largest of blocks of the older half."""
+        """Reduce the older half to the minimum and maximum of blocks."""
         before, room, blocks, size = self._kept
         left = room[:EXACT].reshape(-1, size)
         blocks = np.concatenate([blocks, np.stack([left.min(axis=1), left.max(axis=1)], axis=1)])
@@ -450,7 +451,7 @@ Series: TypeAlias = tuple[npt.NDArray[np.int64], FloatArray]  # steps and values
 
 @final
 class MetricPoints:
-    """Values at steps, in their order; other threads may read them at any moment."""
+    """Values at steps, in order; other threads may read them at any time."""
 
     def __init__(self, steps: Sequence[int] = (), values: Sequence[float] = ()) -> None:
         self._steps, self._values = array("q", steps), array("d", values)
@@ -462,22 +463,22 @@ class MetricPoints:
 
     def until(self, last: float = math.inf) -> Series:
         """Return steps and values up to a step; by default all."""
-        count = len(self._values)  # which get theirs after the steps
+        count = len(self._values)  # appended after the steps
         steps = np.array(self._steps[:count], np.int64)
         end = int(np.searchsorted(steps, last, "right"))
         return steps[:end], np.array(self._values[:end], np.float64)
 
 
-# Names of branches: those that users give, and, by default, what began the branch.
+# Names of branches: set by users, or by default from the start of the branch.
 
 LONGEST = 60  # characters of a name
 LISTED = 5  # names in an error
 
 
 def checked_name(name: object) -> str:
-    """Return a name for a branch, without blanks around it; raise InputError if it is unsuitable.
+    """Return a branch name without surrounding blanks; raise InputError if it is invalid.
 
-    A text of at most 60 characters, none of which is invisible or controls what is written.
+    A name has at most 60 characters, without invisible or control characters.
     """
     if not isinstance(name, str):
         raise InputError(f"the name of a branch is a text, not {shorten(name)}")
@@ -510,7 +511,7 @@ def find_branch(branches: Sequence[Branch], branch: Branch | int | str) -> Branc
 
 
 def branch_of_name(branches: Sequence[Branch], name: str) -> Branch:
-    """Return the branch of a name; raise InputError if there is none, or several."""
+    """Return the branch with a name; raise InputError if it is missing or ambiguous."""
     found = [each for each in branches if each.name == name]
     if len(found) == 1:
         return found[0]
@@ -524,23 +525,23 @@ def branch_of_name(branches: Sequence[Branch], name: str) -> Branch:
 
 
 def did_in_words(actions: Sequence[Action]) -> str:
-    """Return what some actions did; consecutive ones on one subject are described by the last."""
+    """Return a description of actions; consecutive ones on the same target by the last."""
     words = [ACTIONS[each.kind].words(**each.details) for each in actions]
     return in_few_words([*zip(map(subject, actions), words, strict=True)])
 
 
 def subject(action: Action) -> tuple[object, ...]:
-    """Return what an action changes."""
+    """Return the target of an action."""
     rows = action.details.get("rows")
     return action.kind, action.details.get("layer"), None if rows is None else rows.tobytes()
 
 
 def began_by(branch: Branch) -> list[Action]:
-    """Return what a user did at the moment where a branch begins, in order."""
+    """Return the user's actions at the start of a branch, in order."""
     fork = branch.fork
     here = branch.actions_at(fork.place)[fork.actions :]
     found = [each for each in here if each.asked is None or each.asked >= fork.place]
-    if fork.operation:  # the rest had to wait for the next step
+    if fork.operation:  # the rest waited for the next step
         waited = branch.actions_at((fork.step + 1, 0))
         found += [each for each in waited if each.asked == fork.place]
     return found

@@ -1,7 +1,7 @@
-"""Callbacks: functions of the user that a session calls at some steps, with a view of the moment.
+"""Callbacks: user functions that a session calls at some steps, with a view of the moment.
 
-What a function changes by its view is journalled like an action of the user, so a replay does the
-same without calling the function again.
+Changes made through the view are journalled like actions of the user, so a replay repeats them
+without calling the function again.
 """
 
 from __future__ import annotations
@@ -37,29 +37,29 @@ if TYPE_CHECKING:
 
 
 class StepNumbers:
-    """The moment after `step` whole steps; arrays are read-only, and current during the call."""
+    """The moment after `step` whole steps; arrays are read-only, and valid during the call."""
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
         self.step: int = timeline.clock.step
-        self.loss: float = timeline.loss  # of the step just done, before its update
+        self.loss: float = timeline.loss  # of the last step, before its update
 
     @final
     @property
     def losses(self) -> FloatArray:
-        """Loss of each step that is done, before its update; float64, 1-D."""
+        """Loss of each step taken, before its update; float64, 1-D."""
         return self._timeline.branch.losses_between(0, self.step)
 
     @final
     @property
     def metrics(self) -> dict[str, Series]:
-        """Steps and values of each metric up to now, as in `Session.metrics`."""
+        """Steps and values of each metric so far, as in `Session.metrics`."""
         return series(self._timeline.branch, self.step)
 
     @final
     @property
     def learning_rate(self) -> float:
-        """Learning rate of the next step, schedule included."""
+        """Learning rate of the next step, including the schedule."""
         trainer = self._timeline.trainer
         return trainer.settings.optimizer.rate(trainer.bank.step_count)
 
@@ -72,7 +72,7 @@ class StepNumbers:
     @final
     @property
     def gradients(self) -> FloatArray:
-        """The gradients of the step just done, read-only; 1-D, as in `network.bank.grad`."""
+        """The gradients of the last step, read-only; 1-D, as in `network.bank.grad`."""
         return read_only(self._timeline.trainer.bank.grad)
 
     @final
@@ -82,17 +82,17 @@ class StepNumbers:
 
 @final
 class ConditionView(StepNumbers):
-    """What a condition of the user's own sees: the moment after `step` steps, read-only."""
+    """Argument of a custom condition: the moment after `step` steps, read-only."""
 
     @property
     def outputs(self) -> FloatArray:
-        """What the network answers to the batch of the next step, shape (samples, outputs)."""
+        """The outputs for the batch of the next step, shape (samples, outputs)."""
         trainer = self._timeline.trainer
         return trainer.network(trainer.batches.at(self.step)[0])
 
 
 def read_only(array: FloatArray) -> FloatArray:
-    """Return the same numbers, which cannot be written."""
+    """Return a read-only view of an array."""
     view = array[:]
     view.flags.writeable = False
     return view
@@ -103,25 +103,25 @@ STOPPED = "stopped by a callback"
 
 @final
 class StepView(StepNumbers):
-    """What a callback sees of a session: the moment after `step` steps, read-only.
+    """Argument of a callback: the moment of a session after `step` steps, read-only.
 
-    What it changes by `set_rate`, `edit`, `freeze` and `stop` is done when it returns.
+    Changes by `set_rate`, `edit`, `freeze` and `stop` take effect when the callback returns.
     """
 
     def __init__(self, timeline: Timeline) -> None:
         super().__init__(timeline)
-        self.is_over = False  # whether it accepts no more changes
+        self.is_over = False  # whether it no longer accepts changes
         self.asked: list[tuple[str, dict[str, Any]]] = []  # actions, in order
         self.stopped = ""  # the reason
 
     @property
     def rate_set_at(self) -> int:
-        """The last step where somebody set the learning rate or the optimizer; 0 if nobody has."""
+        """The last step at which the learning rate or optimizer was set by the user; 0 if never."""
         now, kinds = self._timeline.clock, ("learning rate", "optimizer")
         journal = reversed(self._timeline.branch.journal)
         return next((a.step for a in journal if a.kind in kinds and a.place <= now.place), 0)
 
-    # What it may change.
+    # Changes allowed in a callback.
 
     def set_rate(self, rate: float) -> None:
         """Set the learning rate, at least 0; this ends the schedule."""
@@ -140,9 +140,9 @@ class StepView(StepNumbers):
         self._ask("freeze", rows=rows, on=true_or_false(on, "on"))
 
     def stop(self, reason: str = STOPPED) -> None:
-        """End the `advance`, `seek` or `play` under way at this step.
+        """End the current `advance`, `seek` or `play` at this step.
 
-        `reason` is what `Session.stopped` then says; by default "stopped by a callback".
+        `reason` becomes `Session.stopped`; by default "stopped by a callback".
         """
         self._check()
         if not isinstance(reason, str) or not reason:
@@ -163,7 +163,7 @@ class StepView(StepNumbers):
 
 @final
 class Callback:
-    """A function that a session calls at every some steps; `remove()` ends that."""
+    """A function that a session calls at regular steps; `remove()` ends the calls."""
 
     def __init__(
         self, function: Callable[[StepView], object], every: int, forget: Callable[[Any], None]
@@ -178,14 +178,14 @@ class Callback:
         return str(getattr(self.function, "__qualname__", type(self.function).__name__))
 
     def remove(self) -> None:
-        """Do not call the function any more; may be called again."""
+        """Stop calling the function; safe to repeat."""
         self._forget(self)
 
     def call(self, timeline: Timeline) -> str:
-        """Call the function at the present moment; return its reason to stop, or "".
+        """Call the function at the current moment; return its reason to stop, or "".
 
-        An error of the function names it and the step; what it has written into weights until then
-        is journalled.
+        Errors in the function get a note with its name and the step; weights written before are
+        journalled.
         """
         timeline.remember()
         view = StepView(timeline)
@@ -214,17 +214,17 @@ def check_callback(function: object) -> None:
     check_signature(function, ["view"], "a callback", "def watch(view): ...")
 
 
-# What is done when a training first arrives at some steps, and never on a replay.
+# Work at the first arrival of a training run at some steps, not repeated on a replay.
 
 
 @final
 class FirstArrivals:
-    """Metrics and callbacks of a session, at the first arrival of a branch at every some steps.
+    """Metrics and callbacks of a session, run when a branch first arrives at their steps.
 
     Attributes:
-        metrics: what is measured; can be set
-        under_way: True while functions of the user are called
-        stopped: the reason for which a callback has ended the last advance, or ""
+        metrics: the measured metrics; can be set
+        under_way: whether a callback is running
+        stopped: the reason given by a callback to end the last advance, or ""
     """
 
     def __init__(self) -> None:
@@ -235,7 +235,7 @@ class FirstArrivals:
 
     @property
     def any(self) -> bool:
-        """Whether there is anything to do at some step."""
+        """Whether anything is due at any step."""
         return self.metrics is not None or bool(self._callbacks)
 
     def add(self, function: Callable[[StepView], object], every: int) -> Callback:
@@ -248,29 +248,29 @@ class FirstArrivals:
         self._callbacks = tuple(each for each in self._callbacks if each is not callback)
 
     def steps_until(self, step: int) -> int:
-        """Return the number of steps from a step to the next one where something is due."""
+        """Return the number of steps from a step to the next one at which something is due."""
         periods = [] if self.metrics is None else [self.metrics.every]
         periods += [callback.every for callback in self._callbacks]
         return min((every - step % every for every in periods), default=1)
 
     def is_due(self, timeline: Timeline) -> bool:
-        """Whether this is the first arrival of the branch at a step where something is to be done.
+        """Return whether the branch arrives for the first time at a step where something is due.
 
-        The branch's end has not been moved yet.
+        The end of the branch has not been moved yet.
         """
         step, operation = timeline.clock.place
         is_first = operation == 0 and timeline.clock > timeline.branch.end
         return is_first and self.steps_until(step - 1) == 1
 
     def measure(self, timeline: Timeline) -> None:
-        """Measure what is due at the present moment, which is the arrival at a step."""
+        """Measure the metrics due at the current moment, the arrival at a step."""
         step, metrics = timeline.clock.step, self.metrics
         if metrics is not None and step % metrics.every == 0:
             with self.calling():
                 record(timeline.branch, step, metrics.measure(timeline.trainer, step))
 
     def call(self, timeline: Timeline) -> None:
-        """Call the functions that are due at the present moment, the arrival at a step."""
+        """Call the functions due at the current moment, the arrival at a step."""
         step = timeline.clock.step
         with self.calling():
             for callback in self._callbacks:
@@ -278,19 +278,19 @@ class FirstArrivals:
                     self.stopped = callback.call(timeline) or self.stopped
 
     def calling(self) -> AbstractContextManager[None]:
-        """Let functions of the user be called in this block."""
+        """Allow calls of user functions in this block."""
         return meanwhile(self, under_way=True)
 
 
-# EarlyStopping and ReduceOnPlateau: callbacks for a metric that does not get better any more.
-# They keep nothing themselves: what they do follows from the recorded metrics and the journal, so
-# it is the same after going back, in a branch, and in a loaded run.
+# EarlyStopping and ReduceOnPlateau: callbacks for a metric that stops improving. They are
+# stateless: their actions follow from the recorded metrics and the journal, so they are the same
+# after going back, in a branch, and in a loaded run.
 
 MODES = {name: name for name in ("auto", "min", "max")}
 
 
 def is_rising(metric: str, mode: str) -> bool:
-    """Return whether larger is better; raise InputError if that is not known.
+    """Return whether larger is better; raise InputError if unknown.
 
     Args:
         metric: name in `Session.metrics`
@@ -307,21 +307,21 @@ def is_rising(metric: str, mode: str) -> bool:
 
 
 def place_of_best(values: FloatArray, rises: bool) -> int:
-    """Return the index of the first of the best of some `values`; NaN is the worst."""
+    """Return the index of the first of the best `values`; NaN is the worst."""
     signed = -values if rises else values
     return int(np.argmin(np.where(np.isnan(signed), np.inf, signed)))
 
 
 class MetricCallback(ABC):
-    """A callback that watches one metric: the base of the two below.
+    """Base class of callbacks that watch one metric.
 
     Args:
         metric: name in `Session.metrics`
-        patience: measurements without a better value
-        min_delta: by how much a value must be better to count
+        patience: number of measurements without improvement
+        min_delta: minimum change that counts as an improvement
         mode: "min", "max" or "auto"
 
-    Its attribute `rises` says whether larger is better.
+    Its attribute `rises` is whether larger is better.
     """
 
     def __init__(self, metric: str, patience: int, min_delta: float, mode: str) -> None:
@@ -332,11 +332,11 @@ class MetricCallback(ABC):
 
     @final
     def check(self, metrics: Metrics | None, *, held_out: bool) -> int:
-        """Return the steps between two measurements; raise InputError if none has this metric.
+        """Return the steps between measurements; raise InputError if the metric is not measured.
 
         Args:
-            metrics: what the session measures; None: nothing
-            held_out: whether its data hold samples out
+            metrics: metrics of the session, or None
+            held_out: whether its data have held-out samples
         """
         who = type(self).__name__
         if metrics is None:
@@ -356,11 +356,11 @@ class MetricCallback(ABC):
 
     @final
     def waits(self, view: StepView, since: int = 0) -> bool:
-        """Whether none of the last `patience` values is better than those before.
+        """Return whether the last `patience` values are no better than the earlier ones.
 
         Args:
-            view: of the present step
-            since: a step; only values after it count as the last ones; by default 0
+            view: view of the current step
+            since: a step; only later values count as the last ones; by default 0
         """
         steps, values = view.metrics.get(self.metric, (np.zeros(0, np.int64), np.zeros(0)))
         if len(values) <= self.patience or steps[-self.patience] <= since:
@@ -379,25 +379,25 @@ class MetricCallback(ABC):
 
     @abstractmethod
     def __call__(self, view: StepView) -> None:
-        """Do what is due at a step."""
+        """Called at a step."""
 
 
 @final
 class EarlyStopping(MetricCallback):
-    """A callback that stops a training when a metric does not get better any more.
+    """A callback that stops training when a metric stops improving.
 
-    It ends the `advance` or `play` under way; `s.stopped` then says why, and where the metric was
-    best, and `s.seek` goes there.
+    It ends the current `advance` or `play`. `s.stopped` then contains the reason and the best step,
+    to which `s.seek` can go back.
 
     Args:
         metric: name in `s.metrics`, by default "held_out_loss"
-        patience: measurements without a better value; by default 10
-        min_delta: by how much a value must be better to count, at least 0; by default 0
+        patience: number of measurements without improvement; by default 10
+        min_delta: minimum change that counts as an improvement, at least 0; by default 0
         mode: "min", "max" or "auto", the default: "max" for accuracies, precision, recall, f1 and
-            r2, else "min"; a metric of your own needs one of the other two
+            r2, else "min"; custom metrics require "min" or "max"
 
     Raises:
-        InputError: for unsuitable arguments.
+        InputError: for invalid arguments.
 
     >>> EarlyStopping("held_out_accuracy", patience=5)
     EarlyStopping('held_out_accuracy', patience=5)
@@ -415,11 +415,11 @@ class EarlyStopping(MetricCallback):
         super().__init__(metric, patience, min_delta, mode)
 
     def __call__(self, view: StepView) -> None:
-        """Stop if the metric has waited long enough; `view` is that of a step."""
+        """Stop if the metric has not improved for `patience` measurements."""
         if self.waits(view):
             step, value = self.best(view)
             best = f"was best at step {step:,}, {value:.4g}, and has not been better in"
-            if np.isnan(value):  # also where samples lack a class, as those for auc
+            if np.isnan(value):  # also where samples lack a class, as for auc
                 best = "is undefined (nan) for these samples, as auc where a class is missing, in"
             view.stop(f"stopped early: {self.metric} {best} {self.patience} measurements")
 
@@ -429,20 +429,21 @@ class EarlyStopping(MetricCallback):
 
 @final
 class ReduceOnPlateau(MetricCallback):
-    """A callback that lowers the learning rate when a metric does not get better any more.
+    """A callback that lowers the learning rate when a metric stops improving.
 
-    After that it waits for `patience` measurements anew. It ends the optimizer's schedule.
+    It then waits for another `patience` measurements. Lowering the rate ends the schedule of the
+    optimizer.
 
     Args:
         metric: name in `s.metrics`, by default "held_out_loss"
-        factor: factor of the learning rate, above 0 and below 1; by default 0.1
-        patience: measurements without a better value; by default 10
-        min_delta: by how much a value must be better to count, at least 0; by default 0
+        factor: factor of the learning rate, between 0 and 1; by default 0.1
+        patience: number of measurements without improvement; by default 10
+        min_delta: minimum change that counts as an improvement, at least 0; by default 0
         min_rate: smallest learning rate, at least 0; by default 0
         mode: "min", "max" or "auto", as in EarlyStopping; by default "auto"
 
     Raises:
-        InputError: for unsuitable arguments.
+        InputError: for invalid arguments.
 
     >>> ReduceOnPlateau(factor=0.5, patience=3)
     ReduceOnPlateau('held_out_loss', factor=0.5, patience=3)
@@ -465,7 +466,7 @@ class ReduceOnPlateau(MetricCallback):
         self.min_rate = number(min_rate, "min_rate", 0.0)
 
     def __call__(self, view: StepView) -> None:
-        """Lower the rate if the metric has waited long enough; `view` is that of a step."""
+        """Lower the rate if the metric has not improved for `patience` measurements."""
         if self.waits(view, view.rate_set_at):
             rate = max(self.min_rate, view.learning_rate * self.factor)
             if rate < view.learning_rate:

@@ -1,8 +1,8 @@
-"""Conditions: what can be so at a step of a training, written as text, such as "grad norm > 10".
+"""Conditions on a step of a training run, written as text, such as "grad norm > 10".
 
 A text is one clause, or several with "or" between them. A clause is a row of `STATES`, such as "not
-finite", or a quantity with a predicate, rows of `QUANTITIES` and `PREDICATES`. A metric is a
-quantity by its own name. Nothing of a text is ever executed.
+finite", or a quantity with a predicate, rows of `QUANTITIES` and `PREDICATES`. The names of metrics
+are quantities. Texts are never executed as code.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from scalarviz.training.session.trainer import Settings, Trainer
 
 
-# Dead neurons: no sample of the training data can move their weights any more.
+# Dead neurons: no training sample changes their weights any more.
 
-FIRST = 32  # samples that are looked at first; then ever more at a time
+FIRST = 32  # samples examined first, then increasingly many
 
 
 def dead_neuron(trainer: Trainer, step: int, row: int) -> float:
     """Return the first row of the first dead neuron on arrival at a step; NaN if none is dead.
 
     A neuron is dead if the gradients of all its weights were exactly 0 in the last step, and the
-    derivative of its activation is 0 for every sample of the training data; for data that is made
-    by code, of the batch that comes next.
+    derivative of its activation is 0 for every training sample; for generated data, for every
+    sample of the next batch.
     """
     still = {op: neurons for op, neurons in still_neurons(trainer) if neurons.any()}
     if not still or not step:
@@ -55,7 +55,7 @@ def dead_neuron(trainer: Trainer, step: int, row: int) -> float:
 
 
 def still_neurons(trainer: Trainer) -> Iterator[tuple[Operation, Any]]:
-    """Yield the operations that an activation follows, and which neurons had no gradient."""
+    """Yield the operations followed by an activation, and their neurons without gradient."""
     for operation, after in pairwise(trainer.network.program.operations):
         is_one = after.kind == "activation" and after.source == operation.target
         if is_one and operation.weights != NONE:
@@ -64,7 +64,7 @@ def still_neurons(trainer: Trainer) -> Iterator[tuple[Operation, Any]]:
 
 @lru_cache(maxsize=64)
 def rows_of_neurons(operation: Operation) -> FloatArray:
-    """Return the rows of the bank of each neuron of an operation, (neurons, rows)."""
+    """Return the bank rows of each neuron of an operation, shape (neurons, rows)."""
     has_bias = operation.biases != NONE
     count = operation.target.size // operation.outputs_per_bias
     rows = np.array(operation.parameters)
@@ -85,7 +85,7 @@ def samples_of(trainer: Trainer, step: int) -> Iterator[FloatArray]:
 def quiet_neurons(
     trainer: Trainer, still: dict[Operation, FloatArray], inputs: FloatArray
 ) -> dict[Operation, FloatArray]:
-    """Return those of some neurons whose activation has the derivative 0 for all these samples."""
+    """Return the neurons whose activation has the derivative 0 for all these samples."""
     program, bank = trainer.network.program, trainer.bank
     found = program_forward(program, bank.value, bank.state, inputs)
     left = {}
@@ -103,7 +103,7 @@ def quiet_neurons(
     return left
 
 
-LOSSES, MEASURED, NUMBERS = "losses", "measured", "numbers"  # where a condition is read
+LOSSES, MEASURED, NUMBERS = "losses", "measured", "numbers"  # sources of a condition
 NUMBER = r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|inf)"
 OWN = "own function"
 NOT_FINITE = "not finite"
@@ -113,13 +113,13 @@ Function = Callable[[Any], object]  # of a ConditionView
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """A row of PREDICATES, or that of a row of STATES: what is said of a quantity.
+    """A row of PREDICATES, or the predicate of a row of STATES.
 
     Attributes:
-        name: what stands after the quantity, with `NUMBER` for a number
-        holds: function of the values, a value before each, and the number of the text
-        before: that value: "smallest" or "largest" of all earlier ones, "previous", or "" for none
-        least: the smallest number that makes sense; by default any
+        name: text after the quantity, with `NUMBER` for a number
+        holds: function of the values, an earlier value for each, and the number in the text
+        before: the earlier value: "smallest" or "largest" of all, "previous", or "" if unused
+        least: smallest valid number; by default any
     """
 
     name: str
@@ -133,18 +133,20 @@ IS_SO = Predicate("", lambda v, before, x: v > 0.5)
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A row of QUANTITIES or STATES: a number of the moment on arrival at a step.
+    """A row of QUANTITIES or STATES: a number on arrival at a step.
 
     Attributes:
-        name: as it is written
-        source: LOSSES or MEASURED: it is on record; NUMBERS: it is read from the bank
+        name: name in texts
+        source: LOSSES or MEASURED: recorded; NUMBERS: read from the bank
         read: function of the trainer, the step and a row of the bank, for NUMBERS
-        has_row: whether the row follows the name, as in "weight 7"; it rises and falls by its size
-        of_step: whether it belongs to the step just done, so that there is none at step 0
-        predicate: of a row of STATES: whether the number, or a loss, says that it is so; else the
-            text of a condition has a predicate
-        on_record: whether the losses alone tell, with some settings
-        where: function of the trainer and the number: the explanation in brackets, or ""
+        has_row: whether a row follows the name, as in "weight 7"; then "rises" and "falls" refer to
+            its absolute value
+        of_step: whether it belongs to the last step, so that it is missing at step 0
+        predicate: predicate of a row of STATES, for the number or a loss; other rows get it from
+            the text of a condition
+        on_record: function of the settings: whether the losses are sufficient
+        where: function of the trainer and the number that returns the explanation in brackets, or
+            ""
     """
 
     name: str
@@ -158,35 +160,35 @@ class Quantity:
 
 
 def norm_of_gradients(trainer: Trainer, step: int, row: int) -> float:
-    """Norm of the gradients of all weights that are not frozen."""
+    """Return the norm of the gradients of all non-frozen weights."""
     with np.errstate(over="ignore", invalid="ignore"):
         squares = np.square(trainer.bank.grad[~trainer.bank.frozen], dtype=np.float64)
         return math.sqrt(squares.sum())
 
 
 def least_finite(trainer: Trainer, step: int, row: int) -> float:
-    """0, or NaN if a weight or a gradient is not finite."""
+    """Return 0, or NaN if a weight or a gradient is not finite."""
     arrays = trainer.bank.value, trainer.bank.grad
     return 0.0 if all(np.isfinite(array).all() for array in arrays) else math.nan
 
 
 def changes_sign(value: Any, before: Any, number: float) -> Any:
-    """Whether a value is below 0 and the one before is not, or the other way round."""
-    return ((value < 0.0) != (before < 0.0)) & (before == before)  # NaN: there is none
+    """Return whether the sign of a value differs from the sign of the previous one."""
+    return ((value < 0.0) != (before < 0.0)) & (before == before)  # NaN: missing
 
 
 def is_refused(settings: Settings) -> bool:
-    """Whether no step is taken that has a gradient or leaves a weight that is not finite."""
+    """Return whether non-finite gradients and weights reject a step."""
     return settings.optimizer.not_finite == "error" and not settings.precision.mixed
 
 
 def nowhere(trainer: Trainer, value: float) -> str:
-    """Say nothing of a number that is only so or not."""
+    """Return no location, for a number without one."""
     return ""
 
 
 def neuron_at(trainer: Trainer, row: float) -> str:
-    """Name of the neuron that a row of the bank belongs to."""
+    """Return the name of the neuron of a bank row."""
     return trainer.bank.name_of(int(row)).rpartition(", ")[0]
 
 
@@ -244,16 +246,15 @@ STATES = table(
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Condition:
-    """One clause, or a function of the user's own.
+    """One clause, or a user-defined function.
 
     Attributes:
-        text: as it is written in error messages and files
-        quantity: what it is about: a row of QUANTITIES or STATES, a metric, or a function of the
-            user
-        predicate: what is said of the number
-        number: the number of the text; 0 if it has none
-        row: row of the bank, or None
-        function: the user's own; None if a file has lost it
+        text: text in error messages and files
+        quantity: a row of QUANTITIES or STATES, a metric, or a user-defined function
+        predicate: predicate of the number
+        number: number in the text; 0 if missing
+        row: bank row, or None
+        function: the user-defined function; None if lost in a file
     """
 
     text: str
@@ -268,47 +269,47 @@ class Condition:
 
     @property
     def is_own(self) -> bool:
-        """Whether it is, or was, a function of the user's own, which no file holds."""
+        """Whether it is, or was, a user-defined function, which cannot be stored in files."""
         return self.text.startswith(OWN)
 
     @property
     def is_lost(self) -> bool:
-        """Whether it is a function of the user's own that a file could not hold."""
+        """Whether it is a user-defined function lost in a file."""
         return self.is_own and self.function is None
 
     @property
     def is_not_finite(self) -> bool:
-        """Whether it holds if any number is not finite, the loss included."""
+        """Whether it holds if any number is not finite, including the loss."""
         return self.quantity.name == NOT_FINITE
 
     @property
     def looks_back(self) -> bool:
-        """Whether it compares with all arrivals before, as "rises 3x" does."""
+        """Whether it compares with all earlier arrivals, as "rises 3x" does."""
         return self.predicate.before in ("smallest", "largest")
 
     def compared(self, values: Any) -> Any:
-        """Return what the predicate is about: a number, or its size where that rises or falls."""
+        """Return the number for the predicate, or its absolute value for "rises" and "falls"."""
         return np.abs(values) if self.looks_back and self.row is not None else values
 
     def number_at(self, trainer: Trainer, step: int, loss: float) -> float:
-        """Return the number that is read on arrival at a step, whose step had a loss."""
+        """Return the number on arrival at a step, given the loss of its step."""
         is_lost = self.is_not_finite and not math.isfinite(loss)
         is_known = not is_lost and step >= self.quantity.of_step
         return float(self.quantity.read(trainer, step, self.row or 0)) if is_known else math.nan
 
     def source_with(self, settings: Settings) -> str:
-        """Return where it is read with these settings."""
+        """Return its source with these settings."""
         return LOSSES if self.quantity.on_record(settings) else self.quantity.source
 
     def holds(self, values: Any, before: Any) -> Any:
-        """Return whether it is so of a value, or of each of an array, and of one before each."""
+        """Return whether it holds for a value, or each value of an array, given earlier values."""
         return self.predicate.holds(self.compared(values), before, self.number)
 
     def holds_over(self, values: FloatArray, before: FloatArray | None = None) -> Any:
-        """Return whether it is so at each place of a record.
+        """Return whether it holds at each place of a record.
 
         Args:
-            before: the value before each place; None, the default: the record begins at step 0
+            before: value before each place; None, the default: the record begins at step 0
         """
         if before is None:
             before = before_each(self.predicate.before, self.compared(values), math.nan)
@@ -316,13 +317,13 @@ class Condition:
             return self.holds(values, before)
 
     def told(self, trainer: Trainer, value: float) -> str:
-        """Return it with what its number is: "grad norm > 10 (it is 11.3)"."""
+        """Return it with the value of its number: "grad norm > 10 (it is 11.3)"."""
         where = self.quantity.where(trainer, value)
         return f"{self.text} ({where})" if where else self.text
 
 
 def before_each(which: str, values: FloatArray, first: float) -> FloatArray:
-    """Return the smallest, largest or last of the values before each; `first` before them all."""
+    """Return the smallest, largest or last earlier value for each; `first` precedes them all."""
     past = np.concatenate([[first], values[:-1]])
     if which in ("smallest", "largest"):
         known = np.where(np.isfinite(past), past, math.nan)
@@ -332,11 +333,11 @@ def before_each(which: str, values: FloatArray, first: float) -> FloatArray:
 
 
 def parse(text: object, metrics: Sequence[str] | None = None) -> list[Condition]:
-    """Return the clauses of a text; raise UnknownNameError or InputError for what has no meaning.
+    """Return the clauses of a text; raise UnknownNameError or InputError if invalid.
 
     Args:
-        metrics: names of the metrics that are measured, as in `Session.metrics`; None: any name may
-            be one, as in a file
+        metrics: names of the measured metrics, as in `Session.metrics`; None: any name may be a
+            metric, as in a file
     """
     if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_CONDITION:
         raise InputError(
@@ -353,7 +354,7 @@ def parse(text: object, metrics: Sequence[str] | None = None) -> list[Condition]
 
 
 def one_clause(text: str, metrics: Sequence[str] | None) -> Condition:
-    """Return one clause."""
+    """Return the condition of one clause."""
     state = STATES.get(text.lower())
     if state is not None:
         return Condition(state.name, state, state.predicate)
@@ -375,7 +376,7 @@ def one_clause(text: str, metrics: Sequence[str] | None) -> Condition:
 
 
 def written(number: float) -> str:
-    """Return a number as short as it can be read again."""
+    """Return the shortest text that represents a number exactly."""
     short = f"{number:g}"
     return short if float(short) == number else repr(number)
 
@@ -383,7 +384,7 @@ def written(number: float) -> str:
 def of_quantity(
     name: str, words: str, predicate: Predicate, number: float, metrics: Sequence[str] | None
 ) -> Condition:
-    """Return a quantity, given by its name, with a predicate, whose text is `words`."""
+    """Return the condition of a named quantity with a predicate, whose text is `words`."""
     plain, row = name, 0
     found = re.fullmatch(r"(.+?) (\d{1,18})", name)
     if found is not None:
@@ -423,10 +424,10 @@ def metric_named(name: str, metrics: Sequence[str] | None) -> str:
 
 
 def examples(metrics: Iterable[str] | None = None, row: int = 7) -> list[str]:
-    """Return conditions to choose from, one or several of each kind.
+    """Return example conditions, one or several of each kind.
 
     Args:
-        metrics: names of the metrics that are measured; `row` is that of a weight
+        metrics: names of the measured metrics; `row`: row of a weight
     """
     shown = [name.replace(HELD_OUT, "held-out ") for name in metrics or ()]
     return [
@@ -444,7 +445,7 @@ def examples(metrics: Iterable[str] | None = None, row: int = 7) -> list[str]:
 
 
 def of_function(name: str, function: Function | None) -> Condition:
-    """Return a function of the user's own, or None for one that is lost, as a condition."""
+    """Return a condition for a user-defined function, or for None, a lost one."""
     quantity = Quantity(OWN, NUMBERS, where=nowhere)
     return Condition(f"{OWN} {name}", quantity, quantity.predicate, function=function)
 
@@ -452,11 +453,11 @@ def of_function(name: str, function: Function | None) -> Condition:
 def checked(
     given: Sequence[object], network: Model, metrics: Sequence[str] | None
 ) -> list[Condition]:
-    """Return the conditions of texts and functions of a user.
+    """Return the conditions for texts and functions of a user.
 
     Args:
         given: texts, functions and conditions
-        network: the network, whose rows the texts may name
+        network: the network whose rows occur in the texts
         metrics: as in `parse`
 
     Raises InputError, UnknownNameError or ShapeError.
@@ -480,7 +481,7 @@ def checked(
 
 
 def check_rows(clauses: Iterable[Condition], network: Model) -> None:
-    """Raise ShapeError for a row that a network lacks."""
+    """Raise ShapeError for a row outside of the network."""
     count = len(network.bank)
     for clause in clauses:
         if clause.row is not None and clause.row >= count:
@@ -491,10 +492,10 @@ def check_rows(clauses: Iterable[Condition], network: Model) -> None:
 
 
 def with_rows(given: Sequence[Condition], rows: Mapping[int, int]) -> list[Condition]:
-    """Return conditions with the rows that a changed network has; without those that are gone.
+    """Return conditions with the rows of a changed network, without those of removed rows.
 
     Args:
-        rows: the new row of each old one that stays
+        rows: new row of each kept old row
     """
     found: list[Condition] = []
     for each in given:

@@ -1,6 +1,6 @@
-"""Explanations: the arithmetic of one weight's update, and the numbers of one operation, as data.
+"""Explanations: the arithmetic of a weight's update, and the numbers of an operation, as data.
 
-Nothing is drawn here; pictures, captions and tests format these numbers.
+Pictures, captions and tests format these numbers.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from scalarviz.training.session.trainer import Trainer
 
 @dataclass(frozen=True, slots=True)
 class OperationNumbers:
-    """The numbers of one operation, shape (samples, size); None where they are not computed yet.
+    """The numbers of one operation, shape (samples, size); None if not computed yet.
 
     Attributes:
-        inputs, outputs: what the operation reads and writes
+        inputs, outputs: inputs and outputs of the operation
         upstream: gradient of the loss with respect to the outputs
         gradient: gradient with respect to the inputs; None if no earlier operation needs it
     """
 
-    # "| Any", not "| None": a type checker takes `numbers.outputs.shape` without a check for None.
+    # "| Any", not "| None": type checkers then accept `numbers.outputs.shape` without a check.
     inputs: FloatArray | Any
     outputs: FloatArray | Any
     upstream: FloatArray | Any
@@ -42,24 +42,23 @@ class OperationNumbers:
 
 @dataclass(frozen=True)
 class Explanation(Explained):
-    """How one weight moves in one step. Attributes are None where they are not computed yet.
+    """The update of one weight in one step. Attributes are None if not computed yet.
 
     Attributes:
-        row: its row in the bank, and its `name`, such as "layer 1, perceptron 2, weight from input
-            0"
+        row: its bank row; `name`: its name, such as "layer 1, perceptron 2, weight from input 0"
         value: its value before the step
-        x: its input of each sample, float64, 1-D; ones for a bias. For a weight that is used in
-            several places, the inputs of all places one after the other
-        g: gradient of the loss with respect to the sum that x * w is part of; same shape as x
+        x: its input for each sample, float64, 1-D; ones for a bias. For a shared weight, the inputs
+            of all its uses, concatenated
+        g: gradient of the loss with respect to the sum that contains x * w; same shape as x
         products: x * g
         total: sum of the products: the gradient
         grad: the gradient in the bank
-        kept: the optimizer's own numbers for it before the step, by slot; `settings` are the names
-            of the optimizer's settings
+        kept: its optimizer state before the step, by slot; `settings`: names of the optimizer's
+            settings
         frozen: whether the weight is frozen
-        lines: the optimizer's arithmetic, from the gradient to the new value
+        lines: arithmetic of the optimizer, from the gradient to the new value
         new_value: value after the step; equal to `value` if the weight is frozen
-        edit: how the user has edited the weight since the last whole step; None if not
+        edit: edit of the weight by the user since the last whole step, or None
     """
 
     name: str
@@ -77,10 +76,10 @@ class Explanation(Explained):
             ends.append(f"edited: {old:.6g} -> {new:.6g} after step {step:,}")
         return "\n".join([*self._gradient_lines(), *map(str, self.spoken_lines()), *ends])
 
-    __repr__ = __str__  # a prompt and a notebook show it, too
+    __repr__ = __str__  # also shown by a prompt and a notebook
 
     def spoken_lines(self) -> list[UpdateLine]:
-        """Return the lines with the word "grad" in place of g; after clipping, "grad used"."""
+        """Return the lines with the word "grad" instead of g; after clipping, "grad used"."""
         found, word = [], "grad"
         for line in self.lines:
             formula = re.sub(r"\bg\b", word, line.formula)
@@ -96,7 +95,7 @@ class Explanation(Explained):
             return [lines[0] + ", no gradient yet"]
         if self.products is None or self.g is None:
             return [*lines, f"grad = {self.total:.6g}"]
-        shown = 3 if len(self.x) > 4 else 4  # "1 more" would be as long as the term itself
+        shown = 3 if len(self.x) > 4 else 4  # "1 more" would be as long as the term
         terms = [f"{x:.4g} * {g:.4g}" for x, g in zip(self.x[:shown], self.g[:shown], strict=True)]
         more = len(self.x) - len(terms)
         text = " + ".join(terms) + (f" + ... {more} more" if more > 0 else "")
@@ -116,7 +115,7 @@ def has_gradient(buffer: Buffer, moments: Sequence[Moment]) -> bool:
 def numbers_of(trainer: Trainer, operation: Operation, done: int) -> OperationNumbers:
     """Return the numbers of an operation after the first `done` moments of the step.
 
-    Those of an operation of a compiled function are those of its operands, side by side.
+    For an operation of a compiled function, its inputs are its operands, concatenated.
     """
     program, run, target = trainer.network.program, trainer.run, operation.target
     sources, past = operation.sources[: None if program.is_graph else 1], program.moments[:done]
@@ -133,7 +132,7 @@ def numbers_of(trainer: Trainer, operation: Operation, done: int) -> OperationNu
 
 
 def explain(trainer: Trainer, row: int, done: int) -> Explanation:
-    """Explain the weight at `row` of the bank after the first `done` moments of the step."""
+    """Explain the weight on a bank `row` after the first `done` moments of the step."""
     program, bank = trainer.network.program, trainer.bank
     value, grad, frozen = float(bank.value[row]), float(bank.grad[row]), bool(bank.frozen[row])
     x, g, products, total = np.zeros(0), None, None, None
@@ -147,11 +146,11 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
         x, upstream = np.concatenate([x for x, _ in factors]), [g for _, g in factors]
         if all(g is not None for g in upstream):
             g = np.concatenate([g for g in upstream if g is not None])
-            with np.errstate(all="ignore"):  # infinities and NaN are shown as they are
+            with np.errstate(all="ignore"):  # infinities and NaN are shown unchanged
                 products = x * g
                 total = float(products.sum())
     elif is_final(trainer, row, done):
-        total = grad  # of a compiled function, or a formula: no sum of products
+        total = grad  # of a compiled function, or a formula: not a sum of products
     optimizer = trainer.settings.optimizer
     slots = optimizer.row.slots
     numbers = trainer.bank.slot_block(slots)[:, row].tolist()
@@ -183,7 +182,7 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
 
 
 def is_final(trainer: Trainer, row: int, done: int) -> bool:
-    """Return whether the gradient of a weight is final that is no sum of products."""
+    """Return whether the gradient of a weight is final, if it is not a sum of products."""
     program = trainer.network.program
     if not program.is_graph:
         return is_ready(trainer, row, done)
@@ -206,7 +205,7 @@ def is_ready(trainer: Trainer, row: int, done: int) -> bool:
 
 
 def moving(trainer: Trainer, row: int, kept: Mapping[str, float]) -> MovingWeight:
-    """Return the numbers of a weight with which the optimizer moves it."""
+    """Return the numbers of a weight used by the optimizer."""
     optimizer, bank = trainer.settings.optimizer, trainer.bank
     limits = optimizer.clip_norm < np.inf
     value = float(bank.value[row])
@@ -225,7 +224,7 @@ def moving(trainer: Trainer, row: int, kept: Mapping[str, float]) -> MovingWeigh
 def factors_of(
     operation: Operation, numbers: OperationNumbers, row: int
 ) -> tuple[FloatArray, FloatArray | None]:
-    """Return inputs and upstream gradients of a row, whose products sum to its gradient."""
+    """Return inputs and upstream gradients of a row, whose products add up to its gradient."""
     written, read = operation.uses(row)
     samples = 0 if numbers.inputs is None else len(numbers.inputs)
     x = np.ones(samples * len(written))
@@ -235,11 +234,11 @@ def factors_of(
     return x, None if g is None else g[:, written].astype(np.float64).ravel()
 
 
-# What a user has changed since the last step, and the numbers before.
+# Changes by the user since the last step, and the numbers before.
 
 
 def last_edit(timeline: Timeline, row: int) -> LastChange | None:
-    """Return the edits of a weight since the last step; None if they have not changed it."""
+    """Return the edits of a weight since the last step; None if they have no effect."""
     if any(action.kind == "edit" and row in action.details["rows"] for action in done_in(timeline)):
         before = numbers_at(timeline, Clock(timeline.clock.step))
         old, new = float(before.value[row]), float(timeline.trainer.bank.value[row])
@@ -249,7 +248,7 @@ def last_edit(timeline: Timeline, row: int) -> LastChange | None:
 
 
 def done_in(timeline: Timeline | Position) -> list[Action]:
-    """Return the actions of a user since the last step that are done."""
+    """Return the user's actions done since the last step."""
     branch, now = timeline.branch, timeline.clock
     before = [each for i in range(now.operation) for each in branch.actions_at((now.step, i))]
     return before + branch.actions_at(now.place)[: now.actions]
@@ -258,7 +257,8 @@ def done_in(timeline: Timeline | Position) -> list[Action]:
 def numbers_at(timeline: Timeline, moment: Clock) -> Frame:
     """Return the numbers at the start of a step, on arrival there or after actions.
 
-    They are read from a keyframe, or the step before is replayed; the timeline ends where it was.
+    They are read from a keyframe, or the previous step is replayed; the timeline returns to its
+    place.
     """
     frame, trainer = timeline.branch.frame_before(moment.step), timeline.trainer
     if frame is not None and Clock(frame.step) == moment:

@@ -1,6 +1,6 @@
-"""Growing: a new session of a network with a neuron or a layer more or less, or begun otherwise.
+"""Growth: new sessions with a neuron or layer added or removed, or with new initial weights.
 
-The weights that stay go on from where they stand; the earlier session stays as it is.
+Existing weights keep their values; the earlier session is unchanged.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ Change = Callable[[Network, int], GrownNetwork]
 
 @answered
 def add_neurons(session: Session, layer: int, count: int = 1, *, start: Start = "same") -> Session:
-    """Return a new session whose network has further neurons in a hidden layer, after the others.
+    """Add neurons to the end of a hidden layer; return the new session.
 
-    The new session stands at step 0. All weights that stay keep their values, frozen marks and
-    optimizer slots, and the optimizer's count of steps goes on, and with it a schedule; the slots
-    of new weights begin at 0. Data, loss, optimizer, batch, seed, precision, engine, metrics,
-    conditions to stop at and pinned weights are those of the earlier session at its present moment,
-    callbacks are not. The earlier session stays as it is, and is `origin.session` of the new one.
+    The new session is at step 0. Existing weights keep their values, frozen marks and optimizer
+    slots; the step count of the optimizer, and so its schedule, continues. The slots of new weights
+    start at 0. Data, loss, optimizer, batch, seed, precision, engine, metrics, stop conditions and
+    pinned weights are copied from the current moment of the earlier session; callbacks are not. The
+    earlier session is unchanged, and available as `origin.session`.
 
     Args:
         session: a Session of a Network
-        layer: index of the layer: a Dense layer that a Dense layer follows
+        layer: index of a Dense layer followed by a Dense layer
         count: number of neurons to add; by default 1
-        start: "same", the default: the weights from new neurons to the next layer begin at 0, so
-            that the network computes what it did until it learns; "init": all new weights are drawn
+        start: "same", the default: weights from new neurons to the next layer start at 0, so the
+            outputs are unchanged at first; "init": all new weights are drawn
 
-    New weights are drawn by the initializer of their layer, from a seed that follows from those of
+    New weights are drawn by the initializer of their layer, with a seed derived from the seeds of
     session and network, the moment and the change. Raises InputError for a session of a compiled
-    expression and for a layer that cannot grow.
+    expression, or a layer that cannot grow.
     """
     pick(STARTS, start, "start")
     neurons = "1 neuron" if count == 1 else f"{shorten(count)} neurons"
@@ -63,15 +63,15 @@ def add_neurons(session: Session, layer: int, count: int = 1, *, start: Start = 
 
 @answered
 def remove_neuron(session: Session, layer: int, neuron: int) -> Session:
-    """Return a new session whose network lacks a neuron, with its weights in and out.
+    """Remove a neuron with its incoming and outgoing weights; return the new session.
 
     Args:
         session: a Session of a Network
-        layer: index of the layer: a Dense layer that a Dense layer follows
-        neuron: index of the neuron in it; those after it move up by one
+        layer: index of a Dense layer followed by a Dense layer
+        neuron: index of the neuron in the layer
 
-    What stays is as for `add_neurons`. Raises InputError for the last neuron of a layer, and for a
-    layer that cannot shrink.
+    Everything else is kept as in `add_neurons`. Raises InputError for the only neuron of a layer,
+    or a layer that cannot shrink.
     """
     return changed(
         session,
@@ -89,22 +89,21 @@ def insert_layer(
     *,
     start: Start = "same",
 ) -> Session:
-    """Return a new session whose network has a further Dense layer.
+    """Insert a Dense layer; return the new session.
 
     Args:
         session: a Session of a Network
-        layer: index that the new layer gets, as in `list.insert`; a Dense layer must be there now,
-            which comes after it
-        neurons: number of its neurons; None, the default: as many as its inputs
-        activation: name of its activation; None, the default: that of the layer before it
-        start: "same", the default: the new layer hands its inputs on, if its activation allows it:
-            exactly with "linear", and with "relu" after results that are not negative, nearly with
-            "tanh" and "sin", which bend large inputs; other activations start as with "init": all
-            new weights are drawn
+        layer: index of the new layer, as in `list.insert`, before an existing Dense layer
+        neurons: number of neurons; None, the default: the number of its inputs
+        activation: name of its activation; None, the default: the activation of the previous layer
+        start: "same", the default: the new layer is the identity if its activation allows it:
+            exactly for "linear", and for "relu" on non-negative inputs; approximately for "tanh"
+            and "sin" on small inputs. Other activations start as with "init": all new weights are
+            drawn
 
-    What stays is as for `add_neurons`. With fewer neurons than inputs, the next layer loses the
-    weights of the last inputs; with more, it has new ones. Raises InputError for another index and
-    for another kind of layer there, UnknownNameError for an unknown activation.
+    Everything else is kept as in `add_neurons`. With fewer neurons than inputs, the next layer
+    loses the weights of the last inputs; with more, it gets new ones. Raises InputError for an
+    invalid index or another kind of layer there, UnknownNameError for an unknown activation.
     """
     pick(STARTS, start, "start")
     wide = "" if neurons is None else f" of {shorten(neurons)} neurons"
@@ -118,15 +117,15 @@ def insert_layer(
 
 @answered
 def remove_layer(session: Session, layer: int) -> Session:
-    """Return a new session whose network lacks a layer; the next one takes its inputs.
+    """Remove a layer; return the new session, in which the next layer takes its inputs.
 
     Args:
         session: a Session of a Network
-        layer: index of the layer: a Dense layer that a Dense layer follows
+        layer: index of a Dense layer followed by a Dense layer
 
-    What stays is as for `add_neurons`. Weights of the next layer stay by the index of their input;
-    where the removed layer had more inputs than neurons, further ones are drawn. Raises InputError
-    for the last layer and for other kinds of layers.
+    Everything else is kept as in `add_neurons`. The next layer keeps its weights by index of their
+    input; if the removed layer had more inputs than neurons, additional weights are drawn. Raises
+    InputError for the last layer and for other kinds of layers.
     """
     return changed(
         session,
@@ -139,15 +138,15 @@ def remove_layer(session: Session, layer: int) -> Session:
 def reinitialize(
     session: Session, init: str | Init | Callable[..., Any] = "pytorch", *, seed: int | None = None
 ) -> Session:
-    """Return a new session whose network has other initial weights; frozen ones stay.
+    """Draw new initial weights, except for frozen ones; return the new session.
 
-    The optimizer begins anew, with empty slots and its schedule at its start. The rest, the rates
-    of weights included, stays as for `add_neurons`, and the earlier session stays as it is.
+    The optimizer restarts with empty slots and its schedule. Everything else, including separate
+    learning rates, is kept as in `add_neurons`.
 
     Args:
         session: a Session of a Network
-        init: initializer of all layers, a name or an Init; by default "pytorch"
-        seed: seed of the draws, an integer from 0; None, the default: that of the network
+        init: initializer of all layers: a name or an Init; by default "pytorch"
+        seed: seed of the draws, a non-negative integer; None, the default: the seed of the network
 
     Raises:
         UnknownNameError: for an unknown initializer.
@@ -164,17 +163,17 @@ def reinitialize(
 
 @answered
 def set_biases(session: Session, on: bool = True) -> Session:
-    """Return a new session whose perceptrons all have biases, or have none.
+    """Add biases to all perceptrons, or remove them; return the new session.
 
-    New biases begin at 0, so that the network computes what it did until it learns. What stays is
-    as for `add_neurons`.
+    New biases start at 0, so the outputs are unchanged at first. Everything else is kept as in
+    `add_neurons`.
 
     Args:
         session: a Session of a Network
-        on: False: without biases; by default True
+        on: True, the default: add biases; False: remove them
 
     Raises:
-        InputError: if all perceptrons are so already, and for layers inside others.
+        InputError: if nothing would change, or for layers inside other layers.
     """
     on = true_or_false(on, "on")
     return changed(
@@ -185,9 +184,9 @@ def set_biases(session: Session, on: bool = True) -> Session:
 
 
 def changed(session: Session, did: str, change: Change) -> Session:
-    """Return a new session at step 0 of the network that `change` makes, given a seed.
+    """Return a new session at step 0 for the network returned by `change`, given a seed.
 
-    `did` says what was done. Raises InputError, with nothing changed.
+    `did` describes the change. Raises InputError, with nothing changed.
     """
     if not isinstance(session, Session):
         raise InputError(
@@ -201,7 +200,7 @@ def changed(session: Session, did: str, change: Change) -> Session:
     )
     with session.doing():
         clock, trainer = session.clock, session.trainer
-        # The seed follows from all that this is about.
+        # The seed depends on everything involved.
         words = "|".join(map(str, (trainer.seed, network.seed, *clock.place, did)))
         digest = hashlib.sha256(words.encode()).digest()
         grown = change(network, int.from_bytes(digest[:8], "big"))

@@ -1,4 +1,4 @@
-"""Landscape: the losses over a plane, computed on a copy of the network, a coarse grid first."""
+"""Landscape: losses on a plane, computed on a copy of the network, on a coarse grid first."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
     from scalarviz.training.session.session import Session
 
 
-BLOCK = 2**14  # weights whose path is in memory in float64 at a time
-NEW = 1e-3  # of a direction, at least, is perpendicular to those before it
+BLOCK = 2**14  # weights whose path is in memory in float64 at once
+NEW = 1e-3  # minimum share of a direction perpendicular to the earlier ones
 
 
 class Past(NamedTuple):
-    """The weights on the way of a training, from which a plane is made.
+    """The weights along a training run, from which a plane is determined.
 
     Attributes:
-        center: the present values of the bank
-        steps: of some moments, int64, increasing
-        values: of the bank at each of them
-        trained: rows of the weights that training moves
-        grad: gradients of the bank, at present
+        center: current values of the bank
+        steps: steps of some moments, int64, increasing
+        values: values of the bank at each of them
+        trained: rows of the trainable weights
+        grad: current gradients of the bank
     """
 
     center: FloatArray
@@ -55,10 +55,9 @@ class Past(NamedTuple):
 def plane_of(
     past: Past, rows: Sequence[int] = (), names: tuple[str, str] = ("", ""), points: int = 41
 ) -> LossPlane:
-    """Return a plane without losses, with so many points in each direction.
+    """Return a plane without losses, with `points` grid points in each direction.
 
-    It goes along two `rows` of the bank with these `names`, or, without any, along the main
-    directions.
+    Its axes are two `rows` of the bank with these `names`, or by default the principal directions.
     """
     center = past.center.astype(np.float64)
     across, up = np.zeros((2, len(center)))
@@ -85,18 +84,18 @@ def plane_of(
 
 
 def main_directions(past: Past) -> tuple[list[FloatArray], float]:
-    """Return the two directions in which the trained weights moved most, and the whole variance.
+    """Return the two directions in which the trained weights moved most, and the total variance.
 
-    They are the main components of the path, by the products of its moments, a small matrix also
-    if there are many weights. A path that has less than two, beyond the rounding of the weights, is
-    completed by the gradient or by fixed random directions. The path ends further along each than
-    it begins.
+    They are the principal components of the path, from the Gram matrix of its moments, which is
+    small even for many weights. A path with fewer than two, beyond rounding errors, is completed by
+    the gradient or by fixed random directions. Signs are chosen so that the path ends at larger
+    coordinates than it begins.
     """
     last, count = past.values[-1][past.trained], len(past.values)
     products = sum(moves @ moves.T for moves in moves_of(past))
     squares, turns = np.linalg.eigh(products)  # the smallest first
     rounding = np.finfo(last.dtype).eps * math.sqrt(count) * float(np.linalg.norm(last))
-    least = max(rounding, 1e-7 * math.sqrt(max(squares[-1], 0.0)))  # products are rounded, too
+    least = max(rounding, 1e-7 * math.sqrt(max(squares[-1], 0.0)))  # products are also rounded
     largest = turns[:, squares > least**2][:, :-3:-1]
     main = np.concatenate([moves.T @ largest for moves in moves_of(past)]).T
     gradient = past.grad[past.trained].astype(np.float64)
@@ -106,7 +105,7 @@ def main_directions(past: Past) -> tuple[list[FloatArray], float]:
     found: list[FloatArray] = []
     for each in (*main, gradient, *others):
         rest = each / (np.linalg.norm(each) or 1.0)
-        for other in found * 2:  # twice, since the first time leaves rounding errors
+        for other in found * 2:  # twice, since the first pass leaves rounding errors
             rest = rest - (rest @ other) * other
         length = float(np.linalg.norm(rest))
         if len(found) < 2 and length > NEW:
@@ -115,31 +114,31 @@ def main_directions(past: Past) -> tuple[list[FloatArray], float]:
 
 
 def moves_of(past: Past) -> Iterator[FloatArray]:
-    """Yield the moves of the trained weights from the mean of the path, some weights at a time."""
+    """Yield the deviations of the trained weights from the mean of the path, in portions."""
     for first in range(0, len(past.trained), BLOCK):
         rows = past.trained[first : first + BLOCK]
         moves = np.array([values[rows] for values in past.values], np.float64)
         yield moves - moves.mean(axis=0)
 
 
-MOST_POINTS = 201  # of the grid, in each direction
-MOST_SAMPLES, IN_PYTHON = 4096, 256  # whose loss is computed, and by the slow engine python
-MOST_MOMENTS = 200  # of the path, before the present
-ENOUGH = 100  # keyframes, so that none are added by a replay
-REPLAY = 1.0  # seconds that this replay may take
-PORTION = 0.005  # seconds of computing until others have a turn
+MOST_POINTS = 201  # grid points in each direction
+MOST_SAMPLES, IN_PYTHON = 4096, 256  # samples for the loss, and with the slow engine python
+MOST_MOMENTS = 200  # points of the path, before the current one
+ENOUGH = 100  # keyframes, so that a replay adds none
+REPLAY = 1.0  # time limit of this replay, in seconds
+PORTION = 0.005  # seconds of computation before yielding
 
 
 @final
 class Landscape:
     """A LossPlane whose losses are being computed, on a copy of the network and on its engine.
 
-    The network is evaluated as by a call: without dropout, with running statistics. Who makes it
-    holds the session's lock; `portions` needs no lock.
+    The network is evaluated as in a call: without dropout, with running statistics. The constructor
+    requires the session's lock; `portions` does not.
 
     Attributes:
-        plane: None until the path is known
-        count: number of losses that are computed
+        plane: the plane; None until the path is known
+        count: number of computed losses
     """
 
     def __init__(self, timeline: Timeline, rows: Sequence[int], points: int) -> None:
@@ -158,7 +157,7 @@ class Landscape:
         self._past = kept_past(timeline)
         self._end = timeline.branch.end.step
         self._now = timeline.clock.step
-        self._twin: Timeline | None = None  # for the replay, if there is one
+        self._twin: Timeline | None = None  # for the replay, if present
         takes_long = self._end * timeline.seconds_a_step > REPLAY  # unknown before the first step
         if len(self._past.steps) <= min(self._end, ENOUGH) and not takes_long:
             self._twin = copy_at_start(timeline, model, Clock(), timeline.keyframes.budget)
@@ -167,18 +166,18 @@ class Landscape:
 
     @property
     def now(self) -> LossPlane | None:
-        """The plane with a copy of the losses up to now; can be called from any thread."""
+        """The plane with a copy of the losses so far; thread-safe."""
         plane = self.plane
         return None if plane is None else replace(plane, losses=plane.losses.copy())
 
     @property
     def done(self) -> float:
-        """Share of the losses that are computed, from 0 to 1."""
+        """Share of computed losses, from 0 to 1."""
         return self.count / self._asked[-1] ** 2
 
     @cached_property
     def _loss(self) -> Callable[[], float]:
-        """Returns the loss at the numbers of the copy; made without the lock, as kernels may be."""
+        """Function that returns the loss at the numbers of the copy; compiled without the lock."""
         return self._model.loss_on(*self._samples, self._loss_function)
 
     def loss_at(self, values: FloatArray) -> float:
@@ -188,7 +187,7 @@ class Landscape:
         return self._loss()
 
     def portions(self) -> Iterator[int]:
-        """Find the path and compute all losses; yield the number of these after each portion."""
+        """Find the path and compute all losses; yield their number after each portion."""
         yield from self._replay()
         plane = self.plane = plane_of(self._past, *self._asked)
         yield 0
@@ -202,7 +201,7 @@ class Landscape:
                 start = time.perf_counter()
 
     def _replay(self) -> Iterator[int]:
-        """Replace keyframes by moments at equal distances, unless that takes longer than REPLAY."""
+        """Replace keyframes by equally spaced moments, unless it takes longer than REPLAY."""
         twin, self._twin = self._twin, None
         if twin is None:
             return
@@ -229,7 +228,7 @@ def kept_past(timeline: Timeline) -> Past:
 
 
 def with_present(past: Past, now: int, steps: list[int], values: list[FloatArray]) -> Past:
-    """Return a past with these moments, and the present among them unless it is one of them."""
+    """Return a past with these moments, plus the present if it is missing."""
     at = bisect_right(steps, now)
     is_one = at and steps[at - 1] == now and np.array_equal(values[at - 1], past.center)
     if not is_one:
@@ -238,7 +237,7 @@ def with_present(past: Past, now: int, steps: list[int], values: list[FloatArray
 
 
 def rows_trained(model: Model) -> Any:
-    """Return the rows of the bank that hold weights of a model which are not frozen."""
+    """Return the bank rows of a model's trainable weights that are not frozen."""
     is_trained = np.zeros(len(model.bank), np.bool_)
     is_trained[model.rows] = True
     return np.flatnonzero(is_trained & ~model.bank.frozen)
@@ -247,9 +246,9 @@ def rows_trained(model: Model) -> Any:
 def samples_of(
     batches: Batches, most: int = MOST_SAMPLES
 ) -> tuple[FloatArray, FloatArray, Weights]:
-    """Return the training samples with their weights, or `most` of them at equal distances.
+    """Return the training samples with their weights, or `most` equally spaced ones.
 
-    Of samples that are made anew in each step, those of step 0.
+    For data generated anew in each step, the samples of step 0.
     """
     is_table = isinstance(batches, TableBatches)
     inputs, targets = (batches.inputs, batches.targets) if is_table else batches.at(0)
@@ -260,10 +259,10 @@ def samples_of(
 
 
 def checked(model: Model, weights: object, points: object) -> tuple[list[int], int]:
-    """Return the rows of two chosen weights, none for None, and the size of a grid.
+    """Return the rows of two chosen weights, empty for None, and the size of a grid.
 
     Raises:
-        InputError: for anything else, and for weights that training does not move.
+        InputError: for anything else, or for weights that are not trained.
     """
     count, trained = size(points, "the size of a landscape", least=2), rows_trained(model)
     require(
@@ -299,22 +298,22 @@ def checked(model: Model, weights: object, points: object) -> tuple[list[int], i
 
 @final
 class LossPlanes:
-    """Computes a LossPlane of a session in a thread of its own, `background`."""
+    """Compute a LossPlane of a session in a separate thread, `background`."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self.background = Background(session.timeline.lock)
-        self._newest: list[Landscape] = []  # empty until the thread has looked at the session
+        self._newest: list[Landscape] = []  # empty until the thread has read the session
 
     def start(self, weights: object = None, points: int = 41) -> None:
-        """Begin a plane at the present moment, instead of an earlier one.
+        """Start a plane at the current moment, replacing an earlier one.
 
         Args:
-            weights: two Weights or rows of the bank; None, the default: main directions
-            points: of the grid in each direction; by default 41
+            weights: two Weights or bank rows; None, the default: principal directions
+            points: grid points in each direction; by default 41
 
         Raises:
-            InputError: as `Session.landscape` does.
+            InputError: as `Session.landscape`.
         """
         rows, count = checked(self._session.network, weights, points)
         newest = self._newest = list[Landscape]()
@@ -322,19 +321,19 @@ class LossPlanes:
 
     @property
     def now(self) -> LossPlane | None:
-        """The plane with the losses up to now; None before there is any."""
+        """The plane with the losses so far; None if not started."""
         return next((each.now for each in self._newest), None)
 
     @property
     def done(self) -> float:
-        """Share of the losses that are computed, from 0 to 1."""
+        """Share of computed losses, from 0 to 1."""
         return next((each.done for each in self._newest), 0.0)
 
 
 def fill(session: Session, rows: Sequence[int], points: int, newest: list[Landscape]) -> Job:
-    """Job: look at a session, and compute the losses over a plane there."""
+    """Job: read a session, and compute the losses on a plane there."""
     with session.still(math.inf):
         newest.append(Landscape(session.timeline, rows, points))
-    del session  # which may go meanwhile
+    del session  # which may be deleted meanwhile
     for _ in newest[0].portions():
         yield 0.0

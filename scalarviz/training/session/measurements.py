@@ -1,4 +1,4 @@
-"""Metrics of a session: measured at every some steps, kept with the branch, and read as a table."""
+"""Metrics of a session: measured at regular steps, recorded in branches, read as a table."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from scalarviz.training.session.trainer import Settings, Trainer
 
 @final
 class Metrics:
-    """What a session measures.
+    """The metrics of a session.
 
     Args:
         rows: metrics by name
-        every: number of steps between two measurements
+        every: number of steps between measurements
     """
 
     def __init__(self, rows: Mapping[str, MetricRow], every: int) -> None:
@@ -42,9 +42,9 @@ class Metrics:
         self.every = every
 
     def measure(self, trainer: Trainer, step: int) -> dict[str, float]:
-        """Return all metrics of the present numbers, on the batch of a step and held-out samples.
+        """Return all metrics of the current weights, on the batch of a step and held-out samples.
 
-        The network is evaluated as by a call, without dropout.
+        The network is evaluated as in a call, without dropout.
         """
         data, batches, loss = trainer.settings.data, trainer.batches, trainer.loss
         found: dict[str, float] = {}
@@ -67,7 +67,7 @@ class Metrics:
 
 
 def measured_names(metrics: Metrics | None, data: DataSet) -> list[str]:
-    """Return the names in `Session.metrics` of what a session measures of some data."""
+    """Return the names in `Session.metrics` for a session with these metrics and data."""
     if metrics is None:
         return []
     held_out = [] if data.held_out is None else [HELD_OUT + LOSS]
@@ -75,7 +75,7 @@ def measured_names(metrics: Metrics | None, data: DataSet) -> list[str]:
 
 
 def metrics_of(metrics: object, every: int, settings: Settings) -> Metrics | None:
-    """Return what a session measures, or None; raise InputError for unsuitable metrics."""
+    """Return the metrics of a session, or None; raise InputError for invalid metrics."""
     rows, data = rows_of_metrics(metrics), settings.data
     check_compared([name for name, row in rows.items() if not row.is_own], settings)
     if not rows and metrics and data.held_out is None:
@@ -90,12 +90,12 @@ def metrics_of(metrics: object, every: int, settings: Settings) -> Metrics | Non
 
 
 def has_all_targets(settings: Settings) -> bool:
-    """Return whether each output has a target, which a loss of the user may not take."""
+    """Return whether each output has a target, which custom losses need not require."""
     return settings.loss.targets(settings.data.outputs) == settings.data.outputs
 
 
 def check_compared(names: Iterable[str], settings: Settings) -> None:
-    """Raise InputError for what compares outputs one by one, if not all have a target."""
+    """Raise InputError for metrics that compare outputs one by one, unless all have a target."""
     for name in names:
         require(
             has_all_targets(settings),
@@ -105,13 +105,13 @@ def check_compared(names: Iterable[str], settings: Settings) -> None:
 
 
 def record(branch: Branch, step: int, values: Mapping[str, float]) -> None:
-    """Keep the metrics of a step that a branch arrives at for the first time."""
+    """Record the metrics of a step reached by a branch for the first time."""
     for name, value in values.items():
         branch.metrics.setdefault(name, MetricPoints()).add(step, value)
 
 
 def series(branch: Branch, now: int) -> dict[str, Series]:
-    """Return steps and values of each metric on the way of a branch up to the step `now`."""
+    """Return steps and values of each metric on the path of a branch up to the step `now`."""
     found: dict[str, list[Series]] = {}
     for each, last in reversed([*branch.way(now)]):
         for name, points in each.metrics.copy().items():
@@ -129,10 +129,10 @@ def history_columns(
     """Return a column for the loss and for each metric; a row belongs to the weights at a step.
 
     Args:
-        losses: of the steps that are done, each before its update
-        metrics: steps and values by name
-        lacking: what a cell has where nothing was measured
-        dtype: of the columns
+        losses: losses of the steps taken, each before its update
+        metrics: steps and values of each metric, by name
+        lacking: value of cells without a measurement
+        dtype: dtype of the columns
     """
     table = {LOSS: (np.arange(len(losses)), losses), **metrics}
     rows = max([len(losses), *[int(steps[-1]) + 1 for steps, _ in metrics.values() if len(steps)]])
@@ -142,11 +142,11 @@ def history_columns(
     return found
 
 
-# Columns by name as CSV text, and as a DataFrame of pandas.
+# Named columns as CSV text, and as a pandas DataFrame.
 
 
 def csv_of(columns: Mapping[str, Iterable[object]]) -> str:
-    """Return a table as CSV, the names first."""
+    """Return a table as CSV, with a header."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(columns)
@@ -158,8 +158,8 @@ def data_frame(columns: Mapping[str, Any], otherwise: str, rows: int | None = No
     """Return a DataFrame; raise InputError without pandas.
 
     Args:
-        otherwise: what can be done without it, in a few words
-        rows: number of rows of an index with the name "step"; None, the default: no such index
+        otherwise: alternative without pandas, in a few words
+        rows: number of rows of an index named "step"; None, the default: no index
     """
     pandas = needed("pandas", "a DataFrame is made by pandas", "pandas", f", or {otherwise}")
     return pandas.DataFrame(

@@ -1,4 +1,4 @@
-"""Captions of the operations of a compiled function: a node of its graph, forward and back."""
+"""Captions of the operations of a compiled function: nodes of its graph, forward and backward."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ from scalarviz.story.reason import change_of, others_words, stepped
 from scalarviz.story.traced_weight import TracedWeight, read_answers
 from scalarviz.story.trial import STEPS, misses_of, off_of
 
-DIGITS = 3  # fewest of a result
-LONGEST_FORMULA = 48  # letters of the formula of a node
-SHORT = 12  # letters of what a bar is
-FEW_PARAMETERS = 5  # that a step lists
-FEW_OPERANDS = 3  # lines on the way back; of more, those with the largest gradients
+DIGITS = 3  # minimum digits of a result
+LONGEST_FORMULA = 48  # characters in the formula of a node
+SHORT = 12  # characters in the label of a bar
+FEW_PARAMETERS = 5  # listed in a step
+FEW_OPERANDS = 3  # lines in the backward pass; of more, those with the largest gradients
 
 
 def program_of(ctx: TracedWeight) -> TraceProgram:
@@ -68,10 +68,10 @@ def of_focus(ctx: TracedWeight, numbers: FloatArray) -> FloatArray:
 
 
 def numbers_of(ctx: TracedWeight, read: Callable[[Buffer], FloatArray]) -> dict[int, float]:
-    """Return the numbers of the focus sample of all that a node takes, by place in the trace.
+    """Return the numbers of the focus sample for all operands of a node, by place in the trace.
 
     Args:
-        read: gives values or gradients of a buffer
+        read: function that returns values or gradients of a buffer
     """
     program = program_of(ctx)
     found: dict[int, float] = {}
@@ -81,15 +81,15 @@ def numbers_of(ctx: TracedWeight, read: Callable[[Buffer], FloatArray]) -> dict[
 
 
 def node_name(program: TraceProgram, name: str) -> str:
-    """Return the name of a node of a compiled function, by the name of its buffer."""
+    """Return the name of a node of a compiled function, given its buffer."""
     is_end = name == program.outputs.name
     return text("captions.end.output.only") if is_end else named(program, program.place_of[name])
 
 
 def named(program: TraceProgram, place: int, most: int = LONGEST_FORMULA) -> str:
-    """Return the label of a value, or its formula as sentences write it.
+    """Return the label of a value, or its formula for use in sentences.
 
-    What is too long for that is named as its operation, such as "relu 12".
+    If it is too long, return the name of its operation, such as "relu 12".
     """
     label = program.trace.label(place - program.trace.first_made)
     words = label or formula_words(program.trace, place, most)
@@ -99,7 +99,7 @@ def named(program: TraceProgram, place: int, most: int = LONGEST_FORMULA) -> str
 
 
 def spoken(program: TraceProgram, place: int) -> str:
-    """Return the name of a value in a sentence: OUT, its label or formula, or that of any part."""
+    """Return the name of a value in a sentence: OUT, its label or formula, or its parts' name."""
     inputs = range(program.trace.inputs)
     if place in program.trace.outputs and np.isin(program.trace.operands, inputs).any():
         return text("picture.out")
@@ -109,7 +109,7 @@ def spoken(program: TraceProgram, place: int) -> str:
 
 
 def entitled(program: TraceProgram, place: int) -> str:
-    """Return the label of a value, and its formula; of many equal ones, how many they are."""
+    """Return the label and formula of a value; for merged equal values, also their number."""
     label = program.trace.label(place - program.trace.first_made)
     found = pretty(formula_words(program.trace, place, LONGEST_FORMULA)).replace("−", "-")
     if label and "…" not in found:
@@ -121,7 +121,7 @@ def entitled(program: TraceProgram, place: int) -> str:
 
 
 def node_forward(ctx: TracedWeight) -> Caption:
-    """A node with the numbers of the focus sample."""
+    """Return the caption of a node with the numbers of the focus sample."""
     program, node = program_of(ctx), program_of(ctx).nodes[ctx.moment.operation]
     run, own = ctx.state.run, (operation_of(ctx).target.name, 0)
     results = of_focus(ctx, run.values(operation_of(ctx).target))
@@ -146,11 +146,11 @@ def node_forward(ctx: TracedWeight) -> Caption:
 def computed(
     program: TraceProgram, node: Node, taken: Mapping[int, float], least: int = FEW
 ) -> tuple[tuple[CaptionLine, ...], tuple[CaptionLine, ...], Bars | None]:
-    """Return how a node is computed, a long sum with all its terms, and what goes in as bars.
+    """Return the computation of a node, with all terms of a long sum, and its operands as bars.
 
     Args:
-        taken: the numbers of what it takes, by place in the trace
-        least: fewest digits
+        taken: values of its operands, by place in the trace
+        least: minimum number of digits
     """
     trace = program.trace
     numbers = numbers_within(trace, node, taken)
@@ -182,7 +182,7 @@ def computed(
 def addends(
     trace: Trace, place: int, numbers: Mapping[int, float], inside: Container[int]
 ) -> list[int]:
-    """Return the parts of a sum that a node computes, in their order."""
+    """Return the terms of a sum computed by a node, in order."""
     found, waiting = list[int](), [place]
     while waiting:
         each = waiting.pop()
@@ -197,7 +197,7 @@ def addends(
 def term_of(
     program: TraceProgram, place: int, numbers: Mapping[int, float], inside: Container[int]
 ) -> EquationTerm:
-    """Return a part of a sum: a product that the node computes as its factors."""
+    """Return a term of a sum: a product computed by the node as its factors."""
     trace, operation = program.trace, place - program.trace.first_made
     if place in inside and trace.formulas[operation].name == "multiply":
         factors = trace.taken[operation]
@@ -212,11 +212,11 @@ def term_of(
 def one_operation(
     program: TraceProgram, operation: int, numbers: Mapping[int, float], least: int = FEW
 ) -> CaptionLine:
-    """Return an operation with the numbers of its operands, and its result.
+    """Return an operation with the values of its operands, and its result.
 
     Args:
-        numbers: by place in the trace
-        least: fewest digits
+        numbers: values by place in the trace
+        least: minimum number of digits
     """
     formula, taken = program.trace.formulas[operation], program.trace.taken[operation]
     trace, parts = program.trace, list[EquationTerm | str]()
@@ -246,7 +246,7 @@ def one_operation(
 
 
 def itself(ctx: TracedWeight) -> Caption:
-    """The number that is to fall, from which the way back starts with 1."""
+    """Return the caption of the value to minimize, where the backward pass starts with 1."""
     program = program_of(ctx)
     behind = program.node(program.trace.outputs[0])
     title = text("captions.node.itself", name=entitled(program, program.trace.outputs[0]))
@@ -254,7 +254,7 @@ def itself(ctx: TracedWeight) -> Caption:
 
 
 def node_back(ctx: TracedWeight) -> Caption:
-    """What goes back from a node to all that it takes: the slope times what came back."""
+    """Return the backward caption of a node: slope times incoming gradient, for each operand."""
     program, node = program_of(ctx), program_of(ctx).nodes[ctx.moment.operation]
     trace, run, target = program.trace, ctx.state.run, operation_of(ctx).target
     subjects = [
@@ -300,12 +300,12 @@ def node_back(ctx: TracedWeight) -> Caption:
 
 
 def way_of(gradient: float) -> str:
-    """Return where a number should go."""
+    """Return the direction in which a number should change."""
     return text(f"captions.way.{'down' if gradient > 0.0 else 'up'}")
 
 
 def passed_on(program: TraceProgram, node: Node, slope: float) -> str:
-    """Return how an operation passes blame on to what it takes."""
+    """Return a description of how an operation passes the gradient to its operands."""
     formula, kept = program.trace.formulas[node.root], "same" if slope > 0.0 else "turned"
     sign = SIGNS.get(formula.name, formula.symbol)
     if len(node.members) > 1 or (not sign and len(formula.partials) == 1):
@@ -315,11 +315,11 @@ def passed_on(program: TraceProgram, node: Node, slope: float) -> str:
 
 
 def asked(ctx: TracedWeight, caption: Caption, place: int, own: float) -> Caption:
-    """Return what all samples ask of a parameter, and what comes of it for the one that is shown.
+    """Return the change of a parameter requested by all samples, and its effect on the shown one.
 
     Args:
-        place: of the parameter in the trace
-        own: its gradient of the shown sample alone
+        place: index of the parameter in the trace
+        own: its gradient for the shown sample only
     """
     program, (row, _) = program_of(ctx), subject_of(program_of(ctx), place)
     grad = float(ctx.state.run.gradients(program.node(place)).sum())
@@ -336,7 +336,7 @@ def asked(ctx: TracedWeight, caption: Caption, place: int, own: float) -> Captio
 
 
 def trial_of(ctx: TracedWeight, place: int, row: int, way: float) -> Trial | None:
-    """Return what another value of a parameter makes of the shown sample, if that is closer."""
+    """Return the effect of another value of a parameter on the shown sample, if it is closer."""
     program, state, misses = program_of(ctx), ctx.state, misses_of(ctx.facts, ctx.state)
     old = float(state.value[row])
     value = list(state.value)
@@ -355,7 +355,7 @@ def trial_of(ctx: TracedWeight, place: int, row: int, way: float) -> Trial | Non
 
 
 def answer_of(program: TraceProgram, inputs: Sequence[float], value: Numbers) -> float:
-    """Return the first result for these inputs; `value` has the numbers of the bank."""
+    """Return the first result for these inputs; `value` holds the numbers of the bank."""
     trace, values = program.trace, np.asarray(value)[program.rows].tolist()
     given = {**dict(enumerate(inputs)), **dict(enumerate(values, trace.first_parameter))}
     whole = Node((*range(len(trace.formulas)),), ())
@@ -363,7 +363,7 @@ def answer_of(program: TraceProgram, inputs: Sequence[float], value: Numbers) ->
 
 
 def cleared(ctx: TracedWeight) -> Caption:
-    """The first operation of a step, which says which sample is followed."""
+    """Return the caption of the first operation of a step, which names the shown sample."""
     caption, state, trace = zero_grad(ctx), ctx.state, program_of(ctx).trace
     if state.batch < 2 or state.target is None or trace.inputs + len(state.target) > FEW_PARAMETERS:
         return caption
@@ -382,7 +382,7 @@ def inputs_of(ctx: TracedWeight) -> list[float]:
 
 
 def node_step(ctx: TracedWeight) -> Caption:
-    """The step: all parameters before and after it, if they are few."""
+    """Return the caption of the step: all parameters before and after it, if few."""
     caption, state, program = step(ctx), ctx.state, program_of(ctx)
     outcome, found, trace = caption.outcome, state.explained, program.trace
     if found is None or outcome is None or len(program.rows) > FEW_PARAMETERS:
@@ -405,7 +405,7 @@ def node_step(ctx: TracedWeight) -> Caption:
 def operand_lines(
     ctx: TracedWeight, place: int, name: str, parts: Sequence[tuple[float, float]]
 ) -> list[CaptionLine]:
-    """Return the gradient of what a node takes: what it had, and slopes times what came back."""
+    """Return the gradient of an operand: its old value, plus slopes times incoming gradients."""
     program, run = program_of(ctx), ctx.state.run
     row, neuron = subject_of(program, place)
     buffer = program.node(place)
@@ -420,7 +420,7 @@ def operand_lines(
 
 
 def batch_line(ctx: TracedWeight, name: str, row: int, gradients: FloatArray) -> list[CaptionLine]:
-    """Return the gradient of a parameter so far, added up over the batch; none of one sample."""
+    """Return the gradient of a parameter so far, summed over the batch; None for one sample."""
     if len(gradients) < 2:
         return []
     words = said(float(gradients.sum()))
@@ -429,13 +429,13 @@ def batch_line(ctx: TracedWeight, name: str, row: int, gradients: FloatArray) ->
 
 
 def of_sample(ctx: TracedWeight, line: CaptionLine) -> CaptionLine:
-    """Return a line that says which sample has these numbers, if there are several."""
+    """Return a line that names the shown sample, if there are several."""
     sample = Piece(text("captions.sample", sample=sample_of(ctx.state)) + ": ")
     return line if len(ctx.state.run.targets()) < 2 else (sample, *line)
 
 
 def subject_of(program: TraceProgram, place: int) -> tuple[int, Neuron | None]:
-    """Return bank index and neuron of a value; NONE and None for one that is not in the picture."""
+    """Return bank index and neuron of a value; NONE and None if it is not in the picture."""
     number = place - program.trace.first_parameter
     if 0 <= number < len(program.trace.parameters):
         return int(program.rows[number]), None
@@ -455,7 +455,7 @@ def loss_or_value(ctx: TracedWeight) -> Caption:
     return replace(caption, title=title, why=text("captions.node.squared", count=count, loss=whole))
 
 
-# By the kind of the moment.
+# By kind of moment.
 TELLERS: dict[str, CaptionFn] = {
     "zero_grad": cleared,
     "forward": node_forward,

@@ -1,7 +1,7 @@
-"""Facts of an optimizer: the statements of its update as steps, for each case of its conditions.
+"""Facts of an optimizer: its update as a list of steps, for each case of its conditions.
 
-An update is followed from its source, once for each way through its conditions. With the numbers
-of a weight, `story/update.py` finds the way that these numbers take.
+The source of an update is followed once for each path through its conditions. Given the numbers of
+a weight, `story/update.py` finds the path that they take.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ from scalarviz.story.facts import (
 from scalarviz.story.update import STEP
 
 NAME = re.compile(r"\b[A-Za-z_]\w*\b")
-NUMBER = re.compile(rf"{NAME.pattern}(?!\()")  # a name, but for those of functions
+NUMBER = re.compile(rf"{NAME.pattern}(?!\()")  # a name, except of a function
 DIVIDED = re.compile(r"\b(\w+) / (correction\d?)\b")
-ALONE = re.compile(r"(?<!\w)\((\w+)\)")  # brackets around a name, not those of a function
+ALONE = re.compile(r"(?<!\w)\((\w+)\)")  # brackets around a name, except of a function call
 CORRECTION = re.compile(r"1(?:\.0)? - power\((\w+), step\)")
 Calls = Mapping[str, Callable[..., Any]]  # functions, by their names in a formula
 
@@ -53,7 +53,7 @@ def optimizer_facts(optimizer: Optimizer, *, mixed: bool) -> OptimizerFacts:
     """Return the facts of an optimizer.
 
     Args:
-        mixed: whether the network has mixed precision, where no step is refused
+        mixed: whether the network has mixed precision, where no step is rejected
     """
     row, schedule, limit = optimizer.row, optimizer.schedule, optimizer.clip_value
     names, constants, cases, whole = steps_of(row)
@@ -86,7 +86,7 @@ def clip(x: float, low: float, high: float) -> float:
 
 @lru_cache(maxsize=16)
 def steps_before(clips: bool, limit: float, l1: float, l2: float) -> Sequence[UpdateStep]:
-    """Return the steps from a gradient to that of the update."""
+    """Return the steps from a gradient to the gradient used by the update."""
     penalties = "g" + " + l1 * sign(w)" * (l1 > 0.0) + " + l2 * w" * (l2 > 0.0)
     formulas = ["g * scale"] * clips + ["clip(g, -limit, limit)"] * (limit < math.inf)
     names = {name: name for name in ("g", "scale", "limit", "w", "l1", "l2")}
@@ -99,7 +99,7 @@ def steps_before(clips: bool, limit: float, l1: float, l2: float) -> Sequence[Up
 
 
 class FunctionResult:
-    """What a function returns at a place; NaN where it fails."""
+    """An element of a function's result; NaN if the function fails."""
 
     def __init__(self, function: Callable[..., Any], place: int, name: str = "") -> None:
         self.function, self.place, self.__name__ = function, place, name
@@ -127,13 +127,12 @@ def step_of(
     powers: Mapping[str, str] = MappingProxyType({}),
     numbers: Mapping[str, float] = MappingProxyType({}),
 ) -> UpdateStep:
-    """Return a step with its words, and with functions that compute it.
+    """Return a step with its text, and with functions that compute it.
 
-    place   where its number is kept, by what it computes; `places` those that it can read, by name
-    calls   the functions that its formula calls
-    powers  settings whose powers make the corrections that numbers are divided by, by the names of
-            these corrections
-    numbers settings that the line has in place of their names
+    place   place of its result, by meaning; `places`: those that it can read, by name
+    calls   functions called by its formula
+    powers  settings whose powers form bias corrections, by name of the correction
+    numbers settings written as numbers instead of names
     """
     known = {*places, *constants}
     names = [each for each in dict.fromkeys(NAME.findall(formula)) if each in known]
@@ -165,7 +164,7 @@ def step_of(
 
 
 def named_formula(formula: str, known: set[str], calls: Calls) -> NamedFormula:
-    """Return the formula of a card."""
+    """Return the formula on a card."""
     names = [each for each in dict.fromkeys(NAME.findall(formula)) if each in known]
     words = in_words(formula, names, calls) or formula
     return NamedFormula(words, names, ExpressionFunction(formula.replace("^", "**"), names, calls))
@@ -201,7 +200,7 @@ def steps_of(
         try:
             case = Way(choices, powers).update(row, renames)
             for each in case.steps:
-                if each.compute is not None:  # an error if there is more than numbers, as a tuple
+                if each.compute is not None:  # an error unless it is a number, such as a tuple
                     each.compute(*map(len, each.names))
             cases.append(case)
         except (UnwritableError, ArithmeticError, TypeError, ValueError, RecursionError):
@@ -231,7 +230,7 @@ def constants_of(row: OptimizerRow, names: Sequence[str]) -> list[UpdateStep]:
 
 
 def returned(function: Callable[..., Any], count: int) -> list[str]:
-    """Return the source of each element of the tuple that a function returns; "": unknown."""
+    """Return the source of each element of the tuple returned by a function; "": unknown."""
     try:
         (last,) = syntax_of(function).body
     except (UnwritableError, ValueError):
@@ -246,23 +245,23 @@ def returned(function: Callable[..., Any], count: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Returned:
-    """What a function returns: trees of names whose numbers have places, and of others."""
+    """The result of a function: trees of names that have places, and of other names."""
 
     elements: list[Tree]
     places: Mapping[str, str]
 
 
 class Way:
-    """One way through an update, with a step for each assignment and for each condition."""
+    """One path through an update, with a step for each assignment and each condition."""
 
     def __init__(self, choices: Choices, powers: Mapping[str, str]) -> None:
         self.choices, self.powers = choices, powers
         self.steps: list[UpdateStep] = []
-        self.defaults: dict[str, float] = {}  # of parameters that a call leaves out
+        self.defaults: dict[str, float] = {}  # of parameters left out in a call
         self.depth = 0
 
     def update(self, row: OptimizerRow, renames: Mapping[str, str]) -> UpdateCase:
-        """Return the steps of an update; `renames` are what captions call its parameters."""
+        """Return the steps of an update; `renames` maps its parameters to names in captions."""
         names, tree = read(row.update, renames)
         found = self.followed(tree, {name: name for name in names})
         last, assigned = None, [each for each in self.steps if each.line]
@@ -278,7 +277,7 @@ class Way:
         return UpdateCase(steps, [each for each in steps if each.line].index(new))
 
     def followed(self, tree: Tree, places: Mapping[str, str]) -> Returned:
-        """Follow what a function does; return what it returns."""
+        """Follow the body of a function; return its result."""
         match tree:
             case ["let", str(name), given, rest]:
                 return self.followed(rest, {**places, name: self.step(name, given, places).place})
@@ -305,7 +304,7 @@ class Way:
     def called(
         self, function: Callable[..., Any], given: Sequence[Tree], places: Mapping[str, str]
     ) -> Returned:
-        """Follow the function that a call calls; return what it returns."""
+        """Follow a called function; return its result."""
         self.depth += 1
         if self.depth > DEEPEST:
             raise UnwritableError
@@ -333,7 +332,7 @@ class Way:
         return step
 
     def holds(self, test: Tree, places: Mapping[str, str]) -> bool:
-        """Add a condition; return whether it is to hold on this way."""
+        """Add a condition; return its outcome on this path."""
         step = self.step("", test, places)
         holds = self.choices.next()
         self.steps[-1] = replace(step, line=None, holds=holds)
@@ -341,11 +340,11 @@ class Way:
 
 
 class StraightExpression:
-    """An expression with conditions decided by a way, and functions called by their own names.
+    """An expression with conditions decided by a path, and functions called by their names.
 
     Attributes:
-        constants: numbers of names that are defined outside
-        calls: the functions that it calls, by name
+        constants: values of names defined outside
+        calls: functions called in it, by name
     """
 
     def __init__(self, way: Way, places: Mapping[str, str]) -> None:

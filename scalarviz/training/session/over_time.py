@@ -1,7 +1,7 @@
-"""OverTime: the numbers of all weights at the kept moments of a branch, a row for each weight.
+"""OverTime: all weights at the recorded moments of a branch, one row for each weight.
 
-They come from the keyframes, so they take no memory of their own: as a training goes on, older
-moments are farther apart. Of more weights than rows, a row is the mean of some that are neighbours.
+The numbers come from keyframes and need no extra memory, so older moments become sparser during
+training. If there are more weights than rows, a row is the mean of adjacent weights.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from scalarviz.training.session.threads import Background, Job
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Now:
-    """The numbers of one moment: the present one, on arrival at a step or within it, or another."""
+    """The numbers of one moment: the current one, at or within a step, or another one."""
 
     step: int
     value: FloatArray
@@ -37,13 +37,13 @@ class Now:
 
 
 Moment = Frame | Now
-Filled = Mapping[Branch, Sequence[Now]]  # further moments, by the branch that owns their steps
+Filled = Mapping[Branch, Sequence[Now]]  # additional moments, by the branch that owns their steps
 NONE_FILLED: Filled = {}
 
 
 @final
 class WeightsOverTime:
-    """Reads OverTime of a program; a keyframe that is shown again is not read again."""
+    """Reader of OverTime for a program; it caches keyframes."""
 
     def __init__(self, program: Program, count: int) -> None:
         self._layers = layers_of(program, count)
@@ -64,13 +64,13 @@ class WeightsOverTime:
         filled: Filled = NONE_FILLED,
         keeps_order: bool = False,
     ) -> OverTime:
-        """Return the numbers of the known moments of a branch.
+        """Return the numbers at the known moments of a branch.
 
         Args:
-            steps: the steps wanted, increasing; for each the last known moment up to it is read
-            most: number of tiles at most, about
-            filled: moments that are known beside the keyframes
-            keeps_order: whether the order by distance stays as it was read last
+            steps: requested steps, increasing; for each, the last known moment up to it is read
+            most: approximate maximum number of tiles
+            filled: known moments besides the keyframes
+            keeps_order: whether to keep the last order by distance
         """
         kind = pick({each: each for each in KINDS}, kind, "kind")
         order = pick({each: each for each in ORDERS}, order, "order")
@@ -105,7 +105,7 @@ class WeightsOverTime:
         return OverTime(kind, at, rows, starts, tiles, groups, norms)
 
     def _sorted(self, change: FloatArray, *, keeps: bool) -> Rows:
-        """Return all rows, those that changed most first: the same array while that stays so."""
+        """Return all rows, largest change first: the same array while the order is unchanged."""
         if self._by_distance is None or not keeps:
             found = np.argsort(-np.abs(change), kind="stable")
             if self._by_distance is None or not np.array_equal(found, self._by_distance):
@@ -114,12 +114,12 @@ class WeightsOverTime:
 
 
 def layers_of(program: Program, count: int) -> list[tuple[str, Rows]]:
-    """Return the label of each layer that has weights, and their rows; all of a graph are one."""
+    """Return label and rows of each layer with weights; a graph counts as one layer."""
     found: dict[str, list[Rows]] = {}
     known = np.zeros(count, np.bool_)
     for operation in () if program.is_graph else program.operations:
         rows = np.array(operation.parameters, np.int64)
-        rows = rows[~known[rows]]  # what several layers share belongs to the first one
+        rows = rows[~known[rows]]  # shared weights belong to the first layer
         known[rows] = True
         if len(rows):
             found.setdefault(operation.label or str(operation.layer), []).append(rows)
@@ -129,8 +129,8 @@ def layers_of(program: Program, count: int) -> list[tuple[str, Rows]]:
 
 
 def moments_of(branch: Branch, now: Now, steps: Sequence[float], filled: Filled) -> list[Moment]:
-    """Return the last known moment up to each of some steps, each once."""
-    known: list[Moment] = [now]  # counts where others are known
+    """Return the last known moment up to each of some steps, without duplicates."""
+    known: list[Moment] = [now]  # used where no others are known
     for each, end in branch.way():
         kept: list[Moment] = [*each.frames, *filled.get(each, ())]
         known += [one for one in kept if one.step <= end]
@@ -144,7 +144,7 @@ def numbers_of(kind: str, frame: Moment, start: FloatArray) -> FloatArray:
 
 
 def moved(earlier: Moment | None, frame: Moment) -> FloatArray:
-    """Return by how much weights changed a step since an earlier moment; NaN without one."""
+    """Return the change of weights per step since an earlier moment; NaN without one."""
     if earlier is None:
         return np.full(len(frame.value), np.nan)
     change: FloatArray = frame.value.astype(np.float64) - earlier.value
@@ -152,20 +152,20 @@ def moved(earlier: Moment | None, frame: Moment) -> FloatArray:
 
 
 def norms_of(layers: Sequence[tuple[str, Rows]], numbers: FloatArray) -> FloatArray:
-    """Return the Euclidean norm of the numbers of each layer."""
+    """Return the Euclidean norm of each layer's numbers."""
     return np.array([np.linalg.norm(numbers[rows]) for _, rows in layers])
 
 
-# Moments between the keyframes of a session, computed again in the background.
+# Moments between the keyframes of a session, recomputed in the background.
 
 MOMENTS = 800  # shown at most
-ROOM = 2**25  # bytes of numbers that are kept
-LONGEST = 10.0  # seconds that all of it may take; farther apart moments stay unknown
+ROOM = 2**25  # bytes of stored numbers
+LONGEST = 10.0  # time limit in seconds for all; more distant moments remain unknown
 
 
 @final
 class FilledPast:
-    """The numbers of weights at steps that were wanted, by the branch that owns the step.
+    """Weights at requested steps, by the branch that owns the step.
 
     Attributes:
         background: the thread that computes them
@@ -174,12 +174,12 @@ class FilledPast:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.moments: dict[Branch, list[Now]] = {}
-        self.version = 0  # grows when moments have become known
+        self.version = 0  # grows when moments become known
         self._wanted: tuple[object, ...] = ()
         self.background = Background(session.timeline.lock)
 
     def steps(self, branch: Branch, first: float, last: float) -> list[int]:
-        """Return evenly spread steps to be shown; at rest, begin to compute what is not known."""
+        """Return evenly spaced steps to show; if idle, start to compute the unknown ones."""
         most = min(MOMENTS, max(2, ROOM // (16 * len(self.session.network.bank))))
         steps = even_steps(first, last, most)
         if not self.session.playing:
@@ -187,7 +187,7 @@ class FilledPast:
         return steps
 
     def want(self, branch: Branch, steps: Sequence[int]) -> None:
-        """Begin to compute the moments of these steps, in place of those that were known before."""
+        """Start to compute the moments of these steps, replacing those known before."""
         network = self.session.network
         wanted = branch, tuple(steps)
         if wanted == self._wanted or not network.layers or not steps:
@@ -196,7 +196,7 @@ class FilledPast:
         self.background.start(self._fill(branch, steps))
 
     def stop(self) -> None:
-        """Compute nothing any more; what is wanted next begins anew."""
+        """Stop computing; the next request starts again."""
         if self.background.busy:
             self.background.stop()
             self._wanted = ()

@@ -1,4 +1,4 @@
-"""The reader: Facts and State of a session, with all names in them, for captions, cards, pages."""
+"""The reader: Facts and State of a session, including all names, for captions, cards, pages."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ from scalarviz.training.session.stops import Stops
 from scalarviz.training.session.timeline import Origin, Position, Timeline
 from scalarviz.training.session.value_session import VALUE
 
-LONGEST_END = 28  # of the name of an input or output, which has two lines in a picture
-ELEMENTWISE = ("activation", "row")  # kinds after which an output is still that output
+LONGEST_END = 28  # characters of an input or output name, which has two lines in a picture
+ELEMENTWISE = ("activation", "row")  # kinds after which an output is still the same output
 
 
 def names_of(session: Session | TrainingState) -> Mapping[str, Sequence[str]]:
-    """Return the names of input and output neurons, by name of the buffer."""
+    """Return the names of input and output neurons, by buffer name."""
     program, data = session.network.program, session.data
     ends = (program.inputs, input_names(data)), (program.outputs, output_names(data))
     return {
@@ -87,12 +87,12 @@ def names_of(session: Session | TrainingState) -> Mapping[str, Sequence[str]]:
 
 
 def writer_of(program: Program, buffer: str) -> Operation | None:
-    """Return the operation that writes a buffer, given by its name; None for the inputs."""
+    """Return the operation that writes a named buffer; None for the inputs."""
     return next((each for each in program.operations if each.target.name == buffer), None)
 
 
 def is_output(program: Program, buffer: Buffer) -> bool:
-    """Return whether a buffer holds the outputs, or the sums that they are computed from."""
+    """Return whether a buffer holds the outputs, or the sums from which they are computed."""
     for operation in reversed(program.operations):
         if operation.target == buffer:
             return True
@@ -103,39 +103,39 @@ def is_output(program: Program, buffer: Buffer) -> bool:
 
 
 def came_from(session: Session | TrainingState) -> str:
-    """Return what a network has grown out of, in a sentence; "" if it began untrained."""
+    """Return the origin of a network in a sentence; "" if it started untrained."""
     origin = session.origin
     return text("page.came", did=sentence(origin.did), step=origin.step) if origin else ""
 
 
-# Names of inputs, outputs and classes come from tables and files: here all their letters become
+# Names of inputs, outputs and classes come from tables and files: here invisible letters are made
 # visible.
 
 
 def input_names(data: DataSet) -> Sequence[str]:
-    """Return the names of the inputs; none, or one each."""
+    """Return the names of all inputs, or none."""
     return [visible(str(name)) for name in data.input_names]
 
 
 def output_names(data: DataSet) -> Sequence[str]:
-    """Return the names of the outputs, or of the classes; none, or one each."""
+    """Return the names of all outputs, or of the classes, or none."""
     return [visible(str(name)) for name in data.output_names]
 
 
 def class_names(data: DataSet, count: int) -> list[str]:
-    """Return the names of so many classes, numbered ones where the outputs have no names."""
+    """Return the names of `count` classes, numbered if the outputs are unnamed."""
     names = [*output_names(data)]
     numbered = [text("exhibits.plane.class", number=i) for i in range(count)]
     return names if len(names) == count else numbered
 
 
 def side_names(data: DataSet) -> list[str]:
-    """Return the names of the two classes that one output separates, the lower first; or none."""
+    """Return the names of the two classes separated by one output, the lower first; or none."""
     return [text(f"exhibits.side.{name}") for name in data.side_names]
 
 
 def axis_names(data: DataSet) -> list[str]:
-    """Return the names of all inputs: x1, x2 and so on, or x alone, for those without a name."""
+    """Return the names of all inputs; unnamed ones are x1, x2 and so on, or a single x."""
     names = input_names(data)
     numbered = [text("exhibits.axis.input", number=i + 1) for i in range(data.inputs)]
     if data.inputs == 1:
@@ -143,14 +143,14 @@ def axis_names(data: DataSet) -> list[str]:
     return [*names, *numbered[len(names) :]]
 
 
-# The operations of a step in plain words, for the strip below the stage.
+# The operations of a step in plain words, for the strip below the picture.
 
 PARTS_OF_STEP = {
     "zero_grad": FORWARD,
     "forward": FORWARD,
     "loss": ERROR,
     "step": STEP,
-}  # all others are the way back
+}  # all others are in the backward pass
 
 
 @lru_cache(maxsize=8)
@@ -169,12 +169,12 @@ def cells_of(program: Program) -> Sequence[Cell]:
 
 
 def names_of_cells(program: Program) -> list[str]:
-    """Return the name of each moment, such as "layer 0: add up", as the strip writes it."""
+    """Return the name of each moment in the strip, such as "layer 0: add up"."""
     return [label(cell) for cell in cells_of(program)]
 
 
 def name_of_moment(program: Program, moment: Moment) -> str:
-    """Return a plain name of a moment, such as "add up", without its layer."""
+    """Return the plain name of a moment, such as "add up", without its layer."""
     if isinstance(program, TraceProgram) and moment.operation != NONE:
         return sign_of_node(program.trace, program.nodes[moment.operation])
     if moment.kind == "forward" and moment.operation != NONE:
@@ -191,7 +191,7 @@ _known: WeakKeyDictionary[Session, tuple[Any, Facts]] = WeakKeyDictionary()
 
 
 def facts_of(session: Session) -> Facts:
-    """Return the facts of a session, which are made again when its network, data or loss change."""
+    """Return the facts of a session, remade when its network, data or loss change."""
     program, loss = session.network.program, session.timeline.trainer.loss
     names = names_of(session)
     key = program, loss, loss.row, {**names}, session.data.input_tint, id(texts())
@@ -206,7 +206,7 @@ def facts_of(session: Session) -> Facts:
 def make_facts(
     session: Session, program: Program, loss: Loss, names: Mapping[str, Sequence[str]]
 ) -> Facts:
-    """Return the facts of a session; `names` are those of input and output neurons."""
+    """Return the facts of a session; `names` has the names of input and output neurons."""
     is_graph = isinstance(program, TraceProgram)
     operations = [] if is_graph else program.operations
     formulas = {each.formula for each in operations}
@@ -249,7 +249,7 @@ def make_facts(
 
 
 class RowNames(Mapping[int, str]):
-    """The names of the parameters of a session's network, each made when it is asked for."""
+    """The names of the parameters of a session's network, each made on demand."""
 
     def __init__(self, session: Session) -> None:
         self.network = session.network
@@ -271,7 +271,7 @@ def nodes(program: TraceProgram) -> dict[str, BufferFacts]:
 
 
 def buffers_of(program: Program, given: Mapping[str, Sequence[str]]) -> dict[str, BufferFacts]:
-    """Return the buffers of a network by name; `given` are the names of its ends."""
+    """Return the buffers of a network by name; `given` has the names of inputs and outputs."""
     outputs = {each for each in program.buffers if is_output(program, each)}
     hidden = {each.label for each in program.operations if each.target not in outputs}
     return {
@@ -291,7 +291,7 @@ def buffer_facts(
 
     Args:
         given: names of inputs and outputs, by buffer
-        is_end: whether it holds outputs, or the sums that they are computed from
+        is_end: whether it holds outputs, or the sums from which they are computed
         has_layers: whether neurons of several layers must be distinguished
     """
     writer = writer_of(program, buffer.name)
@@ -342,7 +342,7 @@ def operation_facts(program: Program, operation: Operation) -> OperationFacts:
 
 
 def uses_by(operation: Operation) -> Callable[[int], tuple[list[int], list[int] | None]]:
-    """Return the uses of the parameters of a kind that names and paths do not know."""
+    """Return the uses of the parameters of a kind without special names and paths."""
 
     def uses(row: int) -> tuple[list[int], list[int] | None]:
         written, read = operation.uses(row)
@@ -352,7 +352,7 @@ def uses_by(operation: Operation) -> Callable[[int], tuple[list[int], list[int] 
 
 
 def way_around(program: Program, branch: Operation) -> Buffer | None:
-    """Return the sum that the only other way of a branch leads to at once, as in a Residual."""
+    """Return the sum reached directly by the other path of a branch, as in a Residual."""
     before, last = program.readers(branch.source)[-2:]
     return last.target if before is branch and last.kind == "sum" else None
 
@@ -380,14 +380,14 @@ def activation_facts(name: str) -> ActivationFacts:
 
 @lru_cache(maxsize=256)
 def formula_cases(function: Callable[..., float], names: tuple[str, ...]) -> Cases:
-    """Return what captions write of a function, for each case of its conditions."""
+    """Return the text of a function in captions, for each case of its conditions."""
     return [[*cases(function, names, inline=inline)] for inline in (True, False)]
 
 
 def cases(
     function: Callable[..., float], names: tuple[str, ...], *, inline: bool
 ) -> Iterator[FormulaCase]:
-    """Yield the cases of a function; one that does not agree with it is not written."""
+    """Yield the cases of a function; a case that does not agree with the function is left out."""
     for writer, part in written_cases(function, names, inline=inline):
         tests = [
             (writer.code_function(code), holds)
@@ -401,7 +401,7 @@ def cases(
 
 
 def loss_facts(loss: Loss, outputs: int) -> LossFacts:
-    """Return a loss for so many outputs: its settings, formulas and texts."""
+    """Return a loss for `outputs` outputs: its settings, formulas and texts."""
     row = loss.row
     return LossFacts(
         row.name,
@@ -431,7 +431,7 @@ def loss_part(row: LossRow | RowLossRow, part: str) -> LossPart:
 
 
 def loss_text(row: LossRow | RowLossRow, part: str) -> str:
-    """Return the "error" of a loss or its "derivative" as captions write it, of p and t."""
+    """Return the "error" of a loss or its "derivative" in captions, of p and t."""
     by_hand, mark = (row.error, "") if part == "error" else (row.slope, "'")
     if not by_hand and isinstance(row, LossRow) and row.weight is by_nothing:
         by_hand = written(row.value if part == "error" else row.derivative, ("p", "t"))
@@ -440,13 +440,13 @@ def loss_text(row: LossRow | RowLossRow, part: str) -> str:
 
 # ---- State --------------------------------------------------------------------------------------
 
-FEW_INPUTS = 4  # of a compiled function, up to which those of a whole step are read
-# Actions after a step that do not change the network's outputs.
+FEW_INPUTS = 4  # inputs of a compiled function up to which its values in a whole step are read
+# Actions after a step that do not change the outputs of the network.
 HARMLESS = {name for name, kind in ACTIONS.items() if kind.changes != "outputs"}
 
 
 class Later(Sequence[float]):
-    """Numbers that take time, computed when one of them is asked for."""
+    """Numbers computed on demand, since they take time."""
 
     def __init__(self, make: Callable[[], FloatArray]) -> None:
         self.make: Callable[[], FloatArray] = cache(make)
@@ -459,7 +459,7 @@ class Later(Sequence[float]):
 
 
 class Numbers(UserDict[str, Any]):
-    """Arrays by the name of the buffer, each read by `read` when it is asked for."""
+    """Arrays by buffer name, each read by `read` on demand."""
 
     def __init__(self, names: Iterable[str], read: Callable[[str], Any]) -> None:
         self.data, self.read = dict.fromkeys(names), read
@@ -478,9 +478,9 @@ def bank_now(session: Session) -> State:
 
 
 def state_of(session: Session) -> State:
-    """Return the present moment of a session; the caller holds its lock while it is read.
+    """Return the current moment of a session; the caller holds its lock while reading it.
 
-    After a whole step, what it has computed is computed again.
+    After a whole step, its numbers are computed again.
     """
     program, timeline, common = session.network.program, session.timeline, bank_now(session)
     step, operation = timeline.clock.place
@@ -488,7 +488,7 @@ def state_of(session: Session) -> State:
         return common
     moment = (operation or len(program.moments)) - 1
     with timeline.at_work():
-        program = session.network.program  # an activation may have been set since
+        program = session.network.program  # an activation may have been changed since
         done = () if program.is_graph else program.moments[: operation or None]
         ends = [program.outputs if program.is_graph else program.inputs]
         if isinstance(program, TraceProgram):
@@ -501,7 +501,7 @@ def state_of(session: Session) -> State:
         slots: Mapping[str, Any] = bank.slots
         targets, before = run.targets(), bank.value
         weights = weights_in(timeline)
-        if not operation:  # the session goes back to where it stands
+        if not operation:  # the session returns to its place
             values, gradients, slots = map(copies, (values, gradients, slots))
             targets, before = targets.copy(), before.copy()
     focus = min(session.focus, len(targets) - 1)
@@ -544,7 +544,7 @@ def state_of(session: Session) -> State:
 
 
 def weights_in(timeline: Timeline) -> Any:
-    """Return the weights of the samples of the step that is shown, as `State.weight`, or None."""
+    """Return the sample weights of the step shown, as `State.weight`, or None."""
     weights = timeline.trainer.batches.weights_at(begun(timeline).step)
     if weights is None or timeline.trainer.loss.mean == "none":
         return weights
@@ -557,20 +557,20 @@ def copies(numbers: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
 
 
 def begun(timeline: Timeline) -> Clock:
-    """Return when the step that is shown began, after the actions there."""
+    """Return the start of the step shown, after the actions there."""
     step, operation = timeline.clock.place
     first = step if operation else step - 1
     return Clock(first, 0, len(timeline.branch.actions_at((first, 0))))
 
 
 def values_earlier(timeline: Timeline) -> FloatArray:
-    """Return the values before the last whole step, while the next one is walked."""
+    """Return the values before the last whole step, while the next one is in progress."""
     with timeline.visit_end(timeline.clock.step - 1):
         return timeline.trainer.bank.value.copy()
 
 
 def edits(session: Session) -> dict[int, float]:
-    """Return what a user has changed since the last step: the values before, by row."""
+    """Return the user's changes since the last step: the earlier values, by row."""
     timeline = session.timeline
     made = [each.details["rows"] for each in done_in(timeline) if each.kind == "edit"]
     rows = sorted({int(row) for each in made for row in np.ravel(each)})
@@ -579,10 +579,10 @@ def edits(session: Session) -> dict[int, float]:
 
 
 def after_step(session: Session, focus: int) -> tuple[float | None, list[float] | None]:
-    """Return the loss of the same batch by the weights after the step, and the outputs of a sample.
+    """Return the loss of the same batch after the step, and the outputs for a sample.
 
-    None where they are not known: dropout and the like differ in training and evaluation, and a
-    user's function may fail.
+    They are None if unknown: layers such as dropout differ in training and evaluation, and a custom
+    function may fail.
     """
     timeline, trainer, network = session.timeline, session.timeline.trainer, session.network
     actions = timeline.branch.actions_at(timeline.clock.place)[: timeline.clock.actions]
@@ -602,7 +602,7 @@ def after_step(session: Session, focus: int) -> tuple[float | None, list[float] 
 
 
 def explained_now(session: Session, row: int) -> Explained:
-    """Return how a weight moves in the step that the session shows."""
+    """Return the update of a weight in the step shown by the session."""
     timeline = session.timeline
     # Within at_work the session must not be used: it would journal the older numbers as edits.
     with timeline.at_work():
@@ -613,14 +613,14 @@ def explained_now(session: Session, row: int) -> Explained:
 
 
 def caption(session: Session, row: int | None = None, neuron: Neuron | None = None) -> Caption:
-    """Return the caption of the last moment; the session does not change.
+    """Return the caption of the last moment; the session is unchanged.
 
     Args:
         session: the session
-        row: bank index of the weight whose numbers are shown; None: one of `explained_neuron`
-        neuron: the neuron whose numbers are shown instead, as buffer and place; None: no neuron
+        row: bank index of the weight to show; None: a weight of `explained_neuron`
+        neuron: alternatively the neuron to show, as buffer and index; None: no neuron
     """
-    with session.doing(), np.errstate(all="ignore"):  # infinities are shown as they are
+    with session.doing(), np.errstate(all="ignore"):  # infinities are shown unchanged
         facts, state = facts_of(session), state_of(session)
         if state.moment == NONE and state.step:  # of a record without the numbers before the step
             return Caption(plural("captions.rest", state.step, loss=said(state.loss)))
@@ -634,9 +634,9 @@ def caption(session: Session, row: int | None = None, neuron: Neuron | None = No
 
 
 def row_followed(session: Session, moment: MomentFacts) -> int:
-    """Return the parameter of a compiled function that is followed by default.
+    """Return the parameter of a compiled function to follow by default.
 
-    Of a step, it is the one that is pushed most.
+    In a step it is the one with the largest gradient.
     """
     rows = row_numbers(session.network)
     if not rows or moment.kind != "step":
@@ -646,7 +646,7 @@ def row_followed(session: Session, moment: MomentFacts) -> int:
 
 
 def first_row(network: Model) -> int:
-    """Return the parameter that is followed by default, one that learns if any; NONE without."""
+    """Return the parameter to follow by default, if possible trainable; NONE without parameters."""
     rows = row_numbers(network)
     return next((row for row in rows if not network.bank.frozen[row]), next(iter(rows), NONE))
 
@@ -657,7 +657,7 @@ def caption_at(
     """Return the caption of the operation before a place of the clock, as `caption` does.
 
     Args:
-        place: step and operation, a moment of this branch; the session is there, or visits it
+        place: step and operation, a moment of this branch; the session visits it if necessary
     """
     timeline = session.timeline
     with session.doing():
@@ -669,7 +669,7 @@ def caption_at(
 
 
 def caption_and_edit(session: Session, row: int | None) -> Caption:
-    """Return the caption of the last moment, with the edit of the weight at `row`, if any, last."""
+    """Return the caption of the last moment, then the edit of the weight at `row`, if present."""
     with session.doing():
         found = caption(session, row)
         edit = None if row is None else last_edit(session.timeline, row)
@@ -679,33 +679,34 @@ def caption_and_edit(session: Session, row: int | None) -> Caption:
     return with_line(found, text("captions.edited", old=old, new=new, step=edit.step))
 
 
-# ---- what a picture reads of a session, which may be busy ----------------------------------------
+# ---- state of a session for pictures, even if the session is busy
+# ---------------------------------
 
-LARGE = 300_000  # numbers of banks that are copied at rest only after the clock has moved
+LARGE = 300_000  # above this number, banks at rest are copied only if the clock has moved
 NO_NUMBERS = SnapshotValues(np.zeros(0), np.zeros(0), {})
 
 
 @final
 class TrainingState(NamedTuple):
-    """What a picture reads of a session: all at once, before it is made.
+    """The state of a session for a picture, read at one moment.
 
     Attributes:
-        numbers: those of the bank; empty if they were not asked for
-        here: where the session stood then: clock, branch, its end, and loss
-        program: of the network then; changing activations replaces it
-        network: the network; `data`, `loss_function` and `engine` are those of the session
+        numbers: numbers of the bank; empty if not requested
+        here: position of the session: clock, branch, its end, and loss
+        program: program of the network; changing activations replaces it
+        network: the network; `data`, `loss_function`, `engine`: of the session
         frozen: mask of the frozen parameters
-        taken: steps that the bank has counted
+        taken: steps counted by the bank
         batches: the batches, by step
-        focus: index in the batch of the sample that is shown
-        recorded: whether the training was recorded
-        computes: whether the network computes what the followed model does
-        playing: whether background play is under way
+        focus: index in the batch of the sample shown
+        recorded: whether the session is a recorded training run
+        computes: whether the network computes the same as the followed model
+        playing: whether background play is running
         walked: leaps and clock after the last move by operations, or None
-        branches: all branches, in the order in which they were started
-        stops: has the steps at which it stopped by itself
+        branches: all branches, in the order of their start
+        stops: the steps at which it stopped automatically
         measures: whether metrics are measured
-        origin: the session that this one was made from, or None
+        origin: the session from which this one was made, or None
     """
 
     numbers: SnapshotValues
@@ -730,7 +731,7 @@ class TrainingState(NamedTuple):
 
     @staticmethod
     def of(session: Session | TrainingState, numbers: SnapshotValues = NO_NUMBERS) -> TrainingState:
-        """Return what a session is now, with these numbers; what was read before as it is."""
+        """Return the state of a session, with these numbers; an existing state unchanged."""
         if isinstance(session, TrainingState):
             return session
         timeline, trainer = session.timeline, session.timeline.trainer
@@ -759,13 +760,13 @@ class TrainingState(NamedTuple):
 
     @property
     def begun(self) -> FloatArray:
-        """The values with which the training began."""
+        """The values at the start of training."""
         return self.branches[0].frames[0].value
 
 
 @final
 class NewestNumbers:
-    """The newest state of a session that is there without waiting for it: `seen`."""
+    """The latest state of a session available without waiting: `seen`."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -776,13 +777,13 @@ class NewestNumbers:
         self.seen = TrainingState.of(session, numbers)
 
     def read(self) -> bool:
-        """Read the session again; return False while an earlier step is being looked up there."""
+        """Read the session again; return False during a look-up of an earlier step."""
         now, shot = TrainingState.of(self.session), self._snapshot
         numbers, before, program, *_ = self.seen
         here, is_small = now.here, len(numbers.value) <= LARGE
-        if now.playing:  # the numbers and the clock of one moment
+        if now.playing:  # numbers and clock of the same moment
             here = before
-            with suppress(EngineError):  # of a GPU that has failed: the player says so
+            with suppress(EngineError):  # of a GPU that has failed: reported by the player
                 if shot.ready:
                     numbers, here = shot.read(), shot.moment
                     shot.request()
@@ -796,7 +797,7 @@ class NewestNumbers:
         if not now.playing and (is_small or key_of(here) != key_of(before)):
             if shot.ready:  # else the copy already requested is used
                 shot.request()
-            if shot.ready:  # also finds writes from outside
+            if shot.ready:  # also detects writes from outside
                 numbers = shot.read()
         self.seen = now._replace(numbers=numbers, here=here, program=program)
         return True
@@ -804,7 +805,7 @@ class NewestNumbers:
 
 @final
 class NetworkCopy:
-    """A copy of a session's network, free at any time; an expression answers by itself."""
+    """A copy of a session's network, usable at any time; expressions compute results themselves."""
 
     def __init__(self, session: Session) -> None:
         self.network = session.network
@@ -815,7 +816,7 @@ class NetworkCopy:
         self._begun: Any = None, None
 
     def begun(self) -> Any:
-        """Return another copy with the numbers of step 0; None if steps were before that."""
+        """Return another copy with the numbers of step 0; None if it was already trained before."""
         if self._first is None:
             return None
         if self._begun[0] != self.network.activations:
@@ -838,7 +839,7 @@ class NetworkCopy:
 
 
 def free_copy(network: Any) -> Any:
-    """Return a copy of a network for a thread of its own."""
+    """Return a copy of a network for use in a separate thread."""
     copied = network.copy()
     if network.engine == "cuda":
         copied.to("cpu")
@@ -847,18 +848,18 @@ def free_copy(network: Any) -> Any:
 
 
 def key_of(here: Position) -> tuple[int, ...]:
-    """Return the clock, the number of the branch, and what changes with leaps."""
+    """Return the clock, the branch number, and a counter of leaps."""
     return (*here.clock, here.branch.number, here.leaps)
 
 
 def in_focus(
     session: Session | TrainingState, batch: Pair, rests: int | None = None
 ) -> tuple[int, FloatArray, FloatArray, int]:
-    """Return the place of the focus sample in a batch, its inputs and targets, and the size.
+    """Return the index of the focus sample in a batch, its inputs and targets, and the batch size.
 
     Args:
-        rests: the step of the batch if none of its operations is shown: in place of the first
-            sample of the first batch it may be another one, see `DataSet.first_shown`
+        rests: the step of the batch if none of its operations is shown: then another sample may
+            replace the first one of the first batch, see `DataSet.first_shown`
     """
     inputs, targets = batch
     place, first = min(session.focus, len(inputs) - 1), session.data.first_shown
@@ -868,7 +869,7 @@ def in_focus(
 
 
 def row_in_focus(session: Session, step: int, *, rests: bool = False) -> int:
-    """Return the row in the table of the focus sample of a step; -1 of samples made anew.
+    """Return the row of the focus sample of a step in the table; -1 for generated samples.
 
     Args:
         rests: whether none of its operations is shown
@@ -882,5 +883,5 @@ def row_in_focus(session: Session, step: int, *, rests: bool = False) -> int:
 
 
 def arrays(numbers: Mapping[str, Any]) -> dict[str, FloatArray]:
-    """Return numbers by name as new arrays, float64."""
+    """Return named numbers as new arrays, float64."""
     return {name: np.array(each, np.float64) for name, each in numbers.items()}

@@ -1,7 +1,7 @@
-"""Replays: what the past of a training is asked for, found by computing its steps again.
+"""Replays: queries about the past of a training run, answered by computing its steps again.
 
-A copy of the training gives the values and gradients of pinned weights over the steps. The first
-moment at which a condition held, and the samples that moved a weight most, are found in place.
+Values and gradients of pinned weights over the steps are computed on a copy. The first moment at
+which a condition held, and the samples that changed a weight most, are found in place.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def copy_at_start(timeline: Timeline, network: Model, clock: Clock, memory: int)
 
 
 def arrivals(twin: Timeline, steps: Iterable[int]) -> Iterator[tuple[int, Bank | None]]:
-    """Go to steps in increasing order; yield each with the bank on arrival, None on the way there.
+    """Go to steps in increasing order; yield each with the bank on arrival, None in between.
 
-    A keyframe that is nearer than the present moment is restored.
+    A keyframe closer than the current moment is restored.
     """
     for step in steps:
         frame = twin.branch.frame_before(step)
@@ -58,23 +58,23 @@ def arrivals(twin: Timeline, steps: Iterable[int]) -> Iterator[tuple[int, Bank |
         yield step, twin.trainer.bank
 
 
-# Pinned weights. From the pinning on, they are recorded during training. Earlier numbers are
-# replayed in the background on a copy of the network.
+# Pinned weights: recorded during training from the pinning on. Earlier numbers are replayed in the
+# background on a copy of the network.
 
-POINTS = 2000  # points of a history, about; a longer training is sampled at equal distances
+POINTS = 2000  # approximate points of a history; a longer run is sampled at equal distances
 MEMORY = 2**24  # bytes for keyframes of the copy
 
 Recorded = Literal["value", "gradient"]
 KINDS: dict[str, Recorded] = {"value": "value", "gradient": "gradient"}
-Known = dict[tuple[int, int], float]  # by number of branch, and step
+Known = dict[tuple[int, int], float]  # by branch number and step
 
 
 @final
 class WeightHistory:
     """The pinned rows of a bank, with values and gradients at some steps of each branch.
 
-    The gradient on arrival at a step is the one that the step before moved the weight by. A thread,
-    `background`, replays earlier steps.
+    The gradient on arrival at a step is the gradient used by the previous step. The thread
+    `background` replays earlier steps.
     """
 
     def __init__(self, timeline: Timeline) -> None:
@@ -103,7 +103,7 @@ class WeightHistory:
             self.background.stop()
 
     def take_over(self, other: WeightHistory) -> None:
-        """Pin what the WeightHistory of the original had pinned, with all that is known."""
+        """Pin the same rows as another WeightHistory, with all its numbers."""
         with other._lock:
             self._known = {
                 row: {kind: dict(each) for kind, each in known.items()}
@@ -113,11 +113,11 @@ class WeightHistory:
             self._fill_in()
 
     def stride(self) -> int:
-        """Return the number of steps that may pass between two records."""
+        """Return the number of steps between two records."""
         return max(1, self._timeline.clock.step // POINTS) if self._known else MOST_STEPS
 
     def note(self) -> None:
-        """Record the present numbers, if the clock stands between two steps."""
+        """Record the current numbers if the clock is between two steps."""
         if self._known:
             bank = self._timeline.trainer.bank
             self._note({"value": bank.value, "gradient": bank.grad})
@@ -133,7 +133,7 @@ class WeightHistory:
                     known[kind] = dict(list(known[kind].items())[::2])
 
     def history(self, row: int, kind: Recorded) -> tuple[FloatArray, FloatArray]:
-        """Return the known steps of this branch up to now, and the numbers on arrival there."""
+        """Return the known steps of this branch so far, and the numbers on arrival there."""
         here = self._timeline.here
         limits = {each.number: last for each, last in here.branch.way(here.clock.step)}
         with self._lock:
@@ -167,20 +167,21 @@ class WeightHistory:
                     known["gradient"].setdefault((number, step), float(bank.grad[row]))
 
 
-# The first moment of the past at which a condition held, by the record or by a replay.
+# The first moment of the past at which a condition held, from the record or by a replay.
 
-Tell = Callable[[int], object]  # called with the steps that were replayed
+Tell = Callable[[int], object]  # called with the number of replayed steps
 
 
 def first_held(timeline: Timeline, conditions: Sequence[Condition], tell: Tell) -> int | None:
-    """Return the first step up to now, on arrival at which a condition held, or None.
+    """Return the first step so far at which a condition held on arrival, or None.
 
     Args:
-        timeline: stands where it stood at the end, also if `tell` raises an error that cancels it
-        conditions: as `conditions.checked` returns them
-        tell: called after some steps of a replay, which conditions on weights or gradients need
+        timeline: returns to its place, also if `tell` raises an error to cancel the search
+        conditions: as returned by `conditions.checked`
+        tell: called after some steps of a replay, which is needed for conditions on weights or
+            gradients
 
-    For "not finite" a step whose update was refused counts, too, if the clock stands in it.
+    For "not finite", a rejected step also counts if the clock is in it.
     """
     branch, now = timeline.branch, timeline.clock
     settings = all_settings(timeline, branch)
@@ -204,7 +205,7 @@ def first_held(timeline: Timeline, conditions: Sequence[Condition], tell: Tell) 
 
 
 def all_settings(timeline: Timeline, branch: Branch) -> list[Settings]:
-    """Return all settings that a branch has had."""
+    """Return all settings in the history of a branch."""
     found = [timeline.branches[0].frames[0].settings]
     for action in branch.journal:
         found.append(settings_after(found[-1], [action]))
@@ -214,7 +215,7 @@ def all_settings(timeline: Timeline, branch: Branch) -> list[Settings]:
 def replay(
     timeline: Timeline, conditions: Sequence[Condition], last: int, tell: Tell
 ) -> int | None:
-    """Return the first step, up to `last`, on arrival at which a condition holds, or None."""
+    """Return the first step, up to `last`, at which a condition holds on arrival, or None."""
     now = timeline.clock
     seen = dict.fromkeys(conditions, Seen(timeline.branch))
     with timeline.visit(Clock()):
@@ -232,18 +233,18 @@ def replay(
     return None
 
 
-# Which samples moved a weight most over the last steps.
+# Samples that changed a weight most in the last steps.
 
 
 @dataclass(frozen=True, slots=True)
 class SampleMove:
-    """How much one sample moved a weight.
+    """The contribution of one sample to the changes of a weight.
 
     Attributes:
-        sample: its row in `s.data.training`
-        amount: sum over the steps of the absolute value of its part
-        net: the same with signs: of a change, where it moved the weight to
-        steps: number of steps whose batch it was in
+        sample: row of the sample in `s.data.training`
+        amount: sum over the steps of the absolute contribution
+        net: the sum with signs, i.e. for changes the total change of the weight
+        steps: number of steps with the sample in the batch
     """
 
     sample: int
@@ -254,15 +255,15 @@ class SampleMove:
 
 @dataclass(frozen=True, slots=True)
 class SamplesMoved:
-    """The samples that moved a weight most, the largest amount first.
+    """The samples that changed a weight most, the largest amount first.
 
     Attributes:
-        name: name of the weight, `row` its row in the bank
-        first: the first step, counted from 0; `last` the last one
-        unit: "change": rate times the sample's part of the gradient, which for SGD is exactly what
-            it changed the weight by; "gradient": that part alone, for other optimizers
+        name: name of the weight; `row`: its bank row
+        first: the first step, counted from 0; `last`: the last step
+        unit: "change": rate times the sample's part of the gradient, which for SGD is exactly its
+            change of the weight; "gradient": only this part, for other optimizers
         samples: the samples
-        total: sum of the amounts of all samples, those that are not listed included
+        total: sum of the amounts of all samples, including those not listed
     """
 
     name: str
@@ -290,9 +291,9 @@ class SamplesMoved:
 def samples_that_moved(
     timeline: Timeline, row: int, steps: int, most: int, tell: Callable[[int], object]
 ) -> SamplesMoved:
-    """Return the samples that moved a weight most; see `Session.samples_that_moved`.
+    """Implement `Session.samples_that_moved`.
 
-    `tell` is called with the number of steps that were replayed.
+    `tell` is called with the number of replayed steps.
     """
     trainer, now = timeline.trainer, timeline.clock
     if trainer.network.program.is_graph or trainer.recorded is not None:
@@ -339,7 +340,7 @@ def samples_that_moved(
 
 
 def rows_of_batch(batches: Batches, step: int) -> Any:
-    """Return the rows of the table that make up the batch of a step; raise InputError."""
+    """Return the rows of the table in the batch of a step; raise InputError."""
     if isinstance(batches, TableBatches):
         return batches.rows(step)
     raise InputError(
@@ -349,7 +350,7 @@ def rows_of_batch(batches: Batches, step: int) -> Any:
 
 
 def parts_of_gradient(trainer: Trainer, row: int) -> FloatArray:
-    """Return what each sample of the batch adds to the gradient of a weight, before "step"."""
+    """Return the part of each sample of the batch in the gradient of a weight, before "step"."""
     done, total = len(trainer.moments) - 1, np.zeros(0)
     for operation in trainer.network.program.operations:
         if row in operation.parameters:
@@ -359,7 +360,7 @@ def parts_of_gradient(trainer: Trainer, row: int) -> FloatArray:
             parts = (x * g).reshape(len(numbers.inputs), -1).sum(axis=1)
             total = total + parts if len(total) else parts
     grad = float(trainer.bank.grad[row])
-    if trainer.network.precision.mixed and total.sum():  # they are multiplied by the loss scale
+    if trainer.network.precision.mixed and total.sum():  # multiplied by the loss scale
         total = total * (grad / total.sum())
     return total * (not trainer.bank.frozen[row])
 
@@ -371,12 +372,12 @@ def rate_of(trainer: Trainer, row: int) -> float:
 
 
 def is_plain(trainer: Trainer) -> bool:
-    """Whether the update is the gradient times a factor, the same for all samples."""
+    """Return whether the update is the gradient times the same factor for all samples."""
     optimizer = trainer.settings.optimizer
     is_linear = optimizer.name == "sgd" and optimizer.clip_value == np.inf
     return is_linear and not trainer.network.precision.mixed
 
 
 def grown(array: Any, room: int) -> Any:
-    """Return an array with zeros at the end of its first axis."""
+    """Return an array extended by zeros along its first axis."""
     return np.pad(array, [(0, room - len(array)), *[(0, 0)] * (array.ndim - 1)])

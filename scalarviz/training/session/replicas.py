@@ -1,4 +1,4 @@
-"""Replicas: the same training under many seeds, as one batched run."""
+"""Replicas: the same training run with many seeds, as one batched computation."""
 
 from __future__ import annotations
 
@@ -40,25 +40,24 @@ if TYPE_CHECKING:
     from scalarviz.engines.cuda.engine import CudaMany
 
 MOST_STEPS = 10_000  # in one kernel call
-GROWTH = 16.0  # of the steps of a call, from one to the next
-SECONDS = 0.05  # about what a kernel call takes, and the delay of Ctrl-C
+GROWTH = 16.0  # largest growth of the number of steps from one call to the next
+SECONDS = 0.05  # approximate duration of a kernel call, and delay of Ctrl-C
 
 
 @final
 class Replicas:
-    """Networks that differ in their seed only, trained side by side by the same kernels.
+    """Networks that differ only in their seeds, trained together by the same kernels.
 
-    Each has, bit for bit, the numbers of a session of its own with this seed. `networks` (on the
-    python engine when used by themselves) and their `banks` are current after every `advance`. A
-    replica whose gradient is not finite, or would become so by a step, stops before that step; its
-    losses are NaN from there on.
+    Each network is identical, bit for bit, to a separate session with this seed. `networks` (which
+    run on the python engine) and their `banks` are current after every `advance`. A replica stops
+    before a step with a non-finite gradient or result; its losses are NaN from there.
 
     Args:
-        session: the Session of a Network to repeat; it runs on the engine cpu or cuda
-        seeds: integers from 0, one for each replica
+        session: the Session of a Network to repeat, on the engine cpu or cuda
+        seeds: non-negative integers, one for each replica
 
     Raises:
-        InputError: for unsuitable seeds, sessions or data.
+        InputError: for invalid seeds, sessions or data.
         EngineError: if the session runs on another engine.
     """
 
@@ -124,7 +123,7 @@ class Replicas:
 
     @cached_property
     def networks(self) -> list[Network]:
-        """The networks, in the order of the seeds; they are made on first use."""
+        """The networks, in the order of the seeds; made on first use."""
         made = []
         with self._session_lock.taken():
             for seed, bank in zip(self.seeds, self.banks, strict=True):
@@ -138,16 +137,16 @@ class Replicas:
         """Take `n` steps with all networks; Ctrl-C ends it after a whole step.
 
         Args:
-            n: number of steps, at least 0, which changes nothing; by default 1
-            progress: True, the default: a progress bar in a terminal or a notebook, if it takes
-                longer than a second, with the mean loss of the networks; False: none
+            n: number of steps, at least 0; by default 1
+            progress: whether to show a progress bar with the mean loss, in a terminal or notebook,
+                if it takes longer than a second; by default True
         """
         wanted = true_or_false(progress, "progress")
         left, first = size(n, "n", least=0), self.step_index
         check_losses(first + left, len(self))
         with self._session_lock.taken(), Progress(left, wanted) as bar:
             if left and not first:
-                self._many.prepare()  # compiles; Ctrl-C can interrupt it
+                self._many.prepare()  # compiles; can be interrupted by Ctrl-C
             self._advance(left, bar)
 
     @uncut
@@ -180,27 +179,27 @@ class Replicas:
 
     @property
     def taken(self) -> npt.NDArray[np.int64]:
-        """Number of steps that each replica has taken; fewer than `step_index` if it stopped."""
+        """Number of steps taken by each replica; less than `step_index` if it stopped."""
         return np.array(self._many.taken, np.int64)
 
     def prepare(self) -> None:
-        """Compile or load the kernels, without taking a step."""
+        """Compile or load the kernels without taking a step."""
         with self._session_lock.taken():
             self._many.prepare()
 
     def take_losses(self) -> FloatArray:
         """Return the losses since the last call and forget them, shape (replicas, steps).
 
-        For long runs of many networks, whose `losses` would take much memory.
+        Useful for long runs of many networks, to save memory.
         """
         losses, self._losses = self.losses, []
         return losses
 
     def end(self, which: object) -> None:
-        """Train some replicas no further; their losses are NaN from here on.
+        """Stop training some replicas; their losses are NaN from here on.
 
         Args:
-            which: a mask with a boolean for each replica
+            which: bool mask over the replicas
         """
         mask = self._mask_of(which)
         with self._session_lock.taken():
@@ -220,8 +219,7 @@ class Replicas:
 
         Args:
             x: one sample, or a batch of shape (samples, inputs)
-            which: a mask with a boolean for each replica, to leave some out; None, the default:
-                none
+            which: bool mask of the replicas to include; None, the default: all
         """
         batch, _ = as_batch(
             x, self._evaluator.inputs, "the replicas", picture=self._evaluator.input_shape
@@ -229,12 +227,11 @@ class Replicas:
         return np.array(self.ask(lambda network: network(batch), which))
 
     def ask(self, function: Callable[[Network], Any], which: object = None) -> list[Any]:
-        """Return what a function returns of each network: `replicas.ask(lambda net: net(x))`.
+        """Return the results of a function of each network: `replicas.ask(lambda net: net(x))`.
 
         Args:
-            function: takes a Network with the numbers of a replica, the same one for each
-            which: a mask with a boolean for each replica, to leave some out; None, the default:
-                none
+            function: function of a Network, the same object for all, with the numbers of a replica
+            which: bool mask of the replicas to include; None, the default: all
         """
         mask = np.ones(len(self), np.bool_) if which is None else self._mask_of(which)
         found = []
@@ -254,13 +251,13 @@ class Replicas:
 
 
 def mean_of(numbers: FloatArray) -> float:
-    """Return the mean of the finite ones of some numbers, such as of networks that go on."""
+    """Return the mean of the finite numbers, i.e. of networks still in training."""
     known = numbers[np.isfinite(numbers)]
     return float(known.mean()) if known.size else math.nan
 
 
 def class_of_many(engine: str) -> type[CpuMany | CudaMany]:
-    """Return the class that trains many networks on an engine; loads numba."""
+    """Return the class that trains many networks on an engine; imports numba."""
     if engine == "cuda":
         from scalarviz.engines.cuda.engine import CudaMany
 
@@ -271,14 +268,14 @@ def class_of_many(engine: str) -> type[CpuMany | CudaMany]:
 
 
 def draw(network: Network, seed: int) -> None:
-    """Write the initial numbers of a `seed` over those of a network that has done nothing."""
+    """Write the initial numbers of a `seed` into an untrained network."""
     network.bank.value[:] = network.bank.state[SCALING:] = 0.0
     for layer in dict.fromkeys(network.layers):
         layer.initialize(network.init, seed)
 
 
 def write_initial(banks: Sequence[Bank], seeds: Sequence[int], like: Network) -> None:
-    """Write the initial numbers of each seed into its bank, by a network that has done nothing."""
+    """Write the initial numbers of each seed into its bank, using an untrained network."""
     rows = len(banks[0])
     together = PORTION // max(rows, FIRST_ROWS)  # 0: each of them is drawn in portions
     for place, (seed, bank) in enumerate(zip(seeds, banks, strict=True)):
@@ -289,7 +286,7 @@ def write_initial(banks: Sequence[Bank], seeds: Sequence[int], like: Network) ->
 
 
 def as_many_as_fit(seeds: Iterable[int], session: Session) -> list[int]:
-    """Return the seeds as a list, or raise InputError if memory does not suffice for them."""
+    """Return the seeds as a list; raise InputError if memory is insufficient for them."""
     net, numbers = session.network, 2 + len(session.optimizer.row.slots)
     # Per weight: values, gradients and slots, twice (bank and copy before a step), and three bytes.
     row = np.dtype(net.dtype).itemsize * 2 * numbers + 3
@@ -305,8 +302,8 @@ def checked_seeds(seeds: object, most: int, too_many: str, needs: str) -> list[i
     """Return seeds as a list; raise InputError.
 
     Args:
-        most: their largest number; `too_many` is the error for more of them
-        needs: begins the error for none
+        most: maximum number of seeds; `too_many`: the error for more
+        needs: start of the error for an empty list
     """
     if not isinstance(seeds, Iterable):
         raise InputError(f"seeds are several numbers, such as range(100), not {shorten(seeds)}")
@@ -318,16 +315,16 @@ def checked_seeds(seeds: object, most: int, too_many: str, needs: str) -> list[i
 
 @answered
 def replicate(session: Session, seeds: Iterable[int]) -> Replicas:
-    """Repeat a session under many seeds, as one run: `sv.replicate(s, range(1000)).advance(500)`.
+    """Repeat a session with many seeds, as one run: `sv.replicate(s, range(1000)).advance(500)`.
 
-    Each network starts with the initial weights of its seed, and draws its batches with it; what
-    the session has done already is not repeated, and its metrics and callbacks are not used.
+    Each network gets its initial weights and its batches from its seed. Earlier steps of the
+    session are not repeated, and its metrics and callbacks are not used.
 
     Args:
         session: a Session of a Network
-        seeds: integers from 0, one for each replica
+        seeds: non-negative integers, one for each replica
 
-    Returns Replicas. Raises InputError for unsuitable seeds, sessions or data, EngineError if the
-    session runs on another engine than cpu or cuda.
+    Returns Replicas. Raises InputError for invalid seeds, sessions or data, EngineError if the
+    engine of the session is neither cpu nor cuda.
     """
     return Replicas(session, seeds)

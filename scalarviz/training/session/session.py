@@ -1,4 +1,4 @@
-"""Session: trains a network or compiled expression, with a clock that can run backwards."""
+"""Session: trains a network or compiled expression, with a clock that also runs backwards."""
 
 from __future__ import annotations
 
@@ -134,54 +134,56 @@ OF_A_SESSION = "of a session cannot be set here: set s.learning_rate, or another
 
 @final
 class Session:
-    """A network, its data, a loss and an optimizer, and a clock that stands between operations.
+    """A training session: a network, data, a loss, an optimizer, and a clock that can go back.
 
-    A step does zero_grad, forward (operation by operation), loss, backward (last to first: delta,
-    weight gradient, input gradient), step. `advance` and `back` move by operations, phases, steps
-    or epochs; `seek` goes to any step. Actions of the user are journalled with their moment and
-    replayed; going back and doing something else starts a branch.
+    A step consists of zero_grad, forward (operation by operation), loss, backward (last to first:
+    delta, weight gradient, input gradient), step. `advance` and `back` move by operations, phases,
+    steps or epochs; `seek` goes to any step. Changes by the user are journalled and replayed; a
+    change after going back starts a new branch.
 
     Args:
         network: a Network or a compiled Expression; the session moves it to its engine
-        data: a data set, or a pair of arrays (inputs, targets), of which inputs by name may be a
-            dict, see `net.input_rows`; the targets are rows of numbers, one number a sample for one
-            output, or, with softmax_cross_entropy and sigmoid_cross_entropy, class labels 0, 1,
-            ..., one a sample
-        loss: a name, a Loss, or what `sv.loss` returned; by default "mse"
-        optimizer: an Optimizer, or a name such as "adam", with its own rate; by default SGD(0.01)
-        batch: samples a step; None, the default: all of them
-        engine: "python", "cpu", "cuda" or "auto", the default: the fastest that works here
-        seed: seed of the batches, an integer from 0; by default 0
-        precision: "full", the default, "mixed" or a Precision; mixed runs on the engine cpu
-        memory: bytes for keyframes, by default 256 MB; less memory means longer replays
-        metrics: names, such as "accuracy", and functions f(predictions, targets) -> float, in a
-            list; both arrays have the shape (samples, outputs), and predictions are probabilities
-            if the loss is on logits. "loss" is the loss of held-out samples, which the others
-            measure too. By default none; see the property `metrics`
-        every: steps between two measurements; by default 100
+        data: a data set, or a pair of arrays (inputs, targets). Named inputs may be a dict, see
+            `net.input_rows`. Targets have shape (samples, outputs); or (samples,) for one output,
+            or for class labels 0, 1, ... with softmax_cross_entropy and sigmoid_cross_entropy
+        loss: a name, a Loss, or a custom loss made by `sv.loss`; by default "mse"
+        optimizer: an Optimizer, or a name such as "adam" with its default rate; by default
+            SGD(0.01)
+        batch: number of samples per step; None, the default: all
+        engine: "python", "cpu", "cuda" or "auto", the default: the fastest available
+        seed: seed of the batches, a non-negative integer; by default 0
+        precision: "full", the default, "mixed" or a Precision; mixed precision runs on the engine
+            "cpu"
+        memory: bytes for keyframes, by default 256 MB; less memory makes going back slower
+        metrics: list of names, such as "accuracy", and functions f(predictions, targets) -> float
+            of two arrays of shape (samples, outputs); predictions are probabilities if the loss is
+            on logits. "loss" measures only the held-out loss; other metrics also measure it. By
+            default none; see the property `metrics`
+        every: steps between measurements; by default 100
 
     Raises:
-        InputError: for unsuitable arguments.
-        EngineError: if the engine cannot run here.
+        InputError: for invalid arguments.
+        EngineError: if the engine is not available.
 
-    Every method can be called from any thread; one thing is done at a time.
+    All methods are thread-safe; calls are executed one at a time.
 
-    - What moves, changes or computes waits for the call that is under way, such as the whole of
-      `advance(1_000_000)`; during background play, for one portion: some 5 ms, at least one step.
-      These are `advance`, `back`, `seek`, `reset`, `edit`, `freeze`, `set_rate`, `add_samples`,
-      `set_activation`, `to`, `stop_when`, `first`, `branch`, `switch`, `undo`, `redo`, `numbers`,
-      `norms`, `explain`, `sample_losses`, `samples_that_moved`, `landscape`, `caption`, `copy`,
-      `save`, and setting a rate, optimizer, data, loss function, batch, engine or precision.
-    - What only reads does not wait: every property, `own_rate`, `repr`, `history`, `best_step`,
-      `to_csv`, `to_pandas`, and `request` and `ready` of a `snapshot`, which is filled in between
-      two portions, also of a long `advance`. Neither do `play`, `pin`, `on_step` and
+    - Methods that move, change or compute wait for the current call, such as the whole of
+      `advance(1_000_000)`; during background play they wait for one portion, about 5 ms, at least
+      one step. These are `advance`, `back`, `seek`, `reset`, `edit`, `freeze`, `set_rate`,
+      `add_samples`, `set_activation`, `to`, `stop_when`, `first`, `branch`, `switch`, `undo`,
+      `redo`, `numbers`, `norms`, `explain`, `sample_losses`, `samples_that_moved`, `landscape`,
+      `caption`, `copy`, `save`, and setting a rate, optimizer, data, loss function, batch, engine
+      or precision.
+    - Methods that only read do not wait: every property, `own_rate`, `repr`, `history`,
+      `best_step`, `to_csv`, `to_pandas`, and `request` and `ready` of a `snapshot`, which is filled
+      between two portions, also of a long `advance`. Neither do `play`, `pin`, `on_step` and
       `pause(timeout=0)`.
     - `pause()` waits for the current portion, `read` of a snapshot that is not ready for the lock,
       `history(wait=True)` for the background thread.
-    - The thread of a window, or of a picture in a notebook, never waits for a training: a request
+    - The thread of a window, or of a picture in a notebook, never waits for training: a request
       that takes longer than 50 ms is finished in another thread.
 
-    Background play ends when the session is no longer referenced, and at the end of the program.
+    Background play ends when the session is no longer referenced, or at the end of the program.
 
     >>> from scalarviz import Network
     >>> net = Network([2, 4, 1], "tanh", seed=1)
@@ -253,10 +255,10 @@ class Session:
 
     def _begin(self, timeline: Timeline) -> None:
         self.timeline = timeline  # the clock and its branches
-        self.trainer = timeline.trainer  # the settings, and what performs a step
+        self.trainer = timeline.trainer  # the settings, and the runner of steps
         self.visits = timeline.visits  # metrics and callbacks
-        self.stops = timeline.stops  # the conditions at which it stops by itself
-        self.undo_log = timeline.undo_log  # the changes by a user
+        self.stops = timeline.stops  # the conditions at which it stops automatically
+        self.undo_log = timeline.undo_log  # the changes by the user
         self._player = self._own_player = Background(timeline.lock)
         self._weight_history = WeightHistory(timeline)
         self._focus = 0
@@ -266,44 +268,43 @@ class Session:
         timeline.trainer.bank.session = self
         finalize(self, self._weight_history.background.stop).atexit = False
 
-    # The present moment.
+    # The current moment.
 
     @property
-    def network(self) -> Any:  # a Model; what a Network alone has is checked where it is used
-        """The Network or Expression that is trained."""
+    def network(self) -> Any:  # a Model; attributes of Network are checked before use
+        """The Network or Expression being trained."""
         return self.trainer.network
 
     @property
     def clock(self) -> Clock:
-        """The present moment: step, operation, and actions done at this place."""
+        """The current moment: step, operation, and actions done at this place."""
         return self.timeline.here.clock
 
     @property
     def step_index(self) -> int:
-        """Number of whole steps done, which is the index of the next one."""
+        """Number of whole steps taken, which is the index of the next step."""
         return self.timeline.here.clock.step
 
     @property
     def epoch(self) -> float:
-        """Epochs done so far: steps divided by steps per epoch."""
+        """Number of epochs so far: steps divided by steps per epoch."""
         return self.timeline.here.clock.step / self.trainer.batches.steps_an_epoch
 
     @property
     def branches(self) -> list[Branch]:
-        """All branches, in the order in which they were started."""
+        """All branches, in the order of their start."""
         return list(self.timeline.branches)
 
     @property
     def current_branch(self) -> Branch:
-        """The branch that the session is on."""
+        """The current branch."""
         return self.timeline.here.branch
 
     @property
     def origin(self) -> Origin | None:
-        """The session that this one was made from by a change of the network, and what was done.
+        """The session from which this one was made by changing the network, and the change.
 
-        None for a session that was not made by `add_neurons`, `remove_neuron`, `insert_layer` or
-        `remove_layer`.
+        None unless it was made by `add_neurons`, `remove_neuron`, `insert_layer` or `remove_layer`.
         """
         return self.timeline.origin
 
@@ -314,67 +315,66 @@ class Session:
 
     @property
     def done(self) -> str:
-        """Name of the moment that the clock has just passed; "" at the very start."""
+        """Name of the moment just passed; "" at the very start."""
         here = self.timeline.here
         before = here.moments[here.clock.operation - 1].name
         return before if here.clock.operation or here.clock.step else ""
 
     @property
     def next(self) -> str:
-        """Name of the moment that comes next."""
+        """Name of the next moment."""
         here = self.timeline.here
         return here.moments[here.clock.operation].name
 
     @property
     def phase(self) -> str:
-        """Phase of the moment that comes next."""
+        """Phase of the next moment."""
         here = self.timeline.here
         return here.moments[here.clock.operation].phase
 
     @property
     def loss(self) -> float:
-        """The last loss that was computed; NaN at first."""
+        """The last computed loss; initially NaN."""
         return self.timeline.here.loss
 
     @property
     def losses(self) -> FloatArray:
-        """Loss of each step that is done, before its update; float64, 1-D.
+        """Loss of each step taken, before its update; float64, 1-D.
 
-        The last 2**20 steps of a branch, at least, have their loss exactly, and so has each step of
-        a training that is no longer. For older steps only the smallest and the largest loss of each
-        block of some hundred steps are kept: steps of a block have them by turns, also in a file.
-        `first` and `seek` find the exact ones by a replay.
+        At least the last 2**20 losses of a branch are exact. For older steps only the minimum and
+        maximum of each block of some hundred steps are kept, and returned alternately for the steps
+        of the block, also from a file. `first` and `seek` compute the exact losses by a replay.
         """
         here = self.timeline.here
         return here.branch.losses[: here.clock.step]
 
     @property
     def stopped(self) -> str:
-        """Reason for which the last `advance`, `seek` or `play` was ended, or "".
+        """Reason why the last `advance`, `seek` or `play` ended early, or "".
 
-        It is that of a callback, or the condition of `stop_when`.
+        The reason is given by a callback, or is a condition of `stop_when`.
         """
         return self.visits.stopped
 
     @property
     def metrics(self) -> dict[str, Series]:
-        """Steps and values of each metric on this branch up to now: int64 and float64, 1-D.
+        """Steps and values of each metric on this branch so far: int64 and float64, 1-D.
 
-        The value at step k is that of the weights after k steps, on the batch that comes next. The
-        names of those of held-out samples begin with "held_out_", such as "held_out_loss".
+        The value at step k is measured with the weights after k steps, on the next batch. Names of
+        metrics of held-out samples begin with "held_out_", such as "held_out_loss".
         """
         here = self.timeline.here
         return series(here.branch, here.clock.step)
 
     def best_step(self, metric: str = "held_out_loss", mode: str = "auto") -> int:
-        """Return the step at which a metric was best on this branch up to now; `s.seek` goes there.
+        """Return the step with the best value of a metric on this branch so far.
 
         Args:
             metric: name in `s.metrics`; by default "held_out_loss"
-            mode: "min", "max" or "auto", the default: as for EarlyStopping
+            mode: "min", "max" or "auto", the default: as in EarlyStopping
 
         Raises:
-            InputError: if it was never measured.
+            InputError: if the metric was never measured.
         """
         measured = self.metrics
         require(
@@ -386,19 +386,19 @@ class Session:
         return int(steps[place_of_best(values, is_rising(metric, mode))])
 
     def to_pandas(self) -> Any:
-        """Return losses and metrics of this branch up to now as a pandas DataFrame.
+        """Return losses and metrics of this branch so far as a pandas DataFrame.
 
-        Its index is the step; a row belongs to the weights after so many steps, and is NaN where
-        nothing was measured. Raises InputError without pandas.
+        The index is the number of steps; a row belongs to the weights after these steps, and is NaN
+        where nothing was measured. Raises InputError if pandas is not installed.
         """
         columns = history_columns(self.losses, self.metrics, np.nan, float)
         return data_frame(columns, "write a file by s.to_csv(path)", len(columns[LOSS]))
 
     def to_csv(self, path: object) -> None:
-        """Write losses and metrics of this branch up to now into the CSV file `path`.
+        """Write losses and metrics of this branch so far to the CSV file `path`.
 
-        Rows are those of `to_pandas`; cells where nothing was measured are empty. Raises FileError
-        if the file cannot be written.
+        The rows are the same as in `to_pandas`; cells without a measurement are empty. Raises
+        FileError if the file cannot be written.
         """
         columns = history_columns(self.losses, self.metrics, "", object)
         save_text(csv_of({"step": range(len(columns[LOSS])), **columns}), path)
@@ -416,15 +416,15 @@ class Session:
         """Advance by `n` of a `unit`.
 
         Args:
-            n: number of units, at least 0, which changes nothing; by default 1
+            n: number of units, at least 0; by default 1
             unit: "operation", "phase", "sample", "step", the default, or "epoch"
-            epochs: number of epochs, in place of `n` and `unit`
-            progress: True, the default: a progress bar in a terminal or a notebook, if it takes
-                longer than a second; False: none
+            epochs: number of epochs, instead of `n` and `unit`
+            progress: whether to show a progress bar, in a terminal or notebook, if it takes longer
+                than a second; by default True
 
         Raises:
             GradientError: if a gradient is not finite.
-            UpdateError: if a step would make a weight infinite; the session then stands before that
+            UpdateError: if a step would make a weight infinite; the session is then before this
                 step.
         """
         if epochs is not None:
@@ -449,16 +449,16 @@ class Session:
                 back(self.timeline, int(n), unit)
 
     def seek(self, step: int) -> None:
-        """Go to the moment of arrival at `step`, an integer from 0, before the actions there.
+        """Go to the arrival at `step`, a non-negative integer, before the actions there.
 
-        A callback that stops the training at an earlier step ends it there.
+        If a callback stops training at an earlier step, it ends there.
         """
         step = size(step, "step", least=0)
         check_losses(step)
         with self.doing():
             self.timeline.leaps += 1
             self.visits.stopped = ""
-            # Of a record, this is the newest kept moment up to the step.
+            # In a record, this is the last recorded moment up to the step.
             self.timeline.go(Clock(self.trainer.run.step_after(step + 1, -1)))
 
     def reset(self) -> None:
@@ -477,19 +477,19 @@ class Session:
         *,
         film: bool = False,
     ) -> None:
-        """Advance in a background thread; if it plays already, change speed, unit or end.
+        """Advance in a background thread; if already playing, change speed, unit or end.
 
         Args:
             speed: units per second; None, the default: as fast as possible
             unit: as in `advance`; by default "step"
-            until: the step at which it pauses by itself; None, the default: none
-            film: True: first 27 moments in 16 seconds, on a logarithmic clock: steps 0, 1, 2, 3, 4,
-                5, 6, 8, 11, ... 2,964, those that are left, and `until`, 0.6 seconds apart, or more
-                where training takes longer; by default False
+            until: step at which to pause; None, the default: no limit
+            film: True: first show 27 moments in 16 seconds, on a logarithmic clock: the remaining
+                ones of the steps 0, 1, 2, 3, 4, 5, 6, 8, 11, ... 2,964, and `until`, at least 0.6
+                seconds apart; by default False
 
-        Returns at once. Where no thread can be started, as in a browser, the running loop of
-        asyncio advances it. Raises the error that ended the previous play if no `pause` has raised
-        it.
+        Returns immediately. If threads are not available, as in a browser, the running asyncio loop
+        advances the session. Raises the error that ended the previous play unless `pause` has
+        raised it.
         """
         check_unit(self.timeline, unit)
         if unit == "epoch":
@@ -513,40 +513,40 @@ class Session:
         Args:
             timeout: seconds to wait for the portion; None, the default: no limit
 
-        Raises the error that ended the play, once: in the first call after it.
+        Raises the error that ended the play, in the first call only.
         """
         try:
-            # A thread that holds the lock would wait for ever for others, which wait for the lock.
+            # A thread with the lock would wait forever for others that wait for the lock.
             self._player.pause(0.0 if self.timeline.lock.mine else timeout)
         finally:
             self.network.bank.fetch()
 
     def follow(self, leader: Background) -> None:
-        """Let a thread advance this session in the background, in place of the present one.
+        """Let another thread advance this session in the background, instead of the present one.
 
         Args:
-            leader: the thread of a SharedClock, which `playing` and `pause` mean from now on
+            leader: the thread of a SharedClock, used by `playing` and `pause` from now on
         """
         if self._player is not leader:
             self.pause()
         self._player = leader
 
     def on_step(self, function: Callable[[StepView], object], every: int | None = None) -> Callback:
-        """Call a function of yours at every some steps; `remove()` of the result ends that.
+        """Call a function at regular steps; `remove()` of the result ends the calls.
 
         Args:
             function: f(view), called on arrival at a step, after its metrics were measured. The
-                view shows `step`, `loss`, `losses`, `metrics`, `learning_rate`, and `values` and
-                `gradients` of all weights, read-only; `set_rate`, `edit`, `freeze` and `stop` take
-                effect when the function returns. What it writes into weights also takes effect;
-                methods that change the session raise OrderError
-            every: steps between two calls; None, the default: 1, or, for EarlyStopping and
-                ReduceOnPlateau, the steps between two measurements
+                view has read-only `step`, `loss`, `losses`, `metrics`, `learning_rate`, `values`
+                and `gradients`; its methods `set_rate`, `edit`, `freeze` and `stop` take effect
+                when the function returns. Writing into weights also takes effect; methods that
+                change the session raise OrderError
+            every: steps between calls; None, the default: 1, or, for EarlyStopping and
+                ReduceOnPlateau, the steps between measurements
 
-        A step is visited once: going back and on again repeats what the function has changed,
-        without calling it, until `branch()` or a change starts a branch. In background play it is
-        called by the background thread. Its errors end the training at this step. Copies and files
-        have no callbacks. Returns a Callback. Raises InputError for an unsuitable function.
+        The function is called once per step: after going back, its changes are replayed without
+        calling it, until `branch()` or a change starts a branch. During background play it is
+        called by the background thread. An error ends training at this step. Copies and files do
+        not contain callbacks. Returns a Callback. Raises InputError for an invalid function.
         """
         check_callback(function)
         period = 1
@@ -557,27 +557,28 @@ class Session:
 
     @property
     def playing(self) -> bool:
-        """Whether background play is under way, of its own or with others on one clock."""
+        """Whether background play is running, alone or on a shared clock."""
         return self._player.busy
 
     def snapshot(self) -> SharedSnapshot:
-        """Return a Snapshot of the current numbers, which does not hold up training.
+        """Return a Snapshot of the current numbers, which does not delay training.
 
-        Its `request()` asks for a copy and `ready` says whether it has arrived, both at once;
-        `read()` waits for it, and so does `await s.snapshot()` in a coroutine.
+        `request()` requests a copy and `ready` is whether it has arrived, neither of which blocks;
+        `read()`, or `await s.snapshot()` in a coroutine, waits for it.
         """
         return SharedSnapshot(self.timeline)
 
     # Branches.
 
     def branch(self, name: str = "") -> Branch:
-        """Start a branch at this moment and return it; later steps stay in the previous branch.
+        """Start a branch at this moment and return it; later steps remain in the previous branch.
 
         Args:
-            name: its name, see `Branch.name`; "", the default: what will be done there
+            name: its name, see `Branch.name`; "", the default: a description of the first change in
+                it
 
         Raises:
-            InputError: for a name that is too long or cannot be read.
+            InputError: for a name that is too long or has invisible characters.
         """
         name = checked_name(name)
         with self.doing(as_one=True):
@@ -587,10 +588,10 @@ class Session:
             return made
 
     def switch(self, branch: Branch | int | str) -> None:
-        """Switch to another `branch`, one of `branches`, its number or its name.
+        """Switch to another `branch`: one of `branches`, its number or its name.
 
         The session goes to the same step if the branch reaches it, else to the end of the branch.
-        Raises InputError for a branch that it does not have, and for a name that several have.
+        Raises InputError for an unknown branch, or an ambiguous name.
         """
         with self.doing(as_one=True):
             self.timeline.switch(find_branch(self.timeline.branches, branch))
@@ -598,54 +599,53 @@ class Session:
     def undo(self) -> None:
         """Undo the last change: go to the moment before it.
 
-        A change is an edit, a freeze or a setting, also one written into the bank directly, another
-        name of a branch, and `reset`, `branch` and `switch`. What was trained since stays in a
-        branch, and `redo` leads there. What callbacks changed belongs to the training. Files and
-        copies have no changes to undo. Raises OrderError if there is none.
+        Changes are edits, including direct writes into the bank, freezing, settings, renaming a
+        branch, `reset`, `branch` and `switch`. Later steps remain in a branch, to which `redo`
+        returns. Changes by callbacks are not undone. Files and copies have no changes to undo.
+        Raises OrderError if there is no change.
         """
         with self.doing():
             self.undo_log.undo(self.timeline)
 
     def redo(self) -> None:
-        """Do the change that was undone last again: go to the moment after it.
+        """Redo the change undone last: go to the moment after it.
 
-        What was trained there since lies ahead, but no change that is still undone. Raises
-        OrderError if nothing was undone since the last change.
+        Steps taken after it can be reached again, up to the next change that is still undone.
+        Raises OrderError if nothing was undone since the last change.
         """
         with self.doing():
             self.undo_log.redo(self.timeline)
 
-    # What a user changes: each is a row of `ACTIONS`, journalled and replayed.
+    # Changes by the user: each is a row of `ACTIONS`, journalled and replayed.
 
     def edit(self, weight: Weight | int | Sequence[int], value: object) -> None:
-        """Set the value of one or several weights, from this moment on.
+        """Set the value of one or several weights from this moment on.
 
         Args:
-            weight: a Weight of the network, its row in the bank, or several rows
+            weight: a Weight of the network, its bank row, or several rows
             value: a finite number; for several rows, one number or one for each
 
         Raises:
-            InputError: for an unsuitable value.
-            ShapeError: for a row that the network lacks.
+            InputError: for an invalid value.
+            ShapeError: for a row outside of the network.
         """
         rows = rows_of(self.network, weight)
         self._do("edit", rows=rows, values=as_values(value, rows, self.network.bank.dtype))
 
     def freeze(self, part: Part | int | str | Sequence[int], on: bool = True) -> None:
-        """Freeze a part of the network, so that steps do not move it, or unfreeze it.
+        """Freeze a part of the network, so that steps do not change it, or unfreeze it.
 
         Args:
-            part: a Weight, Perceptron, Layer, name such as "0.weight", row of the bank, or several
-                rows
+            part: a Weight, Perceptron, Layer, name such as "0.weight", bank row, or several rows
             on: False: unfreeze; by default True
         """
         self._do("freeze", rows=rows_of(self.network, part), on=bool(on))
 
     @property
     def learning_rate(self) -> float:
-        """Learning rate of the next step, schedule included; at least 0.
+        """Learning rate of the next step, including the schedule; at least 0.
 
-        Setting it ends the schedule, and takes effect from the next step on.
+        Setting it ends the schedule; it takes effect at the next step.
         """
         return self.trainer.settings.optimizer.rate(self.network.bank.step_count)
 
@@ -654,17 +654,16 @@ class Session:
         self._do("learning rate", rate=checked_rate(rate))
 
     def set_rate(self, part: Part | int | str | Sequence[int], rate: float | None) -> None:
-        """Give a part of the network a learning rate of its own, from the next step on.
+        """Set a separate learning rate for a part of the network, from the next step on.
 
         Args:
-            part: a Weight, Perceptron, Layer, name such as "0.weight", row of the bank, or several
-                rows
-            rate: at least 0; None: that of the session again
+            part: a Weight, Perceptron, Layer, name such as "0.weight", bank row, or several rows
+            rate: learning rate, at least 0; None: the rate of the session again
 
-        It stays the same when the `learning_rate` or the `optimizer` of the session changes, and
-        the schedule of the optimizer multiplies it as it does the session's. With a rate of 0 the
-        part stays as it is, while the optimizer still notes its gradients; `freeze` ends that, too.
-        `own_rate` returns it. Raises InputError for an unsuitable rate or a frozen part.
+        The rate is kept when the `learning_rate` or the `optimizer` of the session changes, and is
+        multiplied by the schedule. With a rate of 0 the part is unchanged, but the optimizer still
+        updates its slots, unlike with `freeze`. `own_rate` returns the rate. Raises InputError for
+        an invalid rate or a frozen part.
         """
         rows = rows_of(self.network, part)
         rate = None if rate is None else checked_rate(rate)
@@ -680,24 +679,23 @@ class Session:
             self.timeline.note("own rate", {"rows": rows, "rate": rate})
 
     def own_rate(self, part: Part | int | str | Sequence[int]) -> float | None:
-        """Return the learning rate that `set_rate` gave a part, or None: it has the session's.
+        """Return the learning rate set by `set_rate` for a part, or None for the session's rate.
 
         Args:
-            part: a Weight, Perceptron, Layer, name such as "0.weight", row of the bank, or several
-                rows
+            part: a Weight, Perceptron, Layer, name such as "0.weight", bank row, or several rows
 
-        The rate is that before the schedule; NaN if the weights of the part have several. Raises
-        ShapeError for a row that the network lacks.
+        The rate excludes the schedule; it is NaN if the part has several rates. Raises ShapeError
+        for a row outside of the network.
         """
         return self.trainer.settings.optimizer.own_rates.of_all(rows_of(self.network, part))
 
     @property
     def optimizer(self) -> Optimizer:
-        """Read-only optimizer; to change it, set `learning_rate` or another optimizer.
+        """The optimizer, read-only; to change it, set `learning_rate` or another optimizer.
 
-        An optimizer whose slots have the same names and whose schedule is the same, such as Adam
-        with other penalties or AdamW after Adam, goes on with the slots and the count of steps.
-        Any other one begins with empty slots, and its schedule at its start.
+        A new optimizer with the same slot names and schedule, such as Adam with other penalties or
+        AdamW after Adam, keeps slots and step count. Any other one starts with empty slots and
+        restarts its schedule.
         """
         return self.trainer.settings.optimizer.sealed(OF_A_SESSION)
 
@@ -710,7 +708,7 @@ class Session:
 
     @property
     def data(self) -> DataSet:
-        """The data set; setting it takes effect from the next step on."""
+        """The data set; setting it takes effect at the next step."""
         return self.trainer.settings.data
 
     @data.setter
@@ -721,10 +719,10 @@ class Session:
 
     @property
     def loss_function(self) -> Loss:
-        """The loss that steps make smaller; setting a name or a Loss holds from the next step on.
+        """The loss that training minimizes; setting a name or a Loss takes effect at the next step.
 
-        `loss` is its last number. Setting one that does not go with the last activation, or with
-        the targets of the data, raises InputError.
+        `loss` is its last value. Setting a loss that does not fit the last activation, or the
+        targets of the data, raises InputError.
         """
         return self.trainer.settings.loss
 
@@ -741,10 +739,10 @@ class Session:
 
     @property
     def batch(self) -> int | None:
-        """Samples a step, or None: all of them; setting it takes effect from the next step on.
+        """Samples per step, or None for all; setting it takes effect at the next step.
 
-        Setting more than the data has raises InputError. The samples of a step follow from the
-        seed, its number and the batch, so that another batch also begins another order of samples.
+        Setting more than the number of samples raises InputError. The samples of a step depend on
+        the seed, the step and the batch size, so changing the size also changes their order.
         """
         return self.trainer.settings.batch
 
@@ -756,22 +754,22 @@ class Session:
             self.timeline.note("batch", {"size": chosen})
 
     def add_samples(self, inputs: object, targets: object) -> None:
-        """Add one or several samples to those it learns, from the next step on.
+        """Add one or several samples to the training data, from the next step on.
 
         Args:
-            inputs: numbers of a sample, or rows of them; or a dict of them by name
-            targets: numbers of its target, or rows; or class labels, if the targets of the data are
-                rows that are 1 at a class, such as those of digits
+            inputs: array of shape (inputs,) or (samples, inputs); or a dict of named inputs
+            targets: array of shape (outputs,) or (samples, outputs); or class labels, if the
+                targets of the data are one-hot, as in Digits
 
-        They come after the others: `data.training` has them at its end, and `data.added` alone.
-        `batch=None` takes them into each step; a numbered batch keeps its size, and the samples of
-        a step follow from the seed, the step and the number of samples. Held-out samples stay.
-        Another data set, or another setting of it, does not have them. At most 10,000 can be added.
-        Where samples have weights, theirs are 1.
+        They are appended to `data.training`, and `data.added` contains only them. `batch=None`
+        includes them in each step; otherwise the batch keeps its size, and its samples depend on
+        the seed, the step and the number of samples. Held-out samples are unchanged. Setting
+        another data set removes them. At most 10,000 samples can be added. Their sample weights are
+        1.
 
         Raises:
-            InputError: for data that is no table, and for samples that it could not have, such as a
-                colour beyond 1; ShapeError, NotFiniteError.
+            InputError: for generated data, and for samples with invalid numbers, such as a colour
+                above 1; ShapeError, NotFiniteError.
         """
         with self.doing():
             data = addable(settings_now(self).data)
@@ -781,7 +779,7 @@ class Session:
 
     @property
     def engine(self) -> str:
-        """Name of the engine; setting it is `to(name)`."""
+        """Name of the engine; setting it calls `to(name)`."""
         return self.trainer.network.engine
 
     @engine.setter
@@ -790,7 +788,7 @@ class Session:
 
     @property
     def precision(self) -> Precision:
-        """How numbers are rounded; setting "full", "mixed" or a Precision is `to(engine, ...)`."""
+        """The precision; setting "full", "mixed" or a Precision calls `to(engine, ...)`."""
         return self.trainer.network.precision
 
     @precision.setter
@@ -805,8 +803,8 @@ class Session:
             precision: "full", "mixed" or a Precision; None, the default: unchanged
 
         Raises:
-            EngineError: if the engine cannot run here, or not in this precision: mixed runs on
-                "cpu".
+            EngineError: if the engine is not available, or not in this precision: mixed precision
+                runs on "cpu".
         """
         name, chosen = check_engine(self.network, engine, precision, self.trainer.batches)
         self._do("engine", name=name, precision=chosen)
@@ -831,23 +829,23 @@ class Session:
                 self.timeline.note("activation", {"layer": place, "name": name})
 
     def stop_when(self, *conditions: str | Function) -> None:
-        """Stop by itself from now on, at the first step at which a condition holds; none: no more.
+        """Stop automatically at the first step at which a condition holds; no arguments: never.
 
         Args:
             conditions: texts, such as "grad norm > 10", "loss rises 3x", "not finite", "weight 7
-                changes sign" or "a neuron is dead", several with "or" between them; or functions
-                f(view) -> bool. They replace those set before
+                changes sign" or "a neuron is dead", optionally joined by "or"; or functions f(view)
+                -> bool. They replace earlier conditions
 
-        `advance` and `play` stop at that very step, also in steps that are repeated after going
-        back, and `stopped` says why; `seek` stops in new steps only. A condition that goes on to
-        hold stops once, and again after a step where it did not hold. With "not finite" a step
-        that would be refused with an error ends the training before it, without the error.
+        `advance` and `play` stop at this step, also when repeating steps after going back, and
+        `stopped` contains the reason; `seek` stops only at new steps. A condition that continues to
+        hold stops once, and again after a step at which it did not hold. With "not finite",
+        training ends before a step that would raise an error, without raising it.
 
-        The guide, "Stopping by itself", has all conditions. A function sees the `step`, `loss`,
-        `losses`, `metrics`, `learning_rate`, `values`, `gradients` and `outputs`, read-only, is
-        called after each step, and must change nothing; no file can hold it. Raises
-        UnknownNameError for a text without meaning, InputError, ShapeError for a row that the
-        network lacks.
+        The guide, "Stopping by itself", lists all conditions. A function is called after each step,
+        with a view that has read-only `step`, `loss`, `losses`, `metrics`, `learning_rate`,
+        `values`, `gradients` and `outputs`. It must not change anything, and is not stored in
+        files. Raises UnknownNameError or InputError for an invalid text, ShapeError for a row
+        outside of the network.
         """
         with self.doing():
             found = checked(conditions, self.network, self._measured_names())
@@ -855,7 +853,7 @@ class Session:
 
     @property
     def stop_conditions(self) -> list[str]:
-        """The conditions at which it stops by itself, as texts; `stop_when` sets them."""
+        """The conditions at which it stops automatically, as texts; set by `stop_when`."""
         return [
             each.text + " (lost with its file)" * each.is_lost
             for each in self.trainer.settings.stops
@@ -865,7 +863,7 @@ class Session:
 
     @property
     def focus(self) -> int:
-        """Index in the batch of the sample whose numbers are shown; can be set."""
+        """Index in the batch of the sample shown; can be set."""
         return min(self._focus, self.trainer.batches.size - 1)
 
     @focus.setter
@@ -876,14 +874,14 @@ class Session:
         self._focus = int(sample)
 
     def numbers(self, operation: str) -> OperationNumbers:
-        """Return the numbers of one operation of the current batch, and their gradients.
+        """Return the numbers of one operation for the current batch, and their gradients.
 
         Args:
             operation: name of an operation, such as "affine 0"
 
-        Between two steps the current batch is that of the step that is done, with the operations
-        that this step had. Raises UnknownNameError if it had no such operation, OrderError if only
-        the next step will have it, or if no step has begun yet.
+        Between two steps, the current batch and the operations are those of the last step. Raises
+        UnknownNameError for an unknown operation, OrderError if only the next step will have it, or
+        before the first step.
         """
         with self.doing():
             coming = [each.name for each in self.network.program.operations]
@@ -898,10 +896,10 @@ class Session:
                 return numbers_of(self.trainer, found, self.timeline.clock.operation)
 
     def explain(self, weight: Weight | int) -> Explanation:
-        """Explain how a `weight` moves in this step: x * g of each sample, gradient, new value.
+        """Explain the update of a `weight` in this step: x * g of each sample, gradient, new value.
 
-        `weight` is a Weight or a row of the bank. Between two steps, the step that is done is
-        explained; an edit since then is in its `edit`. Raises OrderError before the first step.
+        `weight` is a Weight or a bank row. Between two steps, the last step is explained; `edit`
+        contains a later edit. Returns an Explanation. Raises OrderError before the first step.
         """
         row = one_row(self.network, weight)
         with self.doing():
@@ -911,14 +909,14 @@ class Session:
             return replace(found, edit=edit)
 
     def sample_losses(self, *, held_out: bool = False) -> FloatArray:
-        """Return the loss of each training sample by itself, by the present weights of the network.
+        """Return the loss of each training sample with the current weights, shape (samples,).
 
-        The network is evaluated as by a call, without dropout; weights of samples do not count.
-        With `held_out` they are those of the held-out samples. Raises InputError for data without
-        these, and for data that makes its samples anew in each step.
+        The network is evaluated as in a call, without dropout; sample weights are ignored. With
+        `held_out`, the losses of held-out samples are returned. Raises InputError if these are
+        missing, or for data generated anew in each step.
 
-        The ten worst of the samples that were given are
-        `inputs[data.rows[s.sample_losses().argsort()[::-1][:10]]]`, of `data`, an Arrays.
+        For `data`, an Arrays made from `inputs`, the ten worst samples are
+        `inputs[data.rows[s.sample_losses().argsort()[::-1][:10]]]`.
         """
         with self._looking():
             data = self.trainer.settings.data
@@ -932,26 +930,25 @@ class Session:
     def samples_that_moved(
         self, weight: Weight | int, steps: int = 100, most: int = 5, *, progress: bool = True
     ) -> SamplesMoved:
-        """Return the samples that moved a weight most over the last steps.
+        """Return the samples that changed a weight most in the last steps.
 
         Args:
-            weight: a Weight or a row of the bank
-            steps: how many of the steps that are done; by default 100
-            most: how many samples; by default 5
-            progress: True, the default: a progress bar in a terminal or a notebook, if it takes
-                longer than a second; False: none
+            weight: a Weight or a bank row
+            steps: number of last steps; by default 100
+            most: maximum number of samples; by default 5
+            progress: whether to show a progress bar, in a terminal or notebook, if it takes longer
+                than a second; by default True
 
-        These steps are replayed, and the batch of each follows from seed and step. In one step, a
-        sample's part of the gradient is the sum of x * g over the places where the weight is used.
-        With SGD the amount is the sum over the steps of |rate * part|, the rate with its schedule
-        and clip_norm: exactly what the sample changed the weight by, l1 and l2 apart. With other
-        optimizers, clip_value or mixed precision it is the sum of |part|. Steps in which the weight
-        was frozen count as 0; those before another data set are left out.
+        The steps are replayed. In one step, a sample's part of the gradient is the sum of x * g
+        over all uses of the weight. With SGD the amount is the sum over the steps of |rate * part|,
+        with the rate including schedule and clip_norm: exactly the change caused by the sample,
+        apart from l1 and l2. With other optimizers, clip_value or mixed precision it is the sum of
+        |part|. Steps with a frozen weight count as 0; steps before a change of the data set are
+        left out. Returns SamplesMoved.
 
         Raises:
             OrderError: before the first step.
-            InputError: for data that makes its samples anew in each step and for a compiled
-                function.
+            InputError: for data generated anew in each step, or for a compiled function.
         """
         row, steps, most = one_row(self.network, weight), size(steps, "steps"), size(most, "most")
         wanted = true_or_false(progress, "progress")
@@ -965,25 +962,23 @@ class Session:
         *,
         progress: bool = True,
     ) -> LossPlane:
-        """Return the loss over a plane through the present weights, and the path of a branch there.
+        """Return the loss on a plane through the current weights, and the path of a branch there.
 
         Args:
-            weights: two weights, each a Weight or a row of the bank, along which the plane goes;
-                None, the default: the two directions in which the weights moved most, which are the
-                main components of the path of this branch, up to its end
-            size: points of the grid in each direction, from 2 to 201; by default 41
-            progress: True, the default: a progress bar in a terminal or a notebook, if it takes
-                longer than a second; False: none
+            weights: two weights, each a Weight or a bank row, as axes of the plane; None, the
+                default: the first two principal components of the path of this branch, up to its
+                end
+            size: grid points in each direction, from 2 to 201; by default 41
+            progress: whether to show a progress bar, in a terminal or notebook, if it takes longer
+                than a second; by default True
 
-        Each loss is that of the training samples, of 4,096 at equal distances if there are more, of
-        256 on the engine python; of data that makes its samples anew in each step, that of the
-        batch of step 0. A copy of the network computes it on its engine, as by a call: without
-        dropout, and with the running statistics of a norm. The grid has all moments of the
-        path, and a margin around them.
+        Losses are computed for the training samples, at most 4,096 equally spaced ones, or 256 on
+        the engine python; for data generated anew in each step, for the batch of step 0. A copy of
+        the network is evaluated on its engine as in a call: without dropout, with running
+        statistics. The grid covers the whole path with a margin. Returns a LossPlane.
 
         Raises:
-            InputError: for another size, for weights that are not two different ones of this
-                network which training moves.
+            InputError: for an invalid size, or unless `weights` are two different trained weights.
             OwnershipError: for a weight of another network.
         """
         wanted, asked = (
@@ -1000,26 +995,27 @@ class Session:
         return found.plane
 
     def norms(self) -> dict[str, Norms]:
-        """Return the norms of the values and of the gradients of each layer with parameters.
+        """Return the norms of the values and gradients of each layer with parameters.
 
-        Keys are indices of layers, as in `net.state_dict()`. Between two steps the gradients are
-        those of the step that is done. Raises InputError for a compiled function.
+        Keys are layer indices, as in `net.state_dict()`. Between two steps, the gradients are those
+        of the last step. Raises InputError for a compiled function.
         """
         with self._looking():
             return norms_of(self.network.layers)
 
     def caption(self, weight: Weight | int | None = None) -> Caption:
-        """Return what the last operation did, in words and in numbers, as below the picture.
+        """Return a description of the last operation with numbers, as below the picture.
 
         Args:
-            weight: the Weight, or its row of the bank, that the caption is about: for an operation
-                on its layer it has the numbers of this weight, or of its neuron; None, the default:
-                what the picture shows when no weight is pinned
+            weight: a Weight or a bank row: for operations on its layer, the caption shows the
+                numbers of this weight, or of its neuron; None, the default: the weight shown in the
+                picture if none is pinned
 
-        A prompt and `print` show it as text; its parts are `title`, a sentence, `formula`, and
-        `numbers`, lines with the numbers of the sample `focus` in the formula. Between two steps it
-        says what the whole step did to the weight, before the first what a cube is. A weight that
-        was edited since has a line more. Raises ShapeError for a row that the network lacks.
+        Returns a Caption, which prints as text, with the attributes `title`, a sentence, `formula`,
+        and `numbers`, lines with the numbers of the sample `focus`. Between two steps it describes
+        the effect of the whole step on the weight; before the first step, the meaning of a cube. If
+        the weight was edited since, another line describes the edit. Raises ShapeError for a row
+        outside of the network.
         """
         row = None if weight is None else one_row(self.network, weight)
         found: Caption = caption_and_edit(self, row)
@@ -1028,17 +1024,17 @@ class Session:
     # The past.
 
     def first(self, *conditions: str | Function, progress: bool = True) -> int | None:
-        """Return the first step up to now at which one of some conditions held; None: it never did.
+        """Return the first step so far at which one of some conditions held, or None.
 
         Args:
             conditions: texts and functions, as in `stop_when`
-            progress: True, the default: a progress bar in a terminal or a notebook, if it takes
-                longer than a second; False: none
+            progress: whether to show a progress bar, in a terminal or notebook, if it takes longer
+                than a second; by default True
 
-        Losses and metrics are on record. Anything else is found by a replay of the whole past of
-        this branch, step by step, since a condition may hold for a while and then not: Ctrl-C
-        cancels it. The session stays where it is; `seek` goes to the step. At step k the numbers
-        are those on arrival there, before what was done there. Raises errors as `stop_when` does.
+        Conditions on losses and metrics use recorded values. All others require a step-by-step
+        replay of the past of this branch, which Ctrl-C cancels. The session does not move; use
+        `seek` to go to the step. At step k, numbers on arrival are used, before changes made there.
+        Raises the same errors as `stop_when`.
         """
         wanted = true_or_false(progress, "progress")
         with self.doing(), Progress(self.timeline.clock.step + 1, wanted) as bar:
@@ -1052,10 +1048,10 @@ class Session:
         """Record values and gradients of some weights; earlier ones are replayed in the background.
 
         Args:
-            weight: a Weight of the network, its row in the bank, or several rows
+            weight: a Weight of the network, its bank row, or several rows
             on: False: stop recording and forget the history; by default True
 
-        Returns at once.
+        Returns immediately.
         """
         if on:
             self._check_owner()
@@ -1063,23 +1059,23 @@ class Session:
 
     @property
     def pinned(self) -> list[int]:
-        """Rows of the pinned weights in the bank."""
+        """Bank rows of the pinned weights."""
         return self._weight_history.rows
 
     def history(
         self, weight: Weight | int, kind: Recorded = "value", *, wait: bool = False
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the steps up to now at which a pinned `weight` is known, and its numbers there.
+        """Return the steps so far with known numbers of a pinned `weight`, and these numbers.
 
         Args:
-            weight: a Weight or a row of the bank
-            kind: "value", the default, on arrival at a step; "gradient": that of the step before,
-                by which the weight came to this value, and 0 at the start
-            wait: True: wait until the background thread has replayed the steps before the pinning,
-                and raise the error that ended it, if any; by default False
+            weight: a Weight or a bank row
+            kind: "value", the default: value on arrival at a step; "gradient": gradient of the
+                previous step, 0 at the start
+            wait: whether to wait until the background thread has replayed the steps before pinning,
+                raising any error in it; by default False
 
-        Returns two arrays of the same length, int64 and float64. They are empty, and a message says
-        so, if the weight is not pinned.
+        Returns two arrays of the same length, int64 and float64. If the weight is not pinned they
+        are empty, and a message is logged.
         """
         row, kind = one_row(self.network, weight), pick(KINDS, kind, "kind of history")
         if wait:
@@ -1091,16 +1087,16 @@ class Session:
     # Files, and copies.
 
     def copy(self, branch: Branch | int | None = None) -> Session:
-        """Return a session at this moment on a copy of the network, independent of this one.
+        """Return an independent session at this moment, on a copy of the network.
 
         Args:
-            branch: one of `branches`, or its number: the copy goes over to it, see `switch`; None,
-                the default: that of this session
+            branch: one of `branches`, or its number, to which the copy switches, see `switch`;
+                None, the default: the current branch
 
-        It has the same past, branches, keyframes, memory, pinned weights and focus, and does not
-        play. `sv.watch([s.copy(branch) for branch in s.branches])` shows branches side by side, and
-        all of them can go on. Raises InputError for a session of a compiled expression, and for a
-        branch that it does not have.
+        The copy has the same past, branches, keyframes, memory, pinned weights and focus, and does
+        not play. `sv.watch([s.copy(branch) for branch in s.branches])` shows branches side by side,
+        and all of them can be trained. Raises InputError for a session of a compiled expression, or
+        an unknown branch.
         """
         number = None if branch is None else find_branch(self.branches, branch).number
         with self.doing():
@@ -1123,17 +1119,16 @@ class Session:
         keyframes: int | None = KEYFRAMES,
         progress: bool = True,
     ) -> None:
-        """Write the session with its past and all branches to a file, for `Session.load(path)`.
+        """Save the session with its past and all branches to a file, for `Session.load(path)`.
 
         Args:
-            path: the file; one of that name is replaced, whole or not at all
-            data: True, the default: samples of `sv.data.Arrays` travel in the file; False: only
-                their SHA-256, for `Session.load(path, data=...)` with the same samples
-            keyframes: bytes of the keyframes in the file, by default 16 MB; None: all of them. With
-                fewer the file is smaller, and the loaded session takes longer to go back, to the
-                same numbers
-            progress: True, the default: a progress bar in a terminal or a notebook, if writing
-                takes longer than a second; False: none
+            path: the file; an existing file is replaced atomically
+            data: True, the default: store the samples of `sv.data.Arrays`; False: store only their
+                SHA-256, for `Session.load(path, data=...)` with the same samples
+            keyframes: bytes for keyframes in the file, by default 16 MB; None: all keyframes. With
+                fewer the file is smaller, but going back takes longer in the loaded session
+            progress: whether to show a progress bar, in a terminal or notebook, if writing takes
+                longer than a second; by default True
 
         Raises:
             FileError: if the file cannot be written.
@@ -1149,17 +1144,17 @@ class Session:
     def load(
         cls, path: object, data: object = None, *, limit: int | None = None, metrics: object = ()
     ) -> Session:
-        """Load a session from a file; it continues as if it had not stopped.
+        """Load a session from a file; it continues as if never interrupted.
 
         Args:
             path: a file written by `save`
-            data: the data set, or a pair of arrays; needed if it is made by code, which the file
-                cannot hold, or was left out by `save(path, data=False)`: the same samples
-            limit: bytes that a data set which the file only describes, and one sample on its way
-                through the network, may take; None, the default: 128 MB or eight times the size of
-                the file, whichever is more, and 640 MB for the sample
-            metrics: functions that the session measured, which the file cannot hold; without them
-                their recorded values are kept, and no more are measured
+            data: the data set, or a pair of arrays; required for custom data sets made by code, and
+                with the same samples after `save(path, data=False)`
+            limit: maximum bytes for a data set described in the file, and for the activations of
+                one sample; None, the default: 128 MB or eight times the size of the file, whichever
+                is more, and 640 MB for the activations
+            metrics: functions measured by the session, which files cannot store; without them,
+                recorded values are kept, but not measured any more
 
         Raises:
             FileError: if the file is damaged, of another kind or too large.
@@ -1170,7 +1165,7 @@ class Session:
 
     @classmethod
     def of(cls, timeline: Timeline) -> Session:
-        """Return a session of a `timeline` that no other session has."""
+        """Return a session of a `timeline` that belongs to no other session."""
         session = cls.__new__(cls)
         session._begin(timeline)
         return session
@@ -1180,13 +1175,13 @@ class Session:
             self.timeline.note(kind, details)
 
     def _measured_names(self) -> list[str]:
-        """Names of the metrics that are measured."""
+        """Names of the measured metrics."""
         return measured_names(self.visits.metrics, self.trainer.settings.data)
 
     def _portion(self, most: int | None, unit: str, until: int | None) -> int:
-        """Advance by at most `most` units, for about PORTION seconds; return by how many.
+        """Advance by at most `most` units, for about PORTION seconds; return their number.
 
-        It does not go beyond the step `until`.
+        It does not exceed the step `until`.
         """
         with Turn(self.timeline, self._check_owner, plays=True):
             count = max(1, int(self.timeline.pace)) if unit == "step" else 1
@@ -1198,14 +1193,14 @@ class Session:
             if self.visits.stopped:
                 self._own_player.stop()
         if self._rests or not self.playing:
-            self.network.bank.fetch()  # the next portion may be long in coming
+            self.network.bank.fetch()  # the next portion may come much later
         return count
 
     def doing(self, *, as_one: bool = False) -> Turn:
         """Hold the lock, after journalling direct writes to the bank as edits.
 
         Args:
-            as_one: True: one `undo` takes back all that is changed meanwhile; by default False
+            as_one: whether one `undo` reverts all changes in this block; by default False
 
         Raises:
             OrderError: when called from within a portion.
@@ -1214,14 +1209,14 @@ class Session:
         return Turn(self.timeline, self._check_owner, as_one=as_one)
 
     def _looking(self) -> AbstractContextManager[None]:
-        """Hold the lock for what only reads: also in a function of the user between two steps."""
+        """Hold the lock for reading: also in a user function between two steps."""
         if not (self.timeline.lock.mine and self.timeline.visits.under_way):
             return self.doing()
         self.timeline.journal_outside_writes()
         return nullcontext()
 
     def still(self, seconds: float) -> TakenLock:
-        """Hold the lock, so that the clock stands still; yield False if not within `seconds`."""
+        """Hold the lock, so that the clock does not move; yield False if not within `seconds`."""
         return self.timeline.lock.taken(-1 if seconds == math.inf else seconds)
 
     def _check_owner(self) -> None:

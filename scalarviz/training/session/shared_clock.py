@@ -1,7 +1,7 @@
-"""SharedClock: several sessions on one clock, which they advance along and go back together.
+"""SharedClock: several sessions on one clock, which advance and go back together.
 
-Each session takes the steps that it would take alone, with the same bits. Going on, those that are
-ahead wait until the others have come to the same place; going back, those that are behind wait.
+Each session takes the same steps as alone, bit for bit. When advancing, sessions that are ahead
+wait for the others; when going back, sessions that are behind wait.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from scalarviz.training.session.session import Session, Unit
 from scalarviz.training.session.threads import Background, SessionLock, TakenLock, play
 from scalarviz.training.session.timeline import check_unit, holding, paced
 
-ROUND = 0.01  # seconds in which all sessions go on to the same step, while it plays
-Place = tuple[int, int]  # a step, and the phase within it
+ROUND = 0.01  # seconds in which all sessions advance to the same step during play
+Place = tuple[int, int]  # a step and a phase within it
 Halted = dict[Session, tuple[Clock, BaseException | str]]
 
 START = (0, 0)
@@ -31,10 +31,10 @@ class SharedClock:
     """The clock of several sessions.
 
     Attributes:
-        sessions: the sessions; while it plays, each of them is `playing`
-        replays: whether whole steps are repeated only: each session waits at the end of its branch
-        halted: those that cannot go on, with the place where that was, and the error or what a
-            callback said; the others go on without them, until they were moved
+        sessions: the sessions; during play, each of them is `playing`
+        replays: whether to only repeat whole steps: each session waits at the end of its branch
+        halted: sessions that cannot continue, with the place and the error or reason of a callback;
+            the others continue without them until they are moved
     """
 
     def __init__(self, sessions: Sequence[Session], *, replays: bool = False) -> None:
@@ -45,11 +45,11 @@ class SharedClock:
         self._player = Background(self._lock)
         self._pace = 1.0  # steps that take about ROUND
 
-    # Where it stands.
+    # Its position.
 
     @property
     def _left(self) -> list[Session]:
-        """The sessions that can go on."""
+        """The sessions that can continue."""
         self.halted = {each: why for each, why in self.halted.items() if each.clock == why[0]}
         left = [each for each in self.sessions if each not in self.halted]
         if self.replays:
@@ -58,27 +58,27 @@ class SharedClock:
 
     @property
     def going(self) -> list[Session]:
-        """The sessions that can go on; all, if none can."""
+        """The sessions that can continue; all if none can."""
         return self._left or [*self.sessions]
 
     @property
     def is_over(self) -> bool:
-        """Whether no session can go on."""
+        """Whether no session can continue."""
         return not self._left
 
     @property
     def step_index(self) -> int:
-        """Number of steps that all sessions have done that can go on."""
+        """Number of steps taken by all sessions that can continue."""
         return min(session.step_index for session in self.going)
 
     @property
     def clock(self) -> Clock:
-        """The moment of the session that is the furthest behind."""
+        """The moment of the session furthest behind."""
         return min((session.clock for session in self.going), key=lambda clock: clock.place)
 
     @property
     def operations(self) -> list[str]:
-        """Names of the operations of a step: of each phase, those of the session with most."""
+        """Names of the operations of a step: for each phase, from the session with most."""
         moments = [session.timeline.here.moments for session in self.sessions]
         found: list[str] = []
         for phase in PHASES:
@@ -104,9 +104,8 @@ class SharedClock:
             unit: "operation", "phase", "sample", "step", the default, or "epoch", of the first
                 session
 
-        By operations, a session that has done its forward operations waits for the forward
-        operations of the others, and so for each phase. Raises the error of a session that cannot
-        go on, after the others have done so.
+        With operations, sessions wait for each other at the end of each phase. Raises the error of
+        a session that cannot continue, after the others have advanced.
         """
         self._check(unit)
         with self.still():
@@ -140,7 +139,7 @@ class SharedClock:
                 move(movers, lambda session: session.seek(target))  # noqa: B023
 
     def seek(self, step: int) -> None:
-        """Go to the moment of arrival at a `step` with all sessions."""
+        """Go to the arrival at a `step` with all sessions."""
         step = size(step, "step", least=0)
         with self.still():
             self.halted.clear()
@@ -156,21 +155,21 @@ class SharedClock:
 
     @property
     def playing(self) -> bool:
-        """Whether background play is under way."""
+        """Whether background play is running."""
         return self._player.busy
 
     def play(
         self, speed: float | None = None, unit: Unit = "step", until: int | None = None
     ) -> None:
-        """Advance in a background thread; if it plays already, change speed, unit or end.
+        """Advance in a background thread; if already playing, change speed, unit or end.
 
         Args:
-            speed: units a second; None, the default: as fast as the sessions can go on together
+            speed: units per second; None, the default: as fast as possible
             unit: as in `advance`; by default "step"
-            until: the step at which it pauses by itself; None, the default: none
+            until: step at which to pause; None, the default: no limit
 
-        Background play of the sessions themselves ends. Returns at once. Raises the error that
-        ended the previous play if no `pause` has raised it.
+        Background play of the single sessions ends. Returns immediately. Raises the error that
+        ended the previous play unless `pause` has raised it.
         """
         self._check(unit)
         for session in self.sessions:
@@ -178,34 +177,34 @@ class SharedClock:
         play(self._player, self._lock, self._portion, speed, unit, until)
 
     def pause(self, timeout: float | None = None) -> None:
-        """Stop background play after the present round.
+        """Stop background play after the current round.
 
         Args:
-            timeout: seconds to wait for it; None, the default: no limit
+            timeout: seconds to wait for the round; None, the default: no limit
 
-        Raises the error that ended the play, once: in the first call after it.
+        Raises the error that ended the play, in the first call only.
         """
         self._player.pause(timeout)
 
     def still(self, seconds: float = -1) -> TakenLock:
-        """Hold the clock, so that all sessions stand still; yield False if not within `seconds`.
+        """Hold the clock, so that no session moves; yield False if not within `seconds`.
 
         By default there is no limit.
         """
         return self._lock.taken(seconds)
 
-    # How.
+    # Implementation.
 
     def _check(self, unit: str) -> None:
         for session in self.sessions:
             check_unit(session.timeline, unit)
 
     def _steps(self, unit: str) -> int:
-        """Return the steps of a unit, of the first session."""
+        """Return the number of steps in a unit of the first session."""
         return self.sessions[0].trainer.batches.steps_an_epoch if unit == "epoch" else 1
 
     def _advance_least(self, unit: str) -> None:
-        """Advance the sessions that are the furthest behind by one operation or phase."""
+        """Advance the sessions furthest behind by one operation or phase."""
         going = self.going
         least = min(map(place_of, going))
         movers = [session for session in going if place_of(session) == least]
@@ -213,9 +212,9 @@ class SharedClock:
         self._go_on(movers, lambda session: session.advance(1, one, progress=False))
 
     def _advance_to(self, step: int) -> None:
-        """Advance all sessions that can go on to a step, those beyond it excepted.
+        """Advance all sessions that can continue to a step, except those beyond it.
 
-        With a record among them it is at least the next step that one of these has kept.
+        With a record among them, advance at least to its next recorded step.
         """
         records = [each for each in self.going if each.trainer.recorded is not None]
         kept = [each.trainer.run.step_after(each.step_index, 1) for each in records]
@@ -235,12 +234,12 @@ class SharedClock:
         self._go_on(movers, go)
 
     def _go_on(self, movers: Sequence[Session], go: Callable[[Session], None]) -> None:
-        """Move some sessions; note those that cannot go on, and raise the first one's error."""
+        """Move some sessions; note those that cannot continue, and raise the first error."""
 
         def go_or_halt(session: Session) -> None:
             try:
                 go(session)
-            except Exception as error:  # whatever ends one, the others go on
+            except Exception as error:  # if one ends, the others continue
                 self.halted[session] = session.clock, error
                 raise
             finally:
@@ -250,9 +249,9 @@ class SharedClock:
         move(movers, go_or_halt)
 
     def _portion(self, most: int | None, unit: str, until: int | None) -> int:
-        """Advance by at most `most` units, in about ROUND seconds; return by how many.
+        """Advance by at most `most` units, in about ROUND seconds; return their number.
 
-        It does not go beyond the step `until`.
+        It does not exceed the step `until`.
         """
         with self.still():
             before, went = set(self.halted), 1
@@ -268,7 +267,7 @@ class SharedClock:
                 self._pace = paced(self._pace, (time.perf_counter() - begun) / went, ROUND)
             else:
                 self._advance_least(unit)
-            if set(self.halted) - before:  # a callback has ended the training of a session
+            if set(self.halted) - before:  # a callback has stopped a session
                 self._player.stop()
         return went
 
@@ -280,7 +279,7 @@ def place_of(session: Session) -> Place:
 
 
 def place_before(session: Session) -> Place:
-    """Return the step and the phase of the last operation that is done."""
+    """Return the step and the phase of the last operation done."""
     here = session.timeline.here
     step, operation = here.clock.place
     if operation:
@@ -289,17 +288,17 @@ def place_before(session: Session) -> Place:
 
 
 def begun(session: Session) -> int:
-    """Return the number of steps that are begun."""
+    """Return the number of steps begun."""
     return session.step_index + (session.clock.operation > 0)
 
 
 def move(sessions: Sequence[Session], go: Callable[[Session], None]) -> None:
-    """Move some sessions, all of them if one fails; raise the first error."""
+    """Move all of some sessions even if one fails; raise the first error."""
     errors: list[Exception] = []
     for session in sessions:
         try:
             go(session)
-        except Exception as error:  # raised below, when all have moved
+        except Exception as error:  # raised below, after all have moved
             errors.append(error)
     if errors:
         raise errors[0]

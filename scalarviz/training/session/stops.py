@@ -1,8 +1,8 @@
-"""Stops: a training stops by itself at the first step at which one of its conditions holds anew.
+"""Stops: training stops automatically at the first step at which a condition newly holds.
 
-A condition is compared with the moment on arrival at a step, before the actions there. It holds
-anew if it did not hold on the arrival before, or was set since then. So where a training stops
-follows from its past alone: it is the same in portions of any size, in a copy, and in a loaded run.
+A condition is evaluated on arrival at a step, before the actions there. It newly holds if it did
+not hold on the previous arrival, or was set since. So the stopping point depends only on the past:
+it is the same in portions of any size, in a copy, and in a loaded run.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 KIND = "stop when"  # of the action that sets conditions
 MOST_MARKS = 200
-MOST_KNOWN = 2000  # steps of a branch and a condition
+MOST_KNOWN = 2000  # steps per branch and condition
 
 
 class Seen(NamedTuple):
-    """What a condition had on arrival at a step: its number, and the smallest or largest so far."""
+    """State of a condition on arrival at a step: its number, and the smallest or largest so far."""
 
     branch: Branch
     step: int = -1
@@ -50,7 +50,7 @@ class Seen(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A step of a branch at which it stopped by itself, or that `first` has found, and why."""
+    """A step of a branch at which it stopped, or that `first` found, and the reason."""
 
     branch: Branch
     step: int
@@ -59,11 +59,11 @@ class Mark(NamedTuple):
 
 @final
 class Stops:
-    """Looks for the steps at which a timeline stops.
+    """Finds the steps at which a timeline stops.
 
     Attributes:
-        everywhere: whether to stop in repeated steps as well, as `advance` and `play` do
-        are_ignored: whether it stops nowhere, as in a copy that is recorded; can be set
+        everywhere: whether to stop also in repeated steps, as `advance` and `play` do
+        are_ignored: whether never to stop, as in a copy that is recorded; can be set
     """
 
     def __init__(self) -> None:
@@ -73,12 +73,12 @@ class Stops:
         self._past = PastNumbers()
 
     def mark(self, branch: Branch, step: int, text: str) -> None:
-        """Remember a step, for the loss curve; the newest ones stay."""
+        """Remember a step for the loss curve; only the latest ones are kept."""
         kept = [each for each in self.marks if each[:2] != (branch, step)]
         self.marks = (*kept[1 - MOST_MARKS :], Mark(branch, step, text))
 
     def marks_of(self, branch: Branch) -> list[Mark]:
-        """Return the marks on the way of a branch, in order."""
+        """Return the marks on the path of a branch, in order."""
         last = dict(branch.way())
         return sorted(
             (mark for mark in self.marks if mark.step <= last.get(mark.branch, -1)),
@@ -86,19 +86,19 @@ class Stops:
         )
 
     def most_steps(self, timeline: Timeline, first: int, most: int) -> int:
-        """Return how many of some steps from `first` on can be taken at once."""
+        """Return the number of steps from `first`, at most `most`, that can be taken at once."""
         known = 0 if self.everywhere else timeline.branch.end.step - first
-        if known > 0:  # nobody looks at them
+        if known > 0:  # no condition reads them
             return min(most, known)
         settings = timeline.trainer.settings
         return 1 if NUMBERS in [each.source_with(settings) for each in in_force(settings)] else most
 
     def steps_until_stop(self, timeline: Timeline, first: int, losses: FloatArray) -> int | None:
-        """Return the number of steps up to the first one that stops by its loss or metrics.
+        """Return the number of steps up to the first one stopped by its loss or metrics.
 
         Args:
-            first: the step from which on whole steps were taken
-            losses: of these steps; None is returned if none stops
+            first: first of the whole steps taken
+            losses: losses of these steps; None is returned if no step stops
         """
         found = []
         for condition in in_force(timeline.trainer.settings):
@@ -108,9 +108,9 @@ class Stops:
         return min(found, default=None)
 
     def arrive(self, timeline: Timeline, first: int) -> str:
-        """Return why to stop on arrival at the present step, or "".
+        """Return the reason to stop on arrival at the current step, or "".
 
-        `first` is the step from which on whole steps were taken.
+        `first` is the first of the whole steps taken.
         """
         step, branch, trainer = timeline.clock.step, timeline.branch, timeline.trainer
         told, losses = [], branch.losses_between(first, step)
@@ -126,7 +126,7 @@ class Stops:
         return f"stopped at step {step:,}: {' and '.join(told)}" if told else ""
 
     def refuse(self, timeline: Timeline, error: GradientError) -> bool:
-        """Raise the error of a refused step, unless a condition stops there; return True then."""
+        """Raise the error of a rejected step unless a condition stops there; then return True."""
         stops = timeline.trainer.settings.stops
         is_off = timeline.asking or self.are_ignored
         if is_off or not any(condition.is_not_finite for condition in stops):
@@ -139,10 +139,10 @@ class Stops:
     def _stops_of(
         self, timeline: Timeline, condition: Condition, first: int, losses: FloatArray
     ) -> tuple[list[int], Seen]:
-        """Return the steps after `first` where a condition holds anew, and what it has after them.
+        """Return the steps after `first` at which a condition newly holds, and its last state.
 
         Args:
-            losses: of the steps from `first` on; a number of the bank is that of the present moment
+            losses: losses of the steps from `first`; numbers of the bank are current
         """
         branch, source = timeline.branch, condition.source_with(timeline.trainer.settings)
         last, steps, values = first, np.arange(len(losses)) + first + 1, losses
@@ -167,9 +167,9 @@ class Stops:
         return steps[holds].tolist(), seen
 
     def _before(self, timeline: Timeline, condition: Condition, start: Seen) -> Seen:
-        """Return what a condition had on arrival at the step of `start`, which has nothing yet.
+        """Return the state of a condition on arrival at the step of `start`, which is empty.
 
-        Losses and metrics are on record, and numbers are visited if nobody has looked.
+        Losses and metrics are recorded; other numbers are read by visiting the steps, unless known.
         """
         branch, step = start.branch, start.step
         seen = self._seen.get(condition)
@@ -180,7 +180,7 @@ class Stops:
             _, values = recorded(branch, condition, source, step)
             return over(start, condition, values, step)[1] if len(values) else start
         start = start._replace(step=step - 1)
-        if condition.looks_back:  # at all steps that nobody has looked at
+        if condition.looks_back:  # at all steps not yet read
             start = self._past.newest(condition, branch, step)
         if start.step == step:
             return start
@@ -195,13 +195,13 @@ class Stops:
 
 @final
 class PastNumbers:
-    """What conditions that compare with all arrivals before had at some steps, by their texts."""
+    """States, by text, of conditions that compare with all earlier arrivals."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, int], list[Seen]] = {}
 
     def add(self, condition: Condition, seen: Seen) -> None:
-        """Remember what a condition had on arrival at a step."""
+        """Remember the state of a condition on arrival at a step."""
         known = self._known.setdefault((condition.text, seen.branch.number), [])
         place = bisect_left(known, seen.step, key=lambda each: each.step)
         if place == len(known) or known[place].step != seen.step:
@@ -210,7 +210,7 @@ class PastNumbers:
             del known[1::2]
 
     def newest(self, condition: Condition, branch: Branch, step: int) -> Seen:
-        """Return the newest that is known at or before a step; step -1 if nothing is."""
+        """Return the latest known state at or before a step; step -1 if unknown."""
         for each, last in branch.way(step):
             known = self._known.get((condition.text, each.number), [])
             place = bisect_right(known, last, key=lambda seen: seen.step)
@@ -220,7 +220,7 @@ class PastNumbers:
 
 
 def over(before: Seen, condition: Condition, values: FloatArray, last: int) -> tuple[Any, Seen]:
-    """Return where a condition holds on the arrivals that follow, and what it has at the last."""
+    """Return the following arrivals at which a condition holds, and its state at the last."""
     which = condition.predicate.before
     start = before.value if which == "previous" else before.extreme
     past = before_each(which, np.append(condition.compared(values), np.nan), start)
@@ -229,12 +229,12 @@ def over(before: Seen, condition: Condition, values: FloatArray, last: int) -> t
 
 
 def after(before: Seen, condition: Condition, value: float) -> Seen:
-    """Return what a condition has on an arrival, from what it had on the arrival before."""
+    """Return the state of a condition on an arrival, from its state on the previous one."""
     return over(before, condition, np.array([value]), before.step + 1)[1]
 
 
 def recorded(branch: Branch, condition: Condition, source: str, last: int) -> Series:
-    """Return the steps of all arrivals up to `last` for which a number is on record, and these."""
+    """Return the steps, up to `last`, of arrivals with a recorded number, and the numbers."""
     if source == MEASURED:
         return series(branch, last).get(
             condition.quantity.name, (np.zeros(0, np.int64), np.zeros(0))
@@ -244,7 +244,7 @@ def recorded(branch: Branch, condition: Condition, source: str, last: int) -> Se
 
 
 def is_set_between(branch: Branch, first: int, last: int) -> bool:
-    """Whether conditions were set from step `first` on, before the arrival at step `last`."""
+    """Return whether conditions were set from step `first` to before the arrival at step `last`."""
     journal = branch.journal
     if not journal or journal[-1].step < first:
         return False
@@ -253,12 +253,12 @@ def is_set_between(branch: Branch, first: int, last: int) -> bool:
 
 
 def in_one_text(conditions: Sequence[object]) -> str:
-    """Return conditions as one text, which means the same."""
+    """Return conditions as one equivalent text."""
     return " or ".join(map(str, conditions))
 
 
 def in_force(settings: Settings) -> list[Condition]:
-    """Return the conditions of a training but those that its file has lost."""
+    """Return the conditions in force, without those lost in a file."""
     return [each for each in settings.stops if not each.is_lost]
 
 
@@ -266,20 +266,20 @@ def in_force(settings: Settings) -> list[Condition]:
 
 
 def value_of(timeline: Timeline, condition: Condition) -> float:
-    """Return the number of a condition that is read at the present moment."""
+    """Return the number of a condition at the current moment."""
     if condition.function is not None:
         return float(asked(timeline, condition.function, condition.text))
-    if condition.source_with(timeline.trainer.settings) == LOSSES:  # of a step too old to be kept
+    if condition.source_with(timeline.trainer.settings) == LOSSES:  # for a step that is too old
         return timeline.loss
     loss = timeline.loss if timeline.clock.step else 0.0
     return condition.number_at(timeline.trainer, timeline.clock.step, loss)
 
 
 def asked(timeline: Timeline, function: Function, name: str) -> bool:
-    """Return what a function of the user's own says of the present moment.
+    """Return the result of a user-defined condition at the current moment.
 
     Raises:
-        InputError: unless it says True or False.
+        InputError: unless it returns True or False.
         OrderError: if it changes the network.
     """
     timeline.trainer.bank.fetch()
@@ -303,14 +303,14 @@ def asked(timeline: Timeline, function: Function, name: str) -> bool:
 
 
 def with_way_back(timeline: Timeline, error: GradientError) -> GradientError:
-    """Return the error of a refused step, with the step from which training can go on."""
+    """Return the error of a rejected step, with the step from which training can continue."""
     step = timeline.clock.step
     losses = timeline.branch.losses[:step]
     if written := written_error(timeline.trainer.bank):
         return written.with_way_back(step, "")
     if isinstance(error, UpdateError):
         error = error.at(step)
-        if not step or timeline.loss <= losses[0]:  # weights are fine: a lower rate is enough
+        if not step or timeline.loss <= losses[0]:  # weights are finite: a lower rate is sufficient
             return error.with_way_back(step, "")
     step = int(np.nanargmin(losses)) if np.isfinite(losses).any() else 0
     return error.with_way_back(step, ", where the loss was smallest")

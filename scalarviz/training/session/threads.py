@@ -1,11 +1,11 @@
 """Threads of a session: one at a time works on it, others play it or compute for it.
 
-A job is an iterator: each `next` does one portion and returns the seconds to rest after it. A newly
-started job replaces the previous one as soon as the current portion is done.
+A job is an iterator: each `next` runs one portion and returns the seconds to rest after it. A new
+job replaces the previous one after the current portion.
 
-A thread inside a kernel while the interpreter shuts down can crash the process. So at the end of
-the program every job stops after its portion, and every guard registered with `hold_at_end` is
-taken.
+A thread inside a kernel during interpreter shutdown can crash the process. So at the end of the
+program every job stops after its portion, and every guard registered with `hold_at_end` is
+acquired.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from scalarviz.training.session.timeline import Timeline
     from scalarviz.training.session.user_changes import BranchMoment, Change
 
-LAST = 5.0  # seconds that the end of the program waits for portions, at most
-LOOK = 0.1  # seconds between two looks whether Ctrl-C was pressed
+LAST = 5.0  # maximum seconds to wait for portions at the end of the program
+LOOK = 0.1  # seconds between checks for Ctrl-C
 
 Job = Iterator[float]
 
@@ -42,13 +42,13 @@ _ending = False
 
 @final
 class Task:
-    """A job on a thread of its own, which begins when the task `before` has ended.
+    """A job on a separate thread, which begins when the task `before` has ended.
 
     Attributes:
-        errors: gets the error that ends it, in place of an earlier one
-        starting: held by whoever starts it, so that no portion begins before `start` has returned
-        stopped: set: no portion begins any more; `ended`: the last portion is over
-        loop: of asyncio, which runs the portions where no thread can be started; else None
+        errors: receives the error that ends it, replacing an earlier one
+        starting: lock held during `start`, so that no portion begins before it returns
+        stopped: set to prevent further portions; `ended`: set after the last portion
+        loop: asyncio loop that runs the portions if threads are not available, else None
     """
 
     def __init__(
@@ -61,10 +61,10 @@ class Task:
         self.loop: Any = None
 
     def start(self) -> None:
-        """Begin; raise RuntimeError if there are neither threads nor a loop."""
+        """Start; raise RuntimeError without threads and without a loop."""
         try:
             self.thread.start()
-        except RuntimeError:  # the system has no more threads, or none, as in a browser
+        except RuntimeError:  # no more threads in the system, or none, as in a browser
             from asyncio import get_running_loop  # slow to import
 
             with suppress(RuntimeError):
@@ -87,12 +87,12 @@ class Task:
             self.loop.call_later(rest, self._turn)
 
     def portion(self) -> float | None:
-        """Run the next portion; return the seconds to rest after it, None after the last one."""
+        """Run the next portion; return the seconds to rest after it, or None after the last one."""
         rest = None
         if not self.stopped.is_set():
             try:
                 rest = next(self._job, None)
-            except BaseException as error:  # else it would be lost with the thread
+            except BaseException as error:  # otherwise it would be lost with the thread
                 self._errors[:] = [error]
         if rest is None:
             self._job = iter(())
@@ -102,13 +102,13 @@ class Task:
 
 @final
 class Background:
-    """The newest job, on a thread of its own; the job before it ends after its portion.
+    """The latest job on a separate thread; the previous job ends after its portion.
 
     All methods can be called from any thread. The thread references its job, not this object.
 
     Args:
-        lock: what its jobs wait for: a thread that holds it does not wait for a job; None, the
-            default: nothing
+        lock: lock that its jobs acquire: a thread holding it does not wait for a job; None, the
+            default: no lock
     """
 
     def __init__(self, lock: SessionLock | None = None) -> None:
@@ -130,10 +130,10 @@ class Background:
 
     @uncut
     def start(self, job: Job, *, forget: bool = False) -> None:
-        """Run this job from now on, instead of the present one.
+        """Run this job from now on, replacing the current one.
 
         Args:
-            forget: whether the error of an earlier job is not raised any more; by default False
+            forget: whether to discard the error of an earlier job; by default False
         """
         with self._changing:
             if forget:
@@ -146,9 +146,9 @@ class Background:
 
     @uncut
     def stop(self, seconds: float = 0.0) -> None:
-        """Stop after the current portion, and wait so long for it at most, by default not at all.
+        """Stop after the current portion, and wait up to `seconds` for it, by default not at all.
 
-        It does not wait in the thread itself, nor in one that holds the lock.
+        It does not wait in the thread itself, or in a thread that holds the lock.
         """
         if (task := self._task) is not None:
             task.stopped.set()
@@ -156,7 +156,7 @@ class Background:
 
     @uncut
     def wait(self, seconds: float = threading.TIMEOUT_MAX) -> bool:
-        """Wait, as `stop` does, until the newest job has ended; return False if it has not."""
+        """Wait, as `stop` does, until the latest job has ended; return False if it has not."""
         task = self._task
         return task is None or self._wait(task, seconds)
 
@@ -169,7 +169,7 @@ class Background:
                 return False
             ctrl_c.deliver()
             if task.loop is not None:
-                task.portion()  # nobody else does
+                task.portion()  # otherwise it would never be read
             else:
                 task.ended.wait(min(LOOK, left))
         if task.thread.ident is not None:  # it was started
@@ -177,12 +177,12 @@ class Background:
         return True
 
     def complete(self, seconds: float = threading.TIMEOUT_MAX) -> None:
-        """Wait as `wait` does, and raise the error that ended a job, if there is one."""
+        """Wait as `wait` does, and raise the error that ended a job, if present."""
         self.wait(seconds)
         self.raise_error()
 
     def pause(self, timeout: float | None = None) -> None:
-        """Stop the job after its portion and wait for that; raise the error that ended it, if any.
+        """Stop the job after its portion and wait for it; raise an error that ended it.
 
         Args:
             timeout: seconds to wait; None, the default: no limit
@@ -193,7 +193,7 @@ class Background:
 
     @uncut
     def raise_error(self) -> None:
-        """Raise the error that ended a job and forget it, if there is one."""
+        """Raise the error that ended a job and forget it, if present."""
         with self._changing:
             error = self._errors.pop() if self._errors else None
         if error is not None:
@@ -201,7 +201,7 @@ class Background:
 
 
 def check_end() -> None:
-    """End this thread with SystemExit if the program ends, unless it is the main thread."""
+    """End this thread with SystemExit at the end of the program, unless it is the main thread."""
     if _ending and threading.current_thread() is not threading.main_thread():
         raise SystemExit
 
@@ -222,13 +222,13 @@ def end() -> None:
 
 
 def _be_called_first() -> None:
-    """Register `end` anew: atexit calls the last registered function first."""
+    """Register `end` again: atexit calls the last registered function first."""
     atexit.unregister(end)
     atexit.register(end)
 
 
 def _forget_threads() -> None:
-    """Start afresh in a forked child, which has none of the parent's threads."""
+    """Reset in a forked child, which does not have the threads of its parent."""
     for each in list(_all):
         each._begin()
 
@@ -237,22 +237,22 @@ if hasattr(os, "register_at_fork"):  # Windows has no fork
     os.register_at_fork(after_in_child=_forget_threads)
 
 
-# The lock lets one thread at a time work on a session, and fills in snapshots in between.
+# The lock lets one thread at a time work on a session, and serves snapshots in between.
 
-PATIENCE = 0.25  # seconds that background play waits for threads that want the lock
-RECHECK = 0.05  # seconds after which one who waits for the lock looks whether Ctrl-C was pressed
+PATIENCE = 0.25  # seconds that background play waits for threads waiting for the lock
+RECHECK = 0.05  # seconds between checks for Ctrl-C while waiting for the lock
 
 
 @final
 class SessionLock:
-    """Reentrant lock of a session, with a queue of snapshots to fill in between portions."""
+    """Reentrant lock of a session, with a queue of snapshots to serve between portions."""
 
     def __init__(self) -> None:
         self.lock = Guard()
         self._owner = 0
         self._waiting: set[int] = set()  # threads
         self._asked: list[SharedSnapshot] = []
-        _guards.add(self.lock)  # which the end of the program acquires, so that threads stop
+        _guards.add(self.lock)  # acquired at the end of the program, so that threads stop
         _be_called_first()
 
     @property
@@ -261,9 +261,9 @@ class SessionLock:
         return self._owner == threading.get_ident() and not self.lock.is_lost
 
     def take(self, seconds: float = -1) -> bool:
-        """Acquire the lock, which this thread does not hold, and return whether it did.
+        """Acquire the lock, not held by this thread, and return whether it was acquired.
 
-        `seconds` is the limit of the wait; -1, the default: none. Called, as `give` is, by
+        `seconds` is the timeout; -1, the default: no timeout. Like `give`, it is called by
         functions that are `whole`; Ctrl-C ends the wait.
         """
         me, mine, left = threading.get_ident(), False, RECHECK
@@ -284,7 +284,7 @@ class SessionLock:
         return mine
 
     def give(self) -> None:
-        """Release the lock, after filling in the requested snapshots."""
+        """Release the lock, after serving the requested snapshots."""
         try:
             self.serve()
         finally:
@@ -297,29 +297,29 @@ class SessionLock:
         return TakenLock(self, seconds)
 
     def inherit(self, thread: int | None) -> None:
-        """Own the lock from now on if a thread owns it that never goes on."""
+        """Take over the lock from a thread that will never continue."""
         if self._owner == thread:
             self._owner = threading.get_ident()
 
     def let_others(self) -> None:
-        """Wait up to PATIENCE until the waiting threads have had the lock; locks are not fair."""
+        """Wait up to PATIENCE until waiting threads have had the lock, since locks are not fair."""
         end = time.perf_counter() + PATIENCE
         while self._waiting and time.perf_counter() < end:
             time.sleep(1e-4)
 
     def between(self) -> None:
-        """Fill in requested snapshots between two portions; end this thread if the program ends."""
+        """Serve requested snapshots between two portions; end this thread if the program ends."""
         check_end()
         self.serve()
 
     def ask(self, snapshot: SharedSnapshot) -> None:
-        """Queue a snapshot; it is filled in now if the lock is free, else between two portions."""
+        """Queue a snapshot; it is served now if the lock is free, else between two portions."""
         if snapshot not in self._asked:
             self._asked.append(snapshot)
         self.serve()
 
     def serve(self) -> None:
-        """Fill in the queued snapshots if the lock is free or held by this thread."""
+        """Serve queued snapshots if the lock is free or held by this thread."""
         if self._asked:
             self._fill_in()
 
@@ -335,7 +335,7 @@ class SessionLock:
 
 @final
 class TakenLock:
-    """Context manager that holds a SessionLock, which its thread may hold already."""
+    """Context manager for a SessionLock, which its thread may already hold."""
 
     def __init__(self, session_lock: SessionLock, seconds: float) -> None:
         self._lock = session_lock
@@ -358,10 +358,10 @@ class TakenLock:
 
 @final
 class SharedSnapshot(Snapshot):
-    """Snapshot of a bank that is filled in between two portions of training, without waiting.
+    """Snapshot of a bank, taken between two portions of training without blocking it.
 
     Args:
-        timeline: of the session; `moment` is where it stood at the last copy
+        timeline: timeline of the session; `moment`: its moment at the last copy
     """
 
     def __init__(self, timeline: Timeline) -> None:
@@ -378,7 +378,7 @@ class SharedSnapshot(Snapshot):
         self._timeline.lock.ask(self)
 
     def take(self) -> Snapshot:
-        """Request a copy of the numbers; the caller must hold the lock."""
+        """Copy the numbers; the caller must hold the lock."""
         trainer = self._timeline.trainer
         copy = trainer.run.snapshot(trainer.bank)
         copy.request()
@@ -401,11 +401,11 @@ class SharedSnapshot(Snapshot):
         return copy.read()
 
 
-# Background play: a thread that advances a session until it is paused.
+# Background play: a thread that advances a session until paused.
 
-BEHIND = 0.25  # seconds; a delay above this is dropped, not caught up
-# The steps of the pictures of a film, on a logarithmic clock and all different, and the seconds
-# from one to the next.
+BEHIND = 0.25  # seconds; a longer delay is dropped, not caught up
+# Steps of the pictures of a film, all different, on a logarithmic clock, and the seconds between
+# them.
 FILM = [max(n, round(1.36**n - 1.0)) for n in range(27)]
 PICTURE = 0.6
 
@@ -422,19 +422,19 @@ def play(
     *,
     film: int | None = None,
 ) -> None:
-    """Advance in the background, until that is paused, or until whoever is advanced is deleted.
+    """Advance in the background until paused, or until the owner of `portion` is deleted.
 
     Args:
-        thread: plays, perhaps already: then it continues with another speed or unit
-        session_lock: of what is advanced
+        thread: the thread to play in; if already playing, it continues with the new speed and unit
+        session_lock: lock of the object being advanced
         portion: bound method, held weakly: `portion(most, unit, until)` advances by at most `most`
-            units (None: no limit), not beyond the step `until`, and returns how many it did
+            units (None: no limit), not beyond the step `until`, and returns the number of units
         speed: units per second; None: as fast as possible
         unit: "operation", "phase", "sample" or "step"
-        until: step at which playing ends; None: none
-        film: the step at which a film begins; None: no film
+        until: step at which play ends; None: no limit
+        film: step at which a film begins; None: no film
 
-    Raises the error that ended the previous playing if no `pause` has raised it.
+    Raises the error that ended the previous play unless `pause` has raised it.
     """
     if speed is not None:
         speed = number(speed, "the speed", 0.0, open_low=True)
@@ -447,14 +447,14 @@ def play(
 
 
 def resting(job: Job, session_lock: SessionLock) -> Job:
-    """Run a job, and after each portion let threads that wait for the lock go first."""
+    """Run a job, letting threads that wait for the lock go first after each portion."""
     for rest in job:
         session_lock.let_others()
         yield rest
 
 
 def flat_out(portion: WeakMethod[Portion], unit: str, until: int | None) -> Job:
-    """Job: advance in portions, without rests."""
+    """Job: advance in portions without rests."""
     while (go_on := portion()) and go_on(None, unit, until):
         del go_on
         yield 0.0
@@ -463,7 +463,7 @@ def flat_out(portion: WeakMethod[Portion], unit: str, until: int | None) -> Job:
 def at_speed(
     portion: WeakMethod[Portion], unit: str, until: int | None, speed: float, begins: bool
 ) -> Job:
-    """Job: advance at a mean rate of `speed` units per second; if it `begins`, first at once."""
+    """Job: advance at a mean rate of `speed` units per second; immediately first if it `begins`."""
     start, done = time.perf_counter() - begins / speed, 0
     while go_on := portion():
         due = int((time.perf_counter() - start) * speed) - done
@@ -479,7 +479,7 @@ def at_speed(
 
 
 def film_first(portion: WeakMethod[Portion], until: int | None, job: Job, at: int = 0) -> Job:
-    """Job: go to the steps of FILM from `at` on, and to the end, when due; then do another job."""
+    """Job: go to the steps of FILM from `at`, and to the end, when due; then run another job."""
     done, due = at, time.perf_counter()
     left = [goal for goal in FILM if goal >= at and (until is None or goal < until)]
     for goal in left if until is None else [*left, until]:
@@ -499,15 +499,15 @@ def film_first(portion: WeakMethod[Portion], until: int | None, job: Job, at: in
 
 @final
 class Turn:
-    """Holds the lock of a session, see `Session.doing`; a class, since a generator takes longer.
+    """Context manager for a session's lock, see `Session.doing`; faster than a generator.
 
     Args:
-        timeline: its lock is held; numbers and clock agree again at the end, also after an error
+        timeline: timeline whose lock is held; its numbers and clock agree at the end, also after an
+            error
         check_owner: raises OwnershipError if another session has taken over the network
-        plays: whether it is a portion of background play: numbers may stay where the engine has
-            left them, and are fetched now and then; else they are in the bank, also held arrays of
-            it
-        as_one: whether what it changes is one change for `undo`, also a move to another branch
+        plays: whether it is a portion of background play: numbers may remain on the device, and are
+            fetched occasionally; otherwise they are copied to the bank and its arrays
+        as_one: whether all changes, including a move to another branch, are one change for `undo`
     """
 
     __slots__ = ("_as_one", "_before", "_check_owner", "_plays", "_takes", "_timeline")
@@ -525,7 +525,7 @@ class Turn:
         self._plays = plays
         self._as_one = as_one
         self._before: tuple[Change | None, BranchMoment] | None = None
-        self._takes = False  # whether the lock is acquired here, and not by a caller
+        self._takes = False  # whether the lock is acquired here, not by a caller
 
     @whole
     def __enter__(self) -> None:
@@ -567,7 +567,7 @@ class Turn:
     def _end(self, *, failed: bool) -> None:
         timeline = self._timeline
         try:
-            if failed and self._takes:  # Ctrl-C too: numbers and clock must agree again
+            if failed and self._takes:  # also Ctrl-C: numbers and clock must agree again
                 timeline.settle()
             elif failed:
                 timeline.repair()

@@ -1,7 +1,7 @@
-"""Timeline: a trainer with a clock, branches and keyframes, which can go to any moment.
+"""Timeline: a trainer with clock, branches and keyframes, which can go to any moment.
 
-There is one clock and one set of numbers. To go back, the newest keyframe before the target is
-restored, and the steps from there are replayed together with the user's actions.
+There is one clock and one set of numbers. To go back, the latest keyframe before the target is
+restored, and the following steps are replayed together with the user's actions.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from scalarviz.training.session.session import Session
 
 
-PORTION = 0.005  # seconds between two keyframes, and of training until a pause is noticed
-MOST_STEPS = 100_000  # at most in one portion
-TIMES = 15  # portions that the time of a step is measured over
+PORTION = 0.005  # seconds between keyframes, and of training until a pause is noticed
+MOST_STEPS = 100_000  # maximum in one portion
+TIMES = 15  # portions used to measure the time of a step
 
 
 @final
@@ -53,7 +53,7 @@ class Timeline:
 
     def __init__(self, trainer: Trainer, memory: int) -> None:
         self.trainer = trainer
-        self.lock = SessionLock()  # of the session that has it
+        self.lock = SessionLock()  # of its session
         self.clock = Clock()
         self.branch = Branch(0, renames=WeakMethod(self._renamed))
         self.branches = [self.branch]
@@ -63,30 +63,30 @@ class Timeline:
         self.leaps = 0
         self.walked: tuple[int, Clock] | None = None  # leaps and clock after the last operation
         self.pace = 1.0  # steps that take about PORTION
-        self._times: deque[float] = deque(maxlen=TIMES)  # seconds a step, of the last portions
+        self._times: deque[float] = deque(maxlen=TIMES)  # seconds per step, for the last portions
         self.each_portion: Callable[[], None] = nothing  # called after whole steps
-        self.most_steps: Callable[[], int] = lambda: MOST_STEPS  # at most in a portion
+        self.most_steps: Callable[[], int] = lambda: MOST_STEPS  # maximum in a portion
         self.between: Callable[[], None] = nothing  # called between two portions
-        self.origin: Origin | None = None  # the session that this one was made from
-        self.steps_before = 0  # that its network had taken when it was made
-        self.kept: SavedFile | None = None  # the file that has it
-        self.was_loaded = False  # whether it came from a file
-        self.title = ""  # under which it was shown last
-        self.visits = FirstArrivals()  # what is done at some steps
-        self.stops = Stops()  # where it stops by itself
-        self.undo_log = UndoLog()  # what the user changed
-        self.plays = False  # in a portion of background play, after which numbers may stay away
-        self.holds = False  # whether `seen` stays the same while whole steps are taken
-        self.seen, self._place = 0, (0, 0)  # the step whose batch pictures show, and since where
-        self.asking = False  # while it visits another moment to look something up
-        self._home: Clock | None = None  # where it stands meanwhile
-        self._kept_at = 0.0  # when the last keyframe was kept
+        self.origin: Origin | None = None  # the session from which this one was made
+        self.steps_before = 0  # taken by its network when it was made
+        self.kept: SavedFile | None = None  # the file that stores it
+        self.was_loaded = False  # whether it was loaded from a file
+        self.title = ""  # name under which it was shown last
+        self.visits = FirstArrivals()  # called at some steps
+        self.stops = Stops()  # conditions at which it stops automatically
+        self.undo_log = UndoLog()  # changes by the user
+        self.plays = False  # in a portion of background play, which may leave numbers on a device
+        self.holds = False  # whether `seen` is unchanged while whole steps are taken
+        self.seen, self._place = 0, (0, 0)  # the step whose batch pictures show, and its start
+        self.asking = False  # while it visits another moment for a look-up
+        self._home: Clock | None = None  # its actual position meanwhile
+        self._kept_at = 0.0  # time of the last keyframe
         self._interrupted = False  # numbers and clock may disagree, e.g. after Ctrl-C
         self._outside_writes = BankDiff(trainer)
         self.show()
 
     def show(self) -> None:
-        """Publish the present state in `here`, for other threads."""
+        """Publish the current state in `here`, for other threads."""
         if not self.asking:
             branch, (step, operation) = self.branch, self.clock.place
             if operation or not (self.holds or self._place == self.clock.place):
@@ -97,13 +97,13 @@ class Timeline:
 
     @property
     def is_at_work(self) -> bool:
-        """Whether a portion or a visit is under way, e.g. while a batch is being made."""
+        """Whether a portion or a visit is in progress, e.g. while a batch is being made."""
         return self._interrupted or self.visits.under_way
 
     # Moving the clock.
 
     def go(self, target: Clock) -> None:
-        """Go to a moment of this branch, by replay if it lies in the past."""
+        """Go to a moment of this branch, by replay if it is in the past."""
         if target < self.clock:
             self.restore(target.step)
         self.forward(target)
@@ -114,9 +114,9 @@ class Timeline:
 
     @contextmanager
     def step_again(self) -> Iterator[None]:
-        """Be at the start of the present step in this block; do its operations again after it.
+        """Go to the start of the current step in this block; repeat its operations afterwards.
 
-        Here and not there between steps, and where something was changed within the step.
+        Between steps, or after changes within the step, it does not move.
         """
         (step, operation), branch = self.clock.place, self.branch
         begun = Clock(step, 0, len(branch.actions_at((step, 0))))
@@ -130,17 +130,17 @@ class Timeline:
             if branch.end.step == step and not any(
                 each.parent is branch and each.fork > begun for each in self.branches
             ):
-                branch.end = begun  # else what is changed would begin a branch
+                branch.end = begun  # otherwise a change would begin a branch
             try:
                 yield
             finally:
-                self.leaps += 1  # the place is the same again, its numbers are not
+                self.leaps += 1  # the place is the same again, its numbers may differ
                 self.forward(self.clock._replace(operation=operation, actions=0))
 
     def restore(self, step: int, branch: Branch | None = None) -> None:
-        """Restore the newest keyframe at or before a step, of another branch if one is given."""
+        """Restore the latest keyframe at or before a step, of another branch if given."""
         branch = branch or self.branch
-        # A step whose loss is not kept is repeated, which computes it again.
+        # A step without an exact loss is repeated, which computes it again.
         frame = branch.frame_before(step if branch.is_exact(step - 1) else step - 1)
         assert frame is not None, "the keyframe of step 0 is never removed"
         clock, loss = Clock(frame.step), branch.loss_at(frame.step - 1)
@@ -150,7 +150,7 @@ class Timeline:
         self._interrupted = False
 
     def forward(self, target: Clock) -> None:
-        """Advance to a moment, replaying the actions of the journal on the way.
+        """Advance to a moment, replaying journalled actions on the way.
 
         Meanwhile an engine may leave the numbers of the bank on its device.
         """
@@ -182,7 +182,7 @@ class Timeline:
             self.branch.end = max(self.branch.end, self.clock)
             self.show()
             if is_due:
-                self.trainer.bank.fetch()  # for functions of the user
+                self.trainer.bank.fetch()  # for user functions
                 self.visits.measure(self)
             if is_looked_at:
                 self.visits.stopped = self.stops.arrive(self, first)
@@ -195,7 +195,7 @@ class Timeline:
                 self.between()
 
     def _redo(self, target: Clock) -> bool:
-        """Replay the journalled actions of this place up to the target; return if any."""
+        """Replay the journalled actions of this place up to the target; return whether any."""
         now = self.clock
         last = target.actions if now.place == target.place else None
         waiting = self.branch.actions_at(now.place)[now.actions : last]
@@ -212,15 +212,15 @@ class Timeline:
         self._interrupted = False
 
     def _stops_after(self, moment: Clock) -> bool:
-        """Whether conditions are looked at on arrival at a moment, the branch's end not yet moved.
+        """Return whether conditions are checked on arrival, before moving the branch's end.
 
-        They are in steps that are taken for the first time, and in others if `advance` takes them.
+        They are checked in new steps, and in repeated ones during `advance`.
         """
         can_stop = self.trainer.settings.stops and not (self.asking or self.stops.are_ignored)
         return bool(can_stop) and (self.stops.everywhere or moment > self.branch.end)
 
     def repair(self) -> None:
-        """After an interrupted portion, recompute the numbers that belong to the clock."""
+        """Recompute the numbers that belong to the clock after an interrupted portion."""
         if self._interrupted or self.trainer.bank.away.is_lost:
             self._return_to(self.clock)
 
@@ -234,7 +234,7 @@ class Timeline:
             raise
 
     def settle(self) -> None:
-        """After an error or Ctrl-C in a call: end all that was under way in it."""
+        """After an error or Ctrl-C in a call, end everything it had in progress."""
         home, self._home = self._home, None
         self.asking = self.visits.under_way = self.stops.everywhere = False
         if home is None:
@@ -243,11 +243,11 @@ class Timeline:
             self._return_to(home)
 
     def _take_steps(self, most: int) -> bool:
-        """Take at most so many steps; return whether one was refused, where the user stops."""
+        """Take at most `most` steps; return whether one was rejected at a stop condition."""
         self._interrupted = True
         first = self.clock.step
         if self.visits.any:
-            known = max(first, self.branch.end.step)  # steps before it are replayed
+            known = max(first, self.branch.end.step)  # earlier steps are replayed
             most = min(most, known + self.visits.steps_until(known) - first)
         if self._stops_after(Clock(first + most)):
             most = self.stops.most_steps(self, first, most)
@@ -272,7 +272,7 @@ class Timeline:
             self._stop_before_step()
             self._interrupted = False
             return self.stops.refuse(self, error or bad_gradient(bank, outcome.bad))
-        if bank.away.is_due and not self.plays:  # else the next portion does so, see `Turn`
+        if bank.away.is_due and not self.plays:  # otherwise the next portion does so, see `Turn`
             bank.fetch()
         if bank.away.keeper is None:
             self.keep_frame()
@@ -281,7 +281,7 @@ class Timeline:
         return False
 
     def _cut(self, first: int, outcome: RunOutcome) -> RunOutcome:
-        """Return the outcome of steps up to the first one that stops; those after it are undone."""
+        """Return the outcome of the steps up to the first stop; later ones are undone."""
         count = self.stops.steps_until_stop(self, first, outcome.losses)
         is_whole = outcome.bad == NONE and outcome.overflow is None
         if count is None or (is_whole and count == len(outcome.losses)):
@@ -295,7 +295,7 @@ class Timeline:
 
     @property
     def seconds_a_step(self) -> float:
-        """The time that a step takes, as measured lately: a median; NaN before the first one."""
+        """Recent median time of a step; NaN before the first one."""
         is_measured = self._times and self.trainer.recorded is None
         return float(np.median(self._times)) if is_measured else np.nan
 
@@ -311,7 +311,7 @@ class Timeline:
         self.branch.end = max(self.branch.end, self.clock)
 
     def _take_operation(self) -> bool:
-        """Perform one operation; return whether it was refused, where the user stops."""
+        """Perform one operation; return whether it was rejected at a stop condition."""
         (step, operation), trainer = self.clock.place, self.trainer
         self._interrupted = True
         if operation == 0:
@@ -332,9 +332,9 @@ class Timeline:
         return False
 
     def keep_frame(self) -> None:
-        """Keep a keyframe of this arrival at a step, unless the last is less than a portion ago.
+        """Store a keyframe on this arrival at a step, unless the last one is too recent.
 
-        Slow steps are kept, too, which take less time than there is between them.
+        At least every `pace`-th step is stored, so slow steps always are.
         """
         if self.clock.operation or self.clock.actions:
             return
@@ -353,7 +353,7 @@ class Timeline:
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Visit a moment with numbers: this one, or just before "step" of the last step.
+        """Visit a moment with numbers: this one, or the one before "step" of the last step.
 
         Raises:
             OrderError: at the very start.
@@ -375,7 +375,7 @@ class Timeline:
 
     @contextmanager
     def visit_end(self, step: int) -> Iterator[None]:
-        """Visit the moment just before "step" of an earlier step."""
+        """Visit the moment before "step" of an earlier step."""
         with self._visiting():
             self.enter(step)
             self.forward(Clock(step, len(self.trainer.moments) - 1))
@@ -383,7 +383,7 @@ class Timeline:
 
     @contextmanager
     def _visiting(self) -> Iterator[None]:
-        """Return to the present moment at the end, unseen by other threads."""
+        """Return to the current moment at the end, hidden from other threads."""
         now, home = self.clock, self._home
         with self.unseen():
             self._home = home or now
@@ -396,7 +396,7 @@ class Timeline:
 
     @contextmanager
     def unseen(self) -> Iterator[None]:
-        """Publish nothing in this block but its end, such as the replay that goes back."""
+        """Publish only the end of this block, such as a replay to go back."""
         try:
             with meanwhile(self, asking=True):
                 yield
@@ -404,7 +404,7 @@ class Timeline:
             self.show()
 
     def set_back_writes(self) -> bool:
-        """Undo direct writes to the bank since the last `remember`; return if there are any."""
+        """Undo direct writes to the bank since the last `remember`; return whether any."""
         if not self.has_outside_writes:
             return False
         self._interrupted = True
@@ -420,7 +420,7 @@ class Timeline:
         return actions[0]
 
     def applied(self, *changes: tuple[str, dict[str, Any]]) -> list[Action]:
-        """Return actions of this moment, given kinds and details; those that do not wait apply."""
+        """Return actions of this moment, given kinds and details; apply those that do not wait."""
         self.trainer.check_changes()
         self._apply_queued()
         here, made = self.clock.place, []
@@ -435,7 +435,7 @@ class Timeline:
 
     @whole
     def journal(self, *actions: Action) -> None:
-        """Journal actions that are `applied`."""
+        """Journal actions that were `applied`."""
         before, waiting = self.spot, self.branch.waiting_at(self.clock)
         if self.branch.end > self.clock:
             self.fork()
@@ -445,16 +445,16 @@ class Timeline:
                 self.clock = self.clock._replace(actions=self.clock.actions + 1)
                 self._interrupted = False
         self.branch.end = self.clock
-        if not self.visits.under_way:  # what a callback changes belongs to the training
+        if not self.visits.under_way:  # changes by callbacks belong to the training
             self.undo_log.add(Change(before, self.spot, [*actions], waiting))
 
     @property
     def spot(self) -> BranchMoment:
-        """The present moment and its branch."""
+        """The current moment and its branch."""
         return BranchMoment(self.branch, self.clock)
 
     def _apply_queued(self) -> None:
-        """Apply actions that were requested within the previous step and are due at this place."""
+        """Apply actions requested within the previous step and due at this place."""
         for action in self.branch.actions_at(self.clock.place)[self.clock.actions :]:
             if action.asked is None:
                 break
@@ -470,7 +470,7 @@ class Timeline:
         return self.branch
 
     def _renamed(self, branch: Branch, before: str) -> None:
-        """Note that a user gave a branch another name."""
+        """Note that a user renamed a branch."""
         if not self.visits.under_way:
             self.undo_log.add(Change(self.spot, self.spot, name=(branch, before)))
 
@@ -493,25 +493,25 @@ class Timeline:
         self.show()
 
     def remember(self) -> None:
-        """Record the present numbers, so that direct writes to the bank can be detected."""
+        """Record the current numbers, so that direct writes to the bank can be detected."""
         self._outside_writes.remember(self.clock.operation > 0)
 
     @property
     def remembered(self) -> FloatArray:
-        """The weights when the session last touched them, at the moment of its clock."""
+        """The weights when the session last used them, at the moment of its clock."""
         self.trainer.bank.fetch()
         return self._outside_writes.value.array
 
     @property
     def has_outside_writes(self) -> bool:
-        """Whether something was written into the bank since the last `remember`."""
+        """Return whether the bank was written to since the last `remember`."""
         return bool(self._outside_writes.changes())
 
     def journal_outside_writes(self) -> None:
-        """Journal what was written into the bank since the last `remember`.
+        """Journal direct writes to the bank since the last `remember`.
 
-        Numbers that a device has lost are those of the last keyframe. Raises OrderError if engine
-        or activations of the network were changed without the session.
+        Numbers lost by a device are restored from the last keyframe. Raises OrderError if the
+        engine or activations of the network were changed without the session.
         """
         if self.trainer.bank.away.is_lost:
             self.restore(self.clock.step)
@@ -526,17 +526,17 @@ class Timeline:
 
 
 def paced(steps: float, seconds: float, portion: float) -> float:
-    """Return how many steps are to take about `portion` seconds, after a portion of `steps`.
+    """Return the number of steps for about `portion` seconds, after a portion of `steps`.
 
     Args:
-        seconds: that a step has taken in it; a portion is at most four times the one before
+        seconds: duration of a step in it; a portion is at most four times the previous one
     """
     return min(max(portion / max(seconds, 1e-9), 1.0), 4.0 * steps, MOST_STEPS)
 
 
 @contextmanager
 def holding(*timelines: Timeline) -> Iterator[None]:
-    """Let pictures keep their samples while whole steps are taken in this block."""
+    """Let pictures show the same samples while whole steps are taken in this block."""
     with ExitStack() as stack:
         for each in timelines:
             stack.enter_context(meanwhile(each, holds=True))
@@ -546,9 +546,9 @@ def holding(*timelines: Timeline) -> Iterator[None]:
 class Position(NamedTuple):
     """A consistent view of a Timeline for other threads; replaced as a whole, never changed.
 
-    `leaps` counts the moves by more than single operations, such as whole steps; `end` is that of
-    the branch at this moment, which grows while the training goes on; `seen` is the step of whose
-    batch pictures show a sample, which stays the same while whole steps play.
+    `leaps` counts moves by more than single operations, such as whole steps; `end` is the current
+    end of the branch, which grows during training; `seen` is the step whose batch is shown in
+    pictures, which does not change during play of whole steps.
     """
 
     clock: Clock
@@ -561,7 +561,7 @@ class Position(NamedTuple):
 
     @property
     def moments(self) -> tuple[Moment, ...]:
-        """All moments of a step, in order; they are made when first asked for."""
+        """All moments of a step, in order; made on first access."""
         return self.program.moments
 
 
@@ -587,12 +587,12 @@ def check_unit(timeline: Timeline, unit: str) -> None:
 
 
 def advance(timeline: Timeline, count: int, unit: str) -> None:
-    """Advance by `count` units, or up to where the training stops by itself.
+    """Advance by `count` units, or until training stops automatically.
 
-    A training that was recorded goes from one kept moment to the next, whatever the unit.
+    A recorded training run moves to the next recorded moment, for any unit.
     """
     unit = "step" if timeline.trainer.recorded is not None else unit
-    with meanwhile(timeline.stops, everywhere=True):  # in repeated steps, too
+    with meanwhile(timeline.stops, everywhere=True):  # also in repeated steps
         if unit in ("operation", "phase"):
             check_losses(timeline.clock.step + count // len(timeline.trainer.moments))
             for _ in range(count):
@@ -610,7 +610,7 @@ def advance(timeline: Timeline, count: int, unit: str) -> None:
 
 
 def advance_with_bar(timeline: Timeline, count: int, unit: str, wanted: bool) -> None:
-    """`advance` with a progress bar of several steps, if `wanted`; else without any."""
+    """Call `advance`, with a progress bar for several steps if `wanted`."""
     steps = 1 if count == 1 and unit == "step" else steps_in(timeline, count, unit)
     if steps < 2 and wanted:
         return advance(timeline, count, unit)
@@ -626,7 +626,7 @@ def advance_with_bar(timeline: Timeline, count: int, unit: str, wanted: bool) ->
 
 
 def steps_in(timeline: Timeline, count: int, unit: str) -> int:
-    """Return about how many steps some units are."""
+    """Return the approximate number of steps in some units."""
     if unit == "epoch":
         return count * timeline.trainer.batches.steps_an_epoch
     return count // len(beginnings(timeline, unit)) if unit in ("operation", "phase") else count
@@ -647,7 +647,7 @@ def back(timeline: Timeline, count: int, unit: str) -> None:
 
 
 def beginnings(timeline: Timeline, unit: str) -> list[int]:
-    """Return the operations of the present step at which an operation, or a phase, begins."""
+    """Return the operations of the current step at which an operation, or a phase, begins."""
     phases = ["", *(moment.phase for moment in timeline.trainer.moments)]
     return [
         i
@@ -657,7 +657,7 @@ def beginnings(timeline: Timeline, unit: str) -> list[int]:
 
 
 def after_phase(timeline: Timeline) -> Clock:
-    """Return the moment at which the current phase ends."""
+    """Return the end of the current phase."""
     step, operation = timeline.clock.place
     later = [first for first in beginnings(timeline, "phase") if first > operation]
     return Clock(step, later[0]) if later else Clock(step + 1)
@@ -678,12 +678,12 @@ def back_within_steps(timeline: Timeline, count: int, unit: str) -> None:
 @final
 @dataclass(frozen=True, eq=False)
 class SavedFile:
-    """The file that a session was last saved in or loaded from.
+    """The file to which a session was last saved, or from which it was loaded.
 
     Attributes:
-        path: the file, from the root
-        branch: the branch that was shown then
-        actions: what the user had done in this branch
+        path: absolute path of the file
+        branch: the current branch at that time
+        actions: the user's actions in this branch
     """
 
     path: Path
@@ -692,16 +692,16 @@ class SavedFile:
 
     @staticmethod
     def of(timeline: Timeline, path: object) -> SavedFile:
-        """Return what a file has that was just written or read."""
+        """Return the contents of a file just written or read."""
         return SavedFile(Path(str(path)).absolute(), timeline.branch, actions_of(timeline.branch))
 
     def has(self, branch: Branch) -> bool:
-        """Return whether the file leads to all moments of a branch as it is now."""
+        """Return whether all moments of a branch, in its current state, follow from the file."""
         return branch is self.branch and actions_of(branch) == self.actions and self.path.is_file()
 
 
 def actions_of(branch: Branch) -> list[Action]:
-    """Return what a user did; another engine of the same precision does not matter."""
+    """Return the user's actions; changes of engine in the same precision do not count."""
     start = branch.frame_before(0)
     precision = None if start is None else start.settings.precision
     found = []
@@ -715,15 +715,15 @@ def actions_of(branch: Branch) -> list[Action]:
 @final
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """Where a session came from that has a neuron or a layer more or less than another one.
+    """Origin of a session whose network was changed, such as by adding a neuron.
 
     Attributes:
-        did: what was done, such as "1 neuron added to layer 0"
-        step: steps that the earlier session had done
-        operation: operations that it had done of the step after them
-        session: the earlier Session, which stays as it is; None in a session from a file
-        rows: int64: for each row of this bank the row of the earlier one, or -1 for a new weight;
-            None in a session from a file
+        did: the change, such as "1 neuron added to layer 0"
+        step: number of steps of the earlier session
+        operation: number of operations in its next step
+        session: the earlier Session, unchanged; None in a loaded session
+        rows: row of the earlier bank for each row of this bank, int64; -1 for a new weight; None in
+            a loaded session
     """
 
     did: str

@@ -1,4 +1,4 @@
-"""Trainer: runs the steps of one network on its data, forward in time only."""
+"""Trainer: runs the training steps of a network on its data, forward in time only."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Settings:
-    """What a user can change during training, besides the numbers of the bank."""
+    """Settings that a user can change during training, except the numbers of the bank."""
 
     optimizer: Optimizer
     data: DataSet
@@ -47,13 +47,14 @@ class Settings:
 
 @final
 class Trainer:
-    """Performs the moments of training steps, one by one or whole steps at a time.
+    """Runner of the moments of training steps, one by one or whole steps at a time.
 
     Attributes:
-        recorded: makes the run of a training that is not done here, but was recorded; else None
+        recorded: function that makes the run of a recorded training; None if the training is run
+            here
         knows: whether the numbers before the last step are known
-        explains: whether the optimizer does what `settings` say
-        computes: whether the network computes what the followed model does
+        explains: whether the optimizer acts according to `settings`
+        computes: whether the network computes the same as the followed model
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class Trainer:
 
     @property
     def loss(self) -> Loss:
-        """The loss of the present step."""
+        """The loss of the current step."""
         return self.settings.loss
 
     @property
@@ -94,18 +95,18 @@ class Trainer:
 
     @property
     def products(self) -> int:
-        """Number of multiply-adds of a step's forward pass, approximately."""
+        """Approximate number of multiply-adds in the forward pass of a step."""
         return self.batches.size * self.network.program.products
 
     def restore(self, frame: Frame, *, anew: bool = False) -> None:
-        """Set numbers and settings to those of a keyframe.
+        """Restore numbers and settings from a keyframe.
 
         Args:
-            anew: whether a change may have been cut in two: then what runs is made anew
+            anew: whether a change may have been interrupted: then the run is made again
         """
         self.bank.away.end()
         self.adopt(frame.settings)
-        if anew and may_call_kernels():  # else nothing can run, but numbers can still be had
+        if anew and may_call_kernels():  # otherwise nothing can run, but numbers are available
             for layer, name in enumerate(frame.settings.activations):
                 self.network.set_activation(layer, name, anew=True)
             self.network.to(frame.settings.engine, frame.settings.precision)
@@ -113,14 +114,14 @@ class Trainer:
         frame.restore(self.bank)
 
     def adopt(self, settings: Settings) -> None:
-        """Replace the settings, and make a new run if any of them changed but the optimizer."""
+        """Replace the settings; make a new run if any of them changed except the optimizer."""
         before, self.settings = self.settings, settings
         is_same = settings.data is before.data and settings.batch == before.batch
         if self._set_network() or not is_same or settings.loss.key != before.loss.key:
             self.run = self._make_run()
 
     def _set_network(self) -> bool:
-        """Set engine, precision and activations of the network; return whether they differed."""
+        """Set engine, precision and activations of the network; return whether they changed."""
         network, settings = self.network, self.settings
         wanted = settings.engine, settings.precision, settings.activations
         if (network.engine, network.precision, network.activations) == wanted:
@@ -148,7 +149,7 @@ class Trainer:
             )
 
     def check_untouched(self) -> None:
-        """Raise OrderError if engine or activations were changed without the session; undo that."""
+        """Raise OrderError if engine or activations were changed without the session; revert it."""
         if self._set_network():
             self.run = self._make_run()
             raise OrderError(
@@ -164,14 +165,14 @@ class Trainer:
         if settings is not self.settings:
             state = bank.state.copy()
             self.adopt(settings)
-            bank.state[:] = state  # a new engine starts with a state of its own
+            bank.state[:] = state  # a new engine starts with a new state
 
 
 def data_for(network: Model, data: object, loss: Loss) -> DataSet:
-    """Return the data set of a training, with as many targets as outputs.
+    """Return the data set for training, with one target for each output.
 
-    Labels become rows, if the loss takes labels, and targets get zeros behind them, if it takes
-    fewer. Raises InputError for wrong labels.
+    Labels become one-hot rows if the loss accepts labels, and targets are padded with zeros if it
+    requires fewer than outputs. Raises InputError for invalid labels.
     """
     if isinstance(data, (tuple, list)) and len(data) == 2:
         data = network.input_rows(data[0]), data[1]
@@ -190,7 +191,7 @@ def settings_of(
     engine: str,
     precision: Precision,
 ) -> Settings:
-    """Return the settings at the start of a training; raise InputError or EngineError."""
+    """Return the initial settings of training; raise InputError or EngineError."""
     found = data_for(network, data, loss)
     asks = engine == AUTO or found.weights is not None
     batches = found.batches(batch, 0) if asks else None
@@ -207,7 +208,7 @@ def settings_of(
 
 
 def rows_of(network: Model, part: object) -> Any:
-    """Return the bank rows, int64, of a part of the network or of row numbers or a mask."""
+    """Return the bank rows, int64, of a part of the network, or of row numbers or a mask."""
     count = len(network.bank)
     found = network.find_rows(part)
     try:
@@ -234,7 +235,7 @@ def one_row(network: Model, part: object) -> int:
 
 
 def as_values(value: object, rows: Any, dtype: str) -> FloatArray:
-    """Return one value for each row, from one number or as many as rows.
+    """Return one value for each row, from one number or one for each row.
 
     Raises:
         InputError: unless all are finite in `dtype`.

@@ -1,14 +1,14 @@
-"""Changes of a training by its user: undone and done again, and found where they are written.
+"""Changes by the user: undo and redo, and detection of direct writes.
 
 The rules of undo:
 
-- An undo goes to the moment before the last change, a redo to the moment after the one that was
-  undone last, on the branch that the undo left: what was trained there since lies ahead again.
-- No change that is undone lies ahead. If one would, a branch begins at this moment; if the change
-  was the last thing in its branch, it is taken out of it, and a redo makes it again.
+- An undo goes to the moment before the last change. A redo goes to the moment after the change
+  undone last, on the branch left by the undo, where later steps can be reached again.
+- No undone change is ahead of the clock. If one would be, a branch begins at this moment; if the
+  change was the last action in its branch, it is removed from it, and a redo makes it again.
 - A change that waits for the next step continues to wait, also in that branch.
-- A change of the user ends what can be done again; what was undone before it does not come back by
-  an undo or a redo of older changes. Undo and redo lose no branch.
+- A new change clears the redo list; earlier undone changes are not restored by undo or redo of
+  older changes. Undo and redo never delete a branch.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ class BranchMoment(NamedTuple):
 
 @dataclass(eq=False)
 class Change:
-    """Actions that are undone together, or, without any, a reset or the choice of a branch.
+    """Actions undone together; without actions, a reset or a change of branch.
 
     Attributes:
         before: the moment before
-        after: the moment after; None while an undone change stands in no branch
-        actions: in the order in which they were done
-        waiting: actions that waited for the next step then, asked before
-        name: if a branch was given another name: the branch, and the name that it does not have
-        dropped: how many actions had been undone for good when it was made
-        mark: the number of the command of a face that made it, and whether in several sessions;
-            later than all of them if no face did
+        after: the moment after; None while an undone change is in no branch
+        actions: the actions in order
+        waiting: actions requested earlier that waited for the next step
+        name: for a renamed branch: the branch and its other name
+        dropped: number of permanently undone actions when it was made
+        mark: number of the command that made it, and whether in several sessions; larger than all
+            if not made by a command
     """
 
     before: BranchMoment
@@ -69,7 +69,7 @@ class Change:
     mark: tuple[float, bool] = (math.inf, False)
 
     def swap_names(self) -> None:
-        """Give the branch, if there is one, the name that it does not have."""
+        """Swap the names of the renamed branch, if present."""
         if self.name is not None:
             branch, name = self.name
             self.name = branch, branch.given_name
@@ -78,16 +78,16 @@ class Change:
 
 @final
 class UndoLog:
-    """The changes of a session, oldest first; those that were undone, in `undone`.
+    """The changes of a session, oldest first, and the undone ones, in `undone`.
 
-    A change of the user begins another list `undone`.
+    A new change starts a new list `undone`.
     """
 
     def __init__(self) -> None:
         self.done: deque[Change] = deque(maxlen=MOST)
         self.undone: list[Change] = []
-        self._dropped: list[Action] = []  # undone, and then another change was made
-        self._is_off = False  # while what is done is no change of the user
+        self._dropped: list[Action] = []  # undone, and followed by another change
+        self._is_off = False  # while changes are not made by the user
 
     def add(self, change: Change) -> None:
         """Add a change that was just made."""
@@ -97,44 +97,44 @@ class UndoLog:
             self.done.append(change)
 
     def drop(self) -> None:
-        """Let what is undone stay undone: it cannot be done again."""
+        """Make undone changes permanent: they cannot be redone."""
         self._dropped += [action for each in self.undone for action in each.actions]
         self.undone = []
 
     @property
     def last(self) -> Change | None:
-        """The newest change that was not undone."""
+        """The latest change that was not undone."""
         return self.done[-1] if self.done else None
 
     @whole
     def join(self) -> None:
-        """Make one change of the last two."""
+        """Merge the last two changes."""
         last = self.done.pop()
         self.done[-1].after = last.after
         self.done[-1].actions += last.actions
 
     def join_since(self, last: Change | None, before: BranchMoment, after: BranchMoment) -> None:
-        """Make one change of all since `last`, or of a move that is no change yet."""
+        """Merge all changes since `last`, or a move without a change."""
         if self.last is last and before != after:
             self.add(Change(before, after))
         while len(self.done) > 1 and last not in (self.done[-1], self.done[-2]):
             self.join()
 
     def off(self) -> AbstractContextManager[None]:
-        """Note nothing in this block: what is done there, no user has asked for."""
+        """Ignore changes in this block, which were not requested by the user."""
         return meanwhile(self, _is_off=True)
 
     def undo(self, timeline: Timeline) -> None:
-        """Go to the moment before the last change; raise OrderError if there is none."""
+        """Go to the moment before the last change; raise OrderError without changes."""
         if not self.done:
             raise OrderError("there is nothing to undo: nothing was changed in this session")
-        change = self.done[-1]  # which stays there if Ctrl-C ends this
+        change = self.done[-1]  # remains there if interrupted by Ctrl-C
         branch, clock = change.before
         left = timeline.branch
         was_last = (
             timeline.spot == change.after == BranchMoment(branch, branch.end)
             and len({action.place for action in change.actions}) == 1
-            # Branches that begin after that moment need the branch as it is.
+            # Branches that begin after that moment need the branch unchanged.
             and not any(each.parent is branch and each.fork > clock for each in timeline.branches)
         )
         if change.name is None:
@@ -143,7 +143,7 @@ class UndoLog:
 
     @whole
     def _note_undo(self, timeline: Timeline, left: Branch, was_last: bool) -> None:
-        """Note that the timeline is before the last change, which the branch `left` has."""
+        """Note that the timeline is before the last change, which is in the branch `left`."""
         change = self.done.pop()
         self.undone.append(change)
         change.swap_names()
@@ -155,7 +155,7 @@ class UndoLog:
         self._leave_out(timeline, change, change.waiting)
 
     def redo(self, timeline: Timeline) -> None:
-        """Go to the moment after the change that was undone last, or make it again."""
+        """Go to the moment after the change undone last, or make it again."""
         if not self.undone:
             raise OrderError("there is nothing to redo: nothing was undone since the last change")
         change = self.undone[-1]
@@ -167,7 +167,7 @@ class UndoLog:
 
     @whole
     def _note_redo(self, timeline: Timeline) -> None:
-        """Note that the change that was undone last is done, and journal what was made again."""
+        """Note that the change undone last is done, and journal repeated actions."""
         change = self.undone.pop()
         self.done.append(change)
         change.swap_names()
@@ -177,15 +177,15 @@ class UndoLog:
             with self.off():
                 timeline.journal(*change.actions)
             change.after = timeline.spot
-            for each in self.undone:  # those that were made after this one, where it was then
+            for each in self.undone:  # those made after this one, at its former place
                 if each.before.branch is change.before.branch:
                     each.before = BranchMoment(timeline.branch, each.before.clock)
         self._leave_out(timeline, change, [*change.waiting, *change.actions])
 
     def _leave_out(self, timeline: Timeline, change: Change, waiting: Sequence[Action]) -> None:
-        """Start a branch if what was undone since a change was made lies ahead.
+        """Start a branch if actions undone since a change was made are ahead.
 
-        Or if some of these actions were asked right here.
+        Also if some of these actions were requested at this moment.
         """
         clock, undone = timeline.clock, {each for past in self.undone for each in past.actions}
         undone.update(self._dropped[change.dropped :])
@@ -220,7 +220,7 @@ OutsideWrite = tuple[str, dict[str, Any]]
 class ArrayCopy:
     """A copy of an array that can be compared with it bit for bit, NaN included.
 
-    The bytes are compared at once: for small networks that takes a tenth of numpy's time.
+    Bytes are compared in one call, which for small networks takes a tenth of numpy's time.
     """
 
     def __init__(self, original: npt.NDArray[Any]) -> None:
@@ -229,18 +229,18 @@ class ArrayCopy:
         self.array: npt.NDArray[Any] = np.ndarray(original.shape, original.dtype, self._bytes)
 
     def take(self) -> None:
-        """Copy the present numbers of the original."""
+        """Copy the current numbers of the original."""
         self.array[...] = self._original
 
     @property
     def is_same(self) -> bool:
-        """Whether the original has the numbers that were copied last."""
+        """Return whether the original still has the numbers copied last."""
         return self._bytes == self._original_bytes
 
 
 @final
 class BankDiff:
-    """The numbers of a bank when the session last touched it, to compare with the present ones."""
+    """The numbers of a bank when the session last used them, to compare with the current ones."""
 
     def __init__(self, trainer: Trainer) -> None:
         self._trainer = trainer
@@ -250,13 +250,13 @@ class BankDiff:
         self._state = ArrayCopy(bank.state)
         self._grad: ArrayCopy | None = None
         self._count = bank.step_count
-        self._is_comparable = True  # with what the arrays had when numbers were left on a device
+        self._is_comparable = True  # also those of the arrays when numbers were left on a device
         bank.away.watcher = ref(self)
 
     def remember(self, mid_step: bool) -> None:
-        """Copy the present numbers; gradients only in the middle of a step, where they matter.
+        """Copy the current numbers; gradients only within a step, where they matter.
 
-        What is on a device is remembered when it is fetched.
+        Numbers on a device are copied when they are fetched.
         """
         bank = self._trainer.bank
         if bank.away.keeper is None:
@@ -266,11 +266,11 @@ class BankDiff:
         self._count = bank.step_count
 
     def changes(self) -> list[OutsideWrite]:
-        """Return what was written since `remember`, as actions: kind and details."""
+        """Return writes since `remember`, as actions: kind and details."""
         bank = self._trainer.bank
         if bank.away.keeper is not None:
             if bank.step_count == self._count and self._state.is_same:
-                return []  # what is written into the arrays is found when numbers arrive there
+                return []  # writes into the arrays are found when numbers arrive there
             bank.fetch()
         found: list[OutsideWrite] = []
         has_other_grad = self._grad is not None and not self._grad.is_same
@@ -288,7 +288,7 @@ class BankDiff:
         return found
 
     def _written_rows(self) -> npt.NDArray[np.intp]:
-        """Return the rows whose values are not those remembered."""
+        """Return the rows whose values differ from the remembered ones."""
         value = self._trainer.bank.value
         bits = f"u{value.itemsize}"
         return np.flatnonzero(value.view(bits) != self.value.array.view(bits))
@@ -301,7 +301,7 @@ class BankDiff:
         self._is_comparable = True
 
     def arriving(self, copy: Callable[[], None]) -> None:
-        """What was written meanwhile stays; within a call, steps overwrite it as they go on."""
+        """Keep direct writes made meanwhile; within a call, later steps overwrite them."""
         bank = self._trainer.bank
         rows = np.zeros(0, np.intp)
         if self._is_comparable and not bank.away.allowed and not self.value.is_same:
@@ -320,7 +320,7 @@ OF_THE_LOSS = {name for name, kind in ACTIONS.items() if kind.changes}  # action
 
 
 def changed_at(here: Position) -> int:
-    """Return the first step whose loss is computed after the last change of a user; 0 without."""
+    """Return the first step whose loss follows the last change by a user; 0 without changes."""
     place, branch = here.clock.place, here.branch
     coming = branch.actions_at(place)[here.clock.actions :]
     done = (each for each in reversed(branch.journal) if each.place <= place and each not in coming)

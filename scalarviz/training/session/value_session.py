@@ -1,4 +1,4 @@
-"""A session of a Value: its graph goes forward and back node by node, and its leaves move."""
+"""A session of a Value: its graph runs forward and backward node by node, and its leaves move."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def one(p: float, t: float) -> float:
 
 
 VALUE = LossRow("value", itself, one, error="p", slope="1")
-MOST_OPERATIONS = 200_000  # of a graph that is shown: recorded and computed within seconds
-NOTHING = [[0.0]]  # as input, which the graph does not have, and as target
+MOST_OPERATIONS = 200_000  # limits of the graph: recorded and computed within seconds
+NOTHING = [[0.0]]  # a dummy input, and the target
 
 
 def session_of(value: Value) -> Session:
-    """Return a session whose loss is a Value: each step moves its leaves so that it falls.
+    """Return a session whose loss is a Value: each step moves its leaves to reduce it.
 
-    It has leaves of its own, with the same numbers and labels: the Value and its graph stay as they
-    are. Raises InputError for a Value that no operation made, and for too large a graph.
+    It uses copies of the leaves, with the same numbers and labels; the Value and its graph are
+    unchanged. Raises InputError for a leaf, or for a graph that is too large.
     """
     check_graph(value)
     trace = write_down(recorded_inputs(1), [value])
@@ -54,7 +54,7 @@ def session_of(value: Value) -> Session:
 
 
 def check_graph(value: Value) -> None:
-    """Raise InputError for a graph of very many operations, or one that leads in a circle."""
+    """Raise InputError for a graph that is very large, or has a cycle."""
     made = made_values(value)
     require(
         len(made) <= MOST_OPERATIONS,

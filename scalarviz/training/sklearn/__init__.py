@@ -1,4 +1,4 @@
-"""Estimators of scikit-learn: networks in its pipelines and searches; needs the extra `sklearn`.
+"""scikit-learn estimators: networks for its pipelines and searches; needs the extra `sklearn`.
 
 flowers = sv.sklearn.Classifier(hidden=(8,), random_state=0).fit(X, y)
 flowers.predict(X)

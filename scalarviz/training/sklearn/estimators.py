@@ -1,4 +1,4 @@
-"""Classifier and Regressor: networks as estimators of scikit-learn."""
+"""Classifier and Regressor: networks as scikit-learn estimators."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from scalarviz.training.network.network import Network
 from scalarviz.training.session.callbacks import EarlyStopping
 from scalarviz.training.session.session import Session
 
-RATE = 0.01  # of an optimizer that is a name
-LARGE = 1000.0  # target of which a Regressor warns
+RATE = 0.01  # for an optimizer given by name
+LARGE = 1000.0  # size of targets above which a Regressor warns
 OPEN = {"open_low": True, "open_high": True}
 Array = npt.NDArray[Any]
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def whole_or_not(method: Method) -> Method:
-    """Decorator: after an error an estimator is what it was before, with what it had learned."""
+    """Decorator that restores an estimator, including its fitted attributes, after an error."""
 
     @wraps(method)
     def call(self: Any, *args: Any, **named: Any) -> Any:
@@ -52,9 +52,9 @@ def whole_or_not(method: Method) -> Method:
 
 
 class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without types
-    """A network of dense layers as an estimator: the base of Classifier and Regressor.
+    """A network of dense layers as an estimator: base class of Classifier and Regressor.
 
-    These describe `hidden, activation, optimizer, lr, l2, loss, batch, epochs, early_stopping`,
+    See these for `hidden, activation, optimizer, lr, l2, loss, batch, epochs, early_stopping`,
     `validation_fraction, patience, engine` and `random_state`.
     """
 
@@ -97,27 +97,26 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
 
     @abstractmethod
     def _arrays(self, X: Any, y: Any, *, first: bool = True, **options: Any) -> Arrays:
-        """Return samples and targets with their names, checked.
+        """Return checked samples and targets with their names.
 
         Args:
             X, y: as given to `fit`
-            first: whether a training begins; else they have to be like those that it began with
-            options: of Arrays
+            first: whether training starts; otherwise they must have the same form as the first ones
+            options: options of Arrays
         """
 
     @final
     @whole_or_not
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train a new network, and return the estimator.
+        """Train a new network on `X` and `y`, and return the estimator.
 
         Args:
-            X: shape (samples, inputs): an array, or a data frame, whose columns name the inputs
-            y: one target a sample; for a Regressor also rows, shape (samples, outputs)
-            sample_weight: how much each sample counts, a number from 0 on; None, the default: all
-                alike
+            X: array of shape (samples, inputs), or a data frame, whose columns name the inputs
+            y: array of shape (samples,); for a Regressor also (samples, outputs)
+            sample_weight: non-negative weight of each sample; None, the default: equal weights
 
-        The same `random_state` gives the same bits. Raises ValueError, of which InputError is one,
-        for what cannot be learned.
+        Results are reproducible, bit for bit, for the same `random_state`. Raises ValueError, e.g.
+        InputError, for invalid data.
         """
         seed, epochs, held_out = self._seed(), size(self.epochs, "epochs"), 0.0
         if self.early_stopping:
@@ -134,7 +133,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
             return self._end(session)
         stopping = session.on_step(EarlyStopping(patience=self.patience))
         session.advance(epochs=epochs)
-        stopping.remove()  # who goes on by hand is not stopped
+        stopping.remove()  # no early stopping of manual training
         session.seek(session.best_step())
         return self._end(session)
 
@@ -142,9 +141,9 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
     def session_(self) -> Session:
         """The Session that trained it, with its whole past: `sv.watch(estimator)` shows it.
 
-        Its network is another one than `network_`: what it does later, such as `seek(0)`, leaves
-        predictions as they are. Raises NotFittedError before `fit`, and in a copy or what was read
-        from a pickle, which have no session.
+        Its network is separate from `network_`, so later moves, such as `seek(0)`, do not change
+        predictions. Raises NotFittedError before `fit`, and in copies and unpickled estimators,
+        which have no session.
         """
         check_is_fitted(self, "network_")
         if "_session" not in vars(self):
@@ -155,7 +154,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
         return self._session
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copies and pickles have the network, and no session."""
+        """Copies and pickles contain the network, but no session."""
         state: dict[str, Any] = super().__getstate__()
         return {key: value for key, value in state.items() if key != "_session"}
 
@@ -197,7 +196,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
 
     @whole_or_not
     def _go_on(self, X: Any, y: Any, sample_weight: Any, **classes: Any) -> Self:
-        """Train for one epoch of these samples, on from the present numbers if there are some."""
+        """Train for one epoch of these samples, continuing from the current numbers if present."""
         require(
             not self.early_stopping,
             "early_stopping=True belongs to fit, and partial_fit holds no samples out: write "
@@ -206,7 +205,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
         seed, first = self._seed(), "network_" not in vars(self)
         session = vars(self).get("_session")
         step = 0 if session is None else session.step_index
-        # In this order a training takes each sample once, at whatever step it begins.
+        # In this order training uses each sample once, from any step.
         options, mixed = {"order": "in_order", **classes}, {"random_state": (seed + step) % 2**32}
         if sample_weight is not None:
             options["sample_weight"] = shuffle(sample_weight, **mixed)
@@ -221,13 +220,13 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
         return self._end(session)
 
     def _end(self, session: Session) -> Self:
-        """Keep what was trained, and return the estimator."""
+        """Store the trained network, and return the estimator."""
         self._session = session
         self.network_ = session.network.copy()
         return self
 
     def _rows(self, X: Any) -> Array:
-        """Return samples to predict, checked."""
+        """Return checked samples for prediction."""
         check_is_fitted(self, "network_")
         rows: Array = validate_data(self, X, dtype="float32", reset=False)
         return rows
@@ -235,31 +234,31 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
 
 @final
 class Classifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]  # a class without types
-    """A network as a classifier of scikit-learn: one output a class, whose softmax is predicted.
+    """A scikit-learn classifier: a network with one output per class, followed by softmax.
 
-    Labels can be numbers, texts or booleans. A fitted one has `classes_`, `network_`, the Network
-    that predicts, and `session_`, the Session that trained it.
+    Labels can be numbers, strings or booleans. Attributes after fitting: `classes_`; `network_`,
+    the Network for predictions; `session_`, the Session that trained it.
 
     Args:
         hidden: sizes of the hidden layers, one number or several; by default (16,)
-        activation: of the hidden layers; by default "relu"
-        optimizer: a name, "adam" by default, or an Optimizer
-        lr: learning rate of an optimizer that is a name; None, the default: 0.01
-        l2: its factor of the penalty l2 / 2 * w * w; None, the default: 0
-        loss: one on logits; None, the default: "softmax_cross_entropy"
-        batch: samples a step, by default 32; None: all of them
+        activation: activation of the hidden layers; by default "relu"
+        optimizer: a name or an Optimizer; by default "adam"
+        lr: learning rate for an optimizer given by name; None, the default: 0.01
+        l2: factor of the penalty l2 / 2 * w * w, for an optimizer given by name; None, the default:
+            0
+        loss: a loss on logits; None, the default: "softmax_cross_entropy"
+        batch: samples per step; by default 32; None: all
         epochs: number of epochs, at least 1; by default 100
-        early_stopping: True: end when the loss of held-out samples does not get better any more,
-            and keep the numbers of the best epoch; by default False
-        validation_fraction: share of the samples of each class that is held out for that; by
+        early_stopping: whether to stop when the held-out loss stops improving, and keep the weights
+            of the best epoch; by default False
+        validation_fraction: share of the samples of each class held out for early stopping; by
             default 0.1
-        patience: epochs without a better loss; by default 10
-        engine: "python", "cpu", "cuda" or "auto", the default: the fastest that works here
-        random_state: seed of initial numbers and batches, an integer from 0, or a RandomState;
-            None, the default: another one each time
-        class_weight: how much the samples of a class count: a dict by labels, 1 for those that it
-            lacks; "balanced": each class as much as another one; None, the default: all samples
-            alike
+        patience: epochs without improvement before stopping; by default 10
+        engine: "python", "cpu", "cuda" or "auto", the default: the fastest available
+        random_state: seed of initial numbers and batches, a non-negative integer or a RandomState;
+            None, the default: random
+        class_weight: weights of the classes: a dict by label, 1 for missing labels; "balanced":
+            equal total weight of each class; None, the default: equal weights of all samples
 
     >>> est = Classifier(hidden=(8,), engine="python", random_state=0)
     >>> est.fit([[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"])
@@ -335,7 +334,7 @@ class Classifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]  # a 
         )
 
     def _class_weight(self) -> Any:
-        """Return the weights of classes by their places in `classes_`."""
+        """Return the class weights by index in `classes_`."""
         if not isinstance(self.class_weight, Mapping):
             return self.class_weight
         places = {label: place for place, label in enumerate(self.classes_.tolist())}
@@ -345,15 +344,15 @@ class Classifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]  # a 
         return {places[key]: weight for key, weight in self.class_weight.items()}
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Train on from the present numbers for one epoch of these samples; return the estimator.
+        """Train for one more epoch of these samples from the current weights; return the estimator.
 
         Args:
             X, y, sample_weight: as in `fit`
-            classes: labels of all classes there will be, which the first call needs; None, the
-                default: those that are known
+            classes: labels of all classes, required in the first call; None, the default: the known
+                classes
 
-        The first call begins a training, and each further one goes on where its session stands, so
-        that the session has the samples of all. Raises ValueError for what cannot be learned.
+        The first call starts training, and further calls continue from the current moment of its
+        session, which collects the samples of all calls. Raises ValueError for invalid data.
         """
         if classes is None and "network_" not in vars(self):
             raise InputError(
@@ -364,7 +363,7 @@ class Classifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]  # a 
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, in the order of `classes_`, for the rows of `X`."""
-        rows = self._rows(X)  # which says so if it is not fitted
+        rows = self._rows(X)  # raises an error if not fitted
         return self.network_.predict_proba(rows)
 
     def predict(self, X: Any) -> Array:
@@ -376,27 +375,28 @@ class Classifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]  # a 
 
 @final
 class Regressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):  # type: ignore[misc]  # classes without types
-    """A network as a regressor of scikit-learn, with one output for each number of a target.
+    """A scikit-learn regressor: a network with one output for each number of a target.
 
-    A fitted one has `network_`, the Network that predicts, and `session_`, the Session that trained
-    it. Targets of a size far from 1 are learned better within a TransformedTargetRegressor.
+    Attributes after fitting: `network_`, the Network for predictions; `session_`, the Session that
+    trained it. For targets much larger or smaller than 1, use a TransformedTargetRegressor.
 
     Attributes:
         hidden: sizes of the hidden layers, one number or several; by default (16,)
-        activation: of the hidden layers; by default "relu"
-        optimizer: a name, "adam" by default, or an Optimizer
-        lr: learning rate of an optimizer that is a name; None, the default: 0.01
-        l2: its factor of the penalty l2 / 2 * w * w; None, the default: 0
+        activation: activation of the hidden layers; by default "relu"
+        optimizer: a name or an Optimizer; by default "adam"
+        lr: learning rate for an optimizer given by name; None, the default: 0.01
+        l2: factor of the penalty l2 / 2 * w * w, for an optimizer given by name; None, the default:
+            0
         loss: a name or a Loss; None, the default: "mse"
-        batch: samples a step, by default 32; None: all of them
+        batch: samples per step; by default 32; None: all
         epochs: number of epochs, at least 1; by default 100
-        early_stopping: True: end when the loss of held-out samples does not get better any more,
-            and keep the numbers of the best epoch; by default False
-        validation_fraction: share of the samples that is held out for that; by default 0.1
-        patience: epochs without a better loss; by default 10
-        engine: "python", "cpu", "cuda" or "auto", the default: the fastest that works here
-        random_state: seed of initial numbers and batches, an integer from 0, or a RandomState;
-            None, the default: another one each time
+        early_stopping: whether to stop when the held-out loss stops improving, and keep the weights
+            of the best epoch; by default False
+        validation_fraction: share of the samples held out for early stopping; by default 0.1
+        patience: epochs without improvement before stopping; by default 10
+        engine: "python", "cpu", "cuda" or "auto", the default: the fastest available
+        random_state: seed of initial numbers and batches, a non-negative integer or a RandomState;
+            None, the default: random
 
     >>> est = Regressor(hidden=(8,), lr=0.1, engine="python", random_state=0)
     >>> est.fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 2.0, 3.0]).predict([[1.5]]).round(1)
@@ -423,13 +423,13 @@ class Regressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):  # type: ig
         return Arrays(x, targets, input_names=inputs, output_names=names, **options)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train on from the present numbers for one epoch of these samples; return the estimator.
+        """Train for one more epoch of these samples from the current weights; return the estimator.
 
         Args:
             X, y, sample_weight: as in `fit`
 
-        The first call begins a training, and each further one goes on where its session stands, so
-        that the session has the samples of all. Raises ValueError for what cannot be learned.
+        The first call starts training, and further calls continue from the current moment of its
+        session, which collects the samples of all calls. Raises ValueError for invalid data.
         """
         return self._go_on(X, y, sample_weight)
 
