@@ -144,18 +144,15 @@ function isCalled({ frame, see, scale }, seen) {
 /** Draw what the parts of the first row are, while that is said; return the boxes of words. */
 export function drawFirstRow(view, fans) {
   const { frame, paper, palette } = view;
-  const seen = fans.filter((each, i) => each && !frame.layout.fans[i].is_direct);
-  const place = frame.layout.fans.findIndex((each) => !each.is_direct);
-  if (!fans[place] || !isCalled(view, fans[place])) return [];
-  const rows = frame.layout.fans.filter((fan) => !fan.is_direct);
-  const numbers = rows.map((fan) => carried(fan, frame));
-  const [first] = numbers[0].halves;
+  const whole = frame.layout.fans;
+  const known = whole.filter((fan, i) => fans[i] && !fan.is_direct);
+  const seen = fans.filter((each, i) => each && !whole[i].is_direct);
+  if (!seen.length || !isCalled(view, seen[0])) return [];
+  const [first] = carried(known[0], frame).halves;
   const tops = seen[0].feet[0].map(([, y], i) => y - 2.1 * first[i] * seen[0].cell);
+  const rows = known.map((fan, i) => openRow(frame, fan, i ? fan.units - 1 : 0));
   const box = new Box(0, 0, paper.width, paper.height);
-  const curves = [rows[0], rows.at(-1)].map((fan) => frame.layout.neurons[fan.after].curve);
-  const terms = [numbers[0].terms, numbers.at(-1).terms];
-  const heads = numbers.map((each) => each.values);
-  return draw_first_row(paper, palette, seen, tops, curves, terms, heads, view.see.box.y, box);
+  return draw_first_row(paper, palette, seen, rows, tops, view.see.box.y, box);
 }
 
 /** Draw the lines of all trays; return what draws those above squares. */
@@ -204,8 +201,10 @@ export function drawLines(view, fans) {
   paint.drawHeads();
   frame.layout.fans.forEach((fan, number) => {
     if (!fans[number] || fan.is_direct) return;
-    const after = frame.layout.neurons[fan.after];
-    draw_gates(paper, palette, fans[number], after.bends, see.one(row3(fan.ends, 0)).depth);
+    const { bends } = frame.layout.neurons[fan.after];
+    const { terms, summed } = carried(fan, frame);
+    const sums = summed ? terms.map(sumOf) : [];
+    draw_gates(paper, palette, fans[number], bends, sums, see.one(row3(fan.ends, 0)).depth);
   });
   return () => {
     above.forEach((each) => paint.add(...each));
@@ -247,9 +246,17 @@ function openRow(frame, fan, unit) {
   const shareOf = (row) => frame.weights[row] / (frame.sizeScaleAt(row) || 1) || 0;
   const shares = rows.map((row) => Math.min(1, Math.max(-1, shareOf(row))));
   const comes = [...values, ...Array(own.length - values.length).fill(1)];
-  const result = terms[unit].reduce((sum, each) => sum + each, 0);
-  const bends = frame.layout.neurons[fan.after].bends.length > 2;
-  return new OpenRow(unit, values.length, comes, own, shares, terms[unit], result, bends);
+  const result = sumOf(terms[unit]);
+  const largest = Math.max(...terms.flat().map(Math.abs));
+  const { values: buffer, curve, bends } = frame.layout.neurons[fan.after];
+  const says = frame.values[buffer]?.[unit] ?? result;
+  const rest = [terms[unit], result, largest, says, curve, bends];
+  return new OpenRow(unit, values.length, comes, own, shares, ...rest);
+}
+
+/** The sum of some numbers. */
+function sumOf(numbers) {
+  return numbers.reduce((sum, each) => sum + each, 0);
 }
 
 /** Draw the row that is looked at with its numbers if its cubes are small; return its box. */

@@ -55,6 +55,8 @@ FAINT, SMALL = 0.05, 0.06  # of the largest that comes in, and product, of what 
 THIN, THICK = 1.2, 2.2  # pixels of the least line, and how much wider the largest is
 GATE, SMALLER, CURVED = 0.4, 0.74, 1.8  # side of a gate in cells, its most in slots, and pixels of
 # the curve in it
+REACH = 3.0  # how far to each side of 0 curves are shown
+DOTTED, DOT = 16.0, 6.0  # pixels of the least gate with a dot on its curve, and of that
 
 MOST, MOST_DIRECT = 4096, 131_072  # weights of a layer whose lines are drawn
 NEIGHBOUR, FAINT_WAY = 1.0, 0.7  # width and strength of lines beside the way that carries most
@@ -489,13 +491,28 @@ def draw_bias(canvas: Canvas2D, theme: Theme, fan: SeenFan, *, named: bool) -> N
         canvas.text(x, y, "b", size=size, color=theme.quiet, bold=True, anchor="center")
 
 
+def on_curve(bends: Sequence[float], number: float) -> Point:
+    """Return where a number is on a curve, to the right and upwards, both between -1 and 1."""
+    if not -REACH < number < REACH:
+        return (-1.0, bends[0]) if number < 0.0 else (1.0, bends[len(bends) - 1])
+    place = 0.5 * (number / REACH + 1.0) * (len(bends) - 1)
+    i = int(place)
+    return number / REACH, bends[i] + (place - i) * (bends[i + 1] - bends[i])
+
+
 def draw_gates(
-    canvas: Canvas2D, theme: Theme, fan: SeenFan, bends: Sequence[float], depth: float
+    canvas: Canvas2D,
+    theme: Theme,
+    fan: SeenFan,
+    bends: Sequence[float],
+    sums: Sequence[float],
+    depth: float,
 ) -> None:
     """Draw a gate before each ball: the curve through which all that was added up goes.
 
     Args:
         bends: the curve, from left to right, between -1 and 1; without, sums are what neurons say
+        sums: what was added up, of which each has a dot on its curve; nothing while not known
     """
     half, scale, last = fan.half_gate, fan.scale, max(1, len(bends) - 1)
     gates = [] if fan.tiled or (fan.form == "upright" and len(bends) < 3) else fan.gates
@@ -515,7 +532,14 @@ def draw_gates(
     starts = [path[i] for path in points for i in range(len(path) - 1)]
     ends = [path[i + 1] for path in points for i in range(len(path) - 1)]
     if len(starts) > 0:
-        canvas.segments(starts, ends, theme.ink, width=CURVED * scale)
+        canvas.segments(starts, ends, theme.quiet, width=CURVED * scale)
+    if len(sums) > 0 and len(gates) > 0 and len(bends) > 2 and side >= DOTTED:
+        places = [on_curve(bends, each) for each in sums]
+        dots = [
+            (x + 0.72 * half * along, y - 0.55 * half * up)
+            for (x, y), (along, up) in zip(gates, places, strict=True)
+        ]
+        canvas.segments(dots, dots, theme.lit, width=DOT * scale)
 
 
 def draw_joined(canvas: Canvas2D, theme: Theme, fan: SeenFan) -> None:
@@ -617,7 +641,9 @@ class OpenRow:
         comes: what comes into its cubes; the bias has 1
         weights: its numbers; `shares` are those of the largest cube
         terms: the products, which add up to the `result`
-        bends: whether a curve follows
+        largest: size of the largest product in all rows of the layer
+        says: what the neuron makes of the result by the `curve` of this name, whose points are
+            `bends`
     """
 
     unit: int
@@ -627,7 +653,10 @@ class OpenRow:
     shares: list[float]
     terms: list[float]
     result: float
-    bends: bool
+    largest: float
+    says: float
+    curve: str
+    bends: Sequence[float]
 
 
 def draw_upright(
@@ -825,7 +854,9 @@ def write_row(
     rim, top, low = 6.0 * scale, box.y, box.bottom - 0.55 * size
     under, room = low - 2.9 * size, box.width - 2.0 * rim
     draw_cubes([(x, under, side, share) for x, share in zip(places, row.shares, strict=True)])
-    long = text("long_rows.open" if row.bends else "long_rows.open.linear", sum=short(row.result))
+    long = text(
+        "long_rows.open" if len(row.bends) > 2 else "long_rows.open.linear", sum=short(row.result)
+    )
     words = long if canvas.measure(long, size=size) < room else text("long_rows.open.short")
     if canvas.measure(words, size=size) < room:
         canvas.text(box.x + rim, top + 1.4 * size, words, size=size, color=theme.lit)
