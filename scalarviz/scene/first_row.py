@@ -8,23 +8,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from scalarviz.base.texts import row_text, text
+from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.scene.layout.camera import Box, Camera
 from scalarviz.scene.layout.ways import (
-    CURVED,
     FEW,
+    REACH,
     OpenRow,
     Point,
     SeenFan,
     above_band,
     alone_in,
-    on_curve,
     wire,
 )
+from scalarviz.scene.side_panel import draw_curve
+from scalarviz.story.caption import Bent
 
 if TYPE_CHECKING:
-    from scalarviz.scene.canvas.canvas2d import Canvas2D
+    from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
     from scalarviz.scene.canvas.palette import Theme
 
 LETTERS, DOT = 12.0, 2.2  # pixels of letters, and radius of the dot at the end of a line
@@ -37,10 +38,10 @@ SUMS, GAP, MOST_ENDS = 52.0, 8.0, 5  # pixels from feet to the sum of a row, and
 PRODUCTS = 20.0  # pixels from the feet of cubes to where their products have run
 HEADED = 26.0  # pixels from cube to cube, from which on columns have heads
 FAINT = "99"  # alpha of a line
+S_SHAPED = "tanh", "sigmoid"
 DIGITS, LAST = (2, 3, 4, 5), 0.01  # of factors; by how much the others may differ in print
 HALF = 1e-6  # from a half, which may be rounded either way
-GRAPH, BESIDE, ABOVE = (92.0, 40.0), 56.0, 16.0  # pixels of the graph of a curve, from words to it,
-# and from its top to their line
+GRAPH, ABOVE = (164.0, 58.0), 22.0  # pixels of the graph of a curve, and from its top to the words
 
 
 def is_called(fan: SeenFan, scale: float, camera: Camera, *, asked: bool) -> bool:
@@ -60,6 +61,7 @@ def draw_first_row(
     fans: Sequence[SeenFan],
     rows: Sequence[OpenRow],
     tops: Sequence[float],
+    signs: tuple[Color, Color],
     top: float,
     view: Box,
 ) -> list[Box]:
@@ -69,6 +71,7 @@ def draw_first_row(
         fans: the layers in rows
         rows: of each layer the one whose sum is written: the first one, behind it the last ones
         tops: of the cubes of the first row
+        signs: the colors of minus and plus
         top: of the box of the network
         view: where words may stand
     """
@@ -98,10 +101,10 @@ def draw_first_row(
     place = max(gate - first.half_gate, right + apart), y
     forms = sum_forms(rows[0], closed_sum(rows[0], shown_in(first, rows[0])))
     forms = [each for each in forms if len(each) < 3]
-    signs = ("; ", "\n") if has_tile else ("\n", "; ")
-    shapes = [sign.join(each) for each in forms for sign in signs]
+    between = ("; ", "\n") if has_tile else ("\n", "; ")
+    shapes = [sign.join(each) for each in forms for sign in between]
     fits = [each for each in shapes if place[0] + canvas.measure(each, size=size) <= view.right]
-    said = fits[0] if len(fits) > 0 else shapes[len(shapes) - 1]
+    said = [*fits, shapes[len(shapes) - 1]][0]
     below = call_out(canvas, theme, said, place, (gate, level - first.half_gate))
     found.append(below)
     said, down = text("first_row.comes"), first.column(0)
@@ -114,14 +117,12 @@ def draw_first_row(
         end = x + radius, max(middle - 0.8 * radius, place[1] + 4.0 * scale)
         found.append(call_out(canvas, theme, text("first_row.tile"), place, end))
     taken = [box for fan in fans for box in boxes_of(fan)]
-    right = max([each.right for each in found]) + 1.0
-    high = max(y - ABOVE * scale, view.y + 2.0)
-    graph = Box(right + BESIDE * scale, high, GRAPH[0] * scale, GRAPH[1] * scale)
-    around = Box(right, graph.y, graph.right - right, graph.height + 1.5 * size)
-    is_free = around.right < view.right and not any(around.meets(each) for each in taken)
+    left, high = max([each.right for each in found]), max(y - ABOVE * scale, view.y + 2.0)
+    graph = Box(left + GAP * scale, high, GRAPH[0] * scale, GRAPH[1] * scale)
+    is_free = graph.right < view.right and not any(graph.meets(each) for each in taken)
     if len(rows[0].bends) > 2 and is_free:
-        draw_graph(canvas, theme, graph, rows[0])
-        found.append(around)
+        draw_curve(canvas, theme, bent_in(rows[0]), graph, None, signs, 1.0)
+        found.append(graph)
     for i in range(1, len(fans)):
         draw_heads(canvas, theme, fans[i], rows[i].comes)
         if fans[i].form == "nested" and not fans[i].tiled:
@@ -130,37 +131,24 @@ def draw_first_row(
     return found
 
 
+def bent_in(row: OpenRow) -> Bent:
+    """Return the curve of a row with the point of its neuron, which may lie beyond its ends."""
+    last = len(row.bends) - 1
+    points = [(REACH * (2.0 * i / last - 1.0), height) for i, height in enumerate(row.bends)]
+    points = sorted([*points, (row.result, row.says)], key=lambda point: point[0])
+    return Bent(row.result, row.says, tuple(points))
+
+
 def boxes_of(fan: SeenFan) -> list[Box]:
-    """Return the boxes of the neurons behind a layer, of its rows, and of the wires to its rows."""
-    rim, low = 0.5 * GAP * fan.scale, max([y for feet in fan.feet for _, y in feet])
+    """Return the boxes of the wires that rise before a layer, and of its rows."""
+    levels, rim = [y for feet in fan.feet for _, y in feet], 0.5 * GAP * fan.scale
+    high = min([fan.top, fan.starts[0][1], *levels]) - rim
     right = max([x + radius for x, _, radius in fan.ends])
-    found = [Box(fan.left, fan.top, right - fan.left, low + PRODUCTS * fan.scale - fan.top)]
-    for column in range(fan.count if fan.form == "nested" and fan.wired else 0):
-        start, _, lane, down = wire(fan, column)
-        high = lane[1] - rim
-        found.append(Box(start[0], high, lane[0] + rim - start[0], start[1] + rim - high))
-        found.append(Box(lane[0], high, down[0] - lane[0], 2.0 * rim))
-    return found
-
-
-def draw_graph(canvas: Canvas2D, theme: Theme, box: Box, row: OpenRow) -> None:
-    """Draw a curve with its axes, on it the point of a neuron, and beside them its two numbers."""
-    scale, size, last = canvas.scale, LETTERS * canvas.scale, len(row.bends) - 1
-    axes = [(box.x, box.y), (box.x, box.bottom), (box.right, box.bottom)]
-    canvas.line(axes, theme.quiet, width=scale)
-    places = [(2.0 * i / last - 1.0, bend) for i, bend in enumerate(row.bends)]
-    points = [
-        (box.x + 0.5 * box.width * (1.0 + x), box.y + 0.5 * box.height * (1.0 - y))
-        for x, y in [*places, on_curve(row.bends, row.result)]
+    low = max([y for _, y, _ in fan.starts]) + rim, max(levels) + PRODUCTS * fan.scale
+    return [
+        Box(fan.first, high, fan.left - fan.first, low[0] - high),
+        Box(fan.left, high, right - fan.left, low[1] - high),
     ]
-    x, y = points[last + 1]
-    canvas.line(points[: last + 1], theme.ink, width=CURVED * scale)
-    canvas.line([(box.x, y), (x, y), (x, box.bottom)], theme.lit + FAINT, width=scale)
-    draw_dot(canvas, theme, (x, y), 1.6 * DOT * scale)
-    said, says = short(row.result), short(row.says)
-    low, left = box.bottom + 1.2 * size, box.x - 5.0 * scale
-    canvas.text(x, low, said, size=size, color=theme.lit, anchor="center")
-    canvas.text(left, y + 0.36 * size, says, size=size, color=theme.lit, anchor="right")
 
 
 def draw_heads(canvas: Canvas2D, theme: Theme, fan: SeenFan, values: Sequence[float]) -> None:
@@ -182,9 +170,8 @@ def shown_in(fan: SeenFan, row: OpenRow) -> list[int]:
 
     They are those that have strands of their own; of a row of few all.
     """
-    shown = list(range(len(row.terms)))
-    if len(row.terms) > FEW:
-        shown = alone_in([abs(term) for term in row.terms], row.largest)
+    alone = alone_in([abs(term) for term in row.terms], row.largest)
+    shown = range(len(row.terms)) if len(row.terms) <= FEW else alone
     return sorted(shown, key=lambda column: fan.feet[row.unit][column][0])
 
 
@@ -205,52 +192,43 @@ def closed_sum(row: OpenRow, shown: Sequence[int]) -> list[str]:
     They have as few digits as make them add up in print; if none do, there is nothing. The others
     are what is missing to the sum in print, if that is what they add up to but for the last digit.
     """
-    rest, total = [i for i in range(len(row.terms)) if i not in shown], short(row.result)
+    total, rest = short(row.result), row.result - sum([row.terms[i] for i in shown])
+    is_whole = len(shown) == len(row.terms)
     for digits in DIGITS:
-        words: list[str] = []
-        found, others = 0.0, ""
-        for i in shown:
-            comes, weight = factor(row.comes[i], digits), factor(row.weights[i], digits)
-            words.append(f"{comes} × {weight}" if i < row.inputs else f"b {weight}")
-            found += number_of(comes) * number_of(weight)
-        if len(rest) > 0:
-            others = short(number_of(total) - found)
-            found += number_of(others)
-            if abs(number_of(others) - sum([row.terms[i] for i in rest])) > LAST:
-                continue
-        if short(found - HALF) == total and short(found + HALF) == total:
-            return [*words, others]
+        pairs = [(factor(row.comes[i], digits), factor(row.weights[i], digits)) for i in shown]
+        found = sum([number_of(comes) * number_of(weight) for comes, weight in pairs])
+        others = "" if is_whole else short(number_of(total) - found)
+        missing = 0.0 if is_whole else number_of(others)
+        is_closed = short(found + missing - HALF) == total == short(found + missing + HALF)
+        if is_closed and (is_whole or abs(missing - rest) < LAST):
+            named = zip(shown, pairs, strict=True)
+            return [*[f"{a} × {b}" if i < row.inputs else f"b {b}" for i, (a, b) in named], others]
     return []
 
 
 def sum_forms(row: OpenRow, words: Sequence[str]) -> list[list[str]]:
-    """Return the lines that say what adds up in a row and what the curve makes of it.
-
-    The longest ones come first, with products; those at the end have the sum alone.
+    """Return lines of what adds up in a row and what the curve makes of it, the longest first.
 
     Args:
-        words: of `closed_sum`
+        words: of `closed_sum`; without, there is the sum alone
     """
-    total, says = short(row.result), short(row.says)
-    bend = row_text(f"first_row.bend.{row.curve}", text("first_row.bend"))
-    is_s, turns = row.curve in ("tanh", "sigmoid"), bend
-    if is_s or (row.says != 0.0 and says != total):
-        turns = text("first_row.turns.s" if is_s else "first_row.turns", sum=total, result=says)
-    elif row.result > 0.0:
-        turns = text("first_row.stays", sum=total)
-    is_bent, added = len(row.bends) > 2, text("first_row.sum", sum=total)
-    forms = [[added, bend], [added]] if is_bent else [[added]]
+    total, says, is_s = short(row.result), short(row.says), row.curve in S_SHAPED
+    turns = text("first_row.turns.s" if is_s else "first_row.turns", sum=total, result=says)
+    if says == total and (is_s or row.result > 0.0):
+        turns = text("first_row.stays.s" if is_s else "first_row.stays", sum=total)
+    elif row.says == 0.0:
+        turns = text("first_row.zero")
+    alone = [text("first_row.sum", sum=total)]
     if len(words) == 0:
-        return forms
-    products, others = [*words[: len(words) - 1]], words[len(words) - 1]
-    if others != "":
-        count = len(row.terms) - len(products)
+        return [alone]
+    products, bent = [*words[: len(words) - 1]], [turns] if len(row.bends) > 2 else []
+    if words[len(products)] != "":
+        count, others = len(row.terms) - len(products), words[len(products)]
         products.append(text("first_row.others", count=count, sum=others))
     half = (len(products) + 1) // 2
-    first, last = " + ".join(products[:half]), " + ".join(products[half:])
-    ends = f"+ {last} = {total}" if last != "" else f"= {total}"
-    bent = [turns] if is_bent else []
-    return [[f"{first} {ends}", *bent], [first, ends, *bent], *forms]
+    begin = " + ".join(products[:half])
+    end = " ".join([*[f"+ {each}" for each in products[half:]], f"= {total}"])
+    return [[f"{begin} {end}", *bent], [begin, end, *bent], alone]
 
 
 def draw_sum(
@@ -268,40 +246,37 @@ def draw_sum(
     """
     scale, size = canvas.scale, LETTERS * canvas.scale
     feet, (x, y), (rim, _, radius) = fan.feet[row.unit], fan.gates[row.unit], fan.ends[row.unit]
-    shown, found = shown_in(fan, row), [*taken]
-    words, rest = closed_sum(row, shown), [i for i in range(len(feet)) if i not in shown]
-    begin, low = min([foot[0] for foot in feet]) - 0.5 * fan.slot, feet[0][1] + SUMS * scale
+    shown, low = shown_in(fan, row), feet[0][1] + SUMS * scale
+    words, rest = closed_sum(row, shown), [feet[i][0] for i in range(len(feet)) if i not in shown]
+    found: list[Box] = []
     if len(rest) > 0 and len(words) > 0:
-        left = min([feet[i][0] for i in rest])
         said = text("first_row.rest", count=len(rest), sum=words[len(shown)])
-        place = left + 14.0 * scale, feet[0][1] + (PRODUCTS + LINE) * scale
+        place = min(rest) + 14.0 * scale, feet[0][1] + (PRODUCTS + LINE) * scale
         if place[0] + canvas.measure(said, size=size) < x:  # left of the line to the gate
-            end = left + 6.0 * scale, place[1] - LINE * scale
+            end = min(rest) + 6.0 * scale, place[1] - LINE * scale
             found.append(call_out(canvas, theme, said, place, end))
     named = f"{text('first_row.row')}; " if len(fan.ends) > 1 else ""
+    left, right = min([foot[0] for foot in feet]) - 0.5 * fan.slot, rim + radius + GAP * scale
     for lines in sum_forms(row, words):
         said = "\n".join([*lines[: len(lines) - 1], f"{named}{lines[len(lines) - 1]}"])
         wide, high = canvas.measure(said, size=size), (len(lines) - 1) * LINE * scale + 1.2 * size
-        for left in (rim + radius + GAP * scale - wide, begin):
-            box = Box(left, low - 0.9 * size, wide, high)
+        for begin in (right - wide, left):
+            box = Box(begin, low - 0.9 * size, wide, high)
             is_in = box.x >= view.x and box.right <= view.right and box.bottom < view.bottom
-            if is_in and not any(box.meets(each) for each in found):
-                found.append(call_out(canvas, theme, said, (left, low), (x, y + fan.half_gate)))
-                return found[len(taken) :]
-    return found[len(taken) :]
+            if is_in and not any(box.meets(each) for each in [*taken, *found]):
+                return [*found, call_out(canvas, theme, said, (begin, low), (x, y + fan.half_gate))]
+    return found
 
 
 def draw_column(canvas: Canvas2D, theme: Theme, fan: SeenFan, view: Box) -> list[Box]:
     """Draw what a column of a layer is; return the box of the words."""
-    scale, size = canvas.scale, LETTERS * canvas.scale
-    if not fan.wired or not 1 < len(fan.ends) <= MOST_ENDS:
+    scale, size, (x, run) = canvas.scale, LETTERS * canvas.scale, wire(fan, 0)[3]
+    said, y = text("first_row.column"), above_band(fan) - 2.0 * LINE * scale
+    place, end = (x + 20.0 * scale, y + 0.36 * size), (x, max(y, run + 4.0 * scale))
+    is_in = place[0] + canvas.measure(said, size=size) <= view.right
+    if not (is_in and fan.wired and 1 < len(fan.ends) <= MOST_ENDS):
         return []
-    x, run = wire(fan, 0)[3]
-    y = above_band(fan) - 2.0 * LINE * scale
-    said, place = text("first_row.column"), (x + 20.0 * scale, y + 0.36 * size)
-    if place[0] + canvas.measure(said, size=size) > view.right:
-        return []
-    return [call_out(canvas, theme, said, place, (x, max(y, run + 4.0 * scale)))]
+    return [call_out(canvas, theme, said, place, end)]
 
 
 def call_out(canvas: Canvas2D, theme: Theme, said: str, place: Point, end: Point) -> Box:
@@ -319,11 +294,6 @@ def call_out(canvas: Canvas2D, theme: Theme, said: str, place: Point, end: Point
         canvas.text(x, y + i * LINE * scale, line, size=size, color=theme.lit, outline=theme.ground)
     start, _ = box.shortest(Box(end[0], end[1], 0.0, 0.0))
     canvas.line([start, end], theme.lit + FAINT, width=1.1 * scale)
-    draw_dot(canvas, theme, end, DOT * scale)
+    dot = DOT * scale
+    canvas.box(end[0] - dot, end[1] - dot, 2.0 * dot, 2.0 * dot, theme.lit, radius=dot)
     return box
-
-
-def draw_dot(canvas: Canvas2D, theme: Theme, place: Point, radius: float) -> None:
-    """Draw a dot around a point."""
-    x, y = place
-    canvas.box(x - radius, y - radius, 2.0 * radius, 2.0 * radius, theme.lit, radius=radius)

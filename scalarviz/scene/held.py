@@ -59,5 +59,5 @@ def draw_call_outs(
         return []
     tops = tops_of(first, 0, carried(fan, frame_data).halves[0])
     rows = [open_row(i, fan.units - 1 if i > number else 0, frame_data) for i, fan, _ in known]
-    seen = [each.seen for _, _, each in known]
-    return draw_first_row(canvas, theme, seen, rows, tops, see.box.y, view)
+    seen, signs = [each.seen for _, _, each in known], (theme.map.negative, theme.map.positive)
+    return draw_first_row(canvas, theme, seen, rows, tops, signs, see.box.y, view)

@@ -39,6 +39,7 @@ import { threadOf } from "./threads.js";
 import { draw_cubes } from "./small_cubes.js";
 
 const TIP = 12; // pixels of an arrow head
+const sumOf = (numbers) => numbers.reduce((sum, each) => sum + each, 0);
 
 /** What `make` returns of a view, until the layout, the camera or the size changes. */
 export class KnownView {
@@ -103,7 +104,7 @@ export function carried(fan, frame) {
   const each = Math.floor(fan.inputs / Math.max(1, fan.inputs_count));
   const [start, stop] = fan.reads;
   const read = Math.floor((stop - start) / Math.max(1, fan.inputs_count));
-  const sum = (length, of) => Array.from({ length }, (_, i) => of(i)).reduce((a, b) => a + b, 0);
+  const sum = (length, of) => sumOf(Array.from({ length }, (_, i) => of(i)));
   const said = (column, i) => known[start + column * read + i] || 0;
   const columns = Array.from({ length: fan.inputs_count }, (_, column) => column);
   const term = (unit, column) => {
@@ -152,7 +153,8 @@ export function drawFirstRow(view, fans) {
   const tops = seen[0].feet[0].map(([, y], i) => y - 2.1 * first[i] * seen[0].cell);
   const rows = known.map((fan, i) => openRow(frame, fan, i ? fan.units - 1 : 0));
   const box = new Box(0, 0, paper.width, paper.height);
-  return draw_first_row(paper, palette, seen, rows, tops, view.see.box.y, box);
+  const signs = [palette.ends[0], palette.ends[2]];
+  return draw_first_row(paper, palette, seen, rows, tops, signs, view.see.box.y, box);
 }
 
 /** Draw the lines of all trays; return what draws those above squares. */
@@ -247,16 +249,10 @@ function openRow(frame, fan, unit) {
   const shares = rows.map((row) => Math.min(1, Math.max(-1, shareOf(row))));
   const comes = [...values, ...Array(own.length - values.length).fill(1)];
   const result = sumOf(terms[unit]);
-  const largest = Math.max(...terms.flat().map(Math.abs));
   const { values: buffer, curve, bends } = frame.layout.neurons[fan.after];
   const says = frame.values[buffer]?.[unit] ?? result;
-  const rest = [terms[unit], result, largest, says, curve, bends];
-  return new OpenRow(unit, values.length, comes, own, shares, ...rest);
-}
-
-/** The sum of some numbers. */
-function sumOf(numbers) {
-  return numbers.reduce((sum, each) => sum + each, 0);
+  const rest = [result, Math.max(...terms.flat().map(Math.abs)), says, curve, bends];
+  return new OpenRow(unit, values.length, comes, own, shares, terms[unit], ...rest);
 }
 
 /** Draw the row that is looked at with its numbers if its cubes are small; return its box. */

@@ -304,11 +304,9 @@ def is_evened(program: Layered, line: Station) -> bool:
 
 
 def with_curve(line: Neurons, operation: Operation) -> Neurons:
-    """Return a line with the curve of its activation around 0, from -1 to 1."""
+    """Return a line with the curve of its activation around 0."""
     value = ACTIVATIONS[operation.formula].value
-    found = np.array([value(REACH * each / BENDS) for each in range(-BENDS, BENDS + 1)])
-    least, most = min(0.0, float(found.min())), max(0.0, float(found.max()))
-    bends = tuple((2.0 * (found - least) / (most - least or 1.0) - 1.0).tolist())
+    bends = tuple(float(value(REACH * each / BENDS)) for each in range(-BENDS, BENDS + 1))
     return replace(line, bends=bends, curve=operation.formula)
 
 

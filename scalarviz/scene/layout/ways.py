@@ -492,7 +492,7 @@ def draw_bias(canvas: Canvas2D, theme: Theme, fan: SeenFan, *, named: bool) -> N
 
 
 def on_curve(bends: Sequence[float], number: float) -> Point:
-    """Return where a number is on a curve, to the right and upwards, both between -1 and 1."""
+    """Return where a number is on a curve: to the right, between -1 and 1, and how high."""
     if not -REACH < number < REACH:
         return (-1.0, bends[0]) if number < 0.0 else (1.0, bends[len(bends) - 1])
     place = 0.5 * (number / REACH + 1.0) * (len(bends) - 1)
@@ -511,10 +511,12 @@ def draw_gates(
     """Draw a gate before each ball: the curve through which all that was added up goes.
 
     Args:
-        bends: the curve, from left to right, between -1 and 1; without, sums are what neurons say
+        bends: heights of the curve, from left to right; of two, sums are what neurons say
         sums: what was added up, of which each has a dot on its curve; nothing while not known
     """
     half, scale, last = fan.half_gate, fan.scale, max(1, len(bends) - 1)
+    low: float = min([0.0, *bends])
+    up: float = 1.1 * half / ((max([0.0, *bends]) - low) or 1.0)
     gates = [] if fan.tiled or (fan.form == "upright" and len(bends) < 3) else fan.gates
     fill, edge, side, line = theme.panel[:7], theme.wire, 2.0 * half, 1.2 * scale
     for x, y in gates:
@@ -522,22 +524,19 @@ def draw_gates(
         canvas.box(
             left, y - half, side, side, fill, radius=rim, outline=edge, line=line, depth=depth
         )
-    points = [
-        [
-            (x + 0.72 * half * (2.0 * i / last - 1.0), y - 0.55 * half * bend)
-            for i, bend in enumerate(bends)
-        ]
-        for x, y in gates
+    path = [
+        (0.72 * half * (2.0 * i / last - 1.0), 0.55 * half - up * (bend - low))
+        for i, bend in enumerate(bends)
     ]
-    starts = [path[i] for path in points for i in range(len(path) - 1)]
-    ends = [path[i + 1] for path in points for i in range(len(path) - 1)]
+    starts = [(x + right, y + down) for x, y in gates for right, down in path[:last]]
+    ends = [(x + right, y + down) for x, y in gates for right, down in path[1:]]
     if len(starts) > 0:
         canvas.segments(starts, ends, theme.quiet, width=CURVED * scale)
     if len(sums) > 0 and len(gates) > 0 and len(bends) > 2 and side >= DOTTED:
         places = [on_curve(bends, each) for each in sums]
         dots = [
-            (x + 0.72 * half * along, y - 0.55 * half * up)
-            for (x, y), (along, up) in zip(gates, places, strict=True)
+            (x + 0.72 * half * along, y + 0.55 * half - up * (height - low))
+            for (x, y), (along, height) in zip(gates, places, strict=True)
         ]
         canvas.segments(dots, dots, theme.lit, width=DOT * scale)
 

@@ -209,7 +209,7 @@ def test_bars_of_an_upright_row_begin_at_zero_and_are_to_scale() -> None:
     stage, see = seen("micrograd", (1280, 800))
     own, terms = fan_seen(stage, see)(stage.plan.fans[-1]), [(-1.0) ** i * i for i in range(17)]
     notes = Notes(1280, 800)
-    row = OpenRow(0, 16, [1.0] * 17, terms, [0.1] * 17, terms, sum(terms), False)
+    row = OpenRow(0, 16, [1.0] * 17, terms, [0.1] * 17, terms, sum(terms), 1.0, 0.0, "", [])
     draw_upright(notes, DARK, own, row, ("minus", "plus"), written=False)
     zero, _, longest = own.bars
     for (x, _, wide, _, color, _), term in zip(notes.noted, terms[1:], strict=True):
@@ -243,7 +243,9 @@ def test_the_printed_products_of_a_row_add_up() -> None:
     rng = np.random.default_rng(0)
     for _ in range(200):
         terms = np.where(rng.random(17) < 0.4, 0.0, rng.normal(size=17)).tolist()
-        printed = adding_up(OpenRow(0, 16, terms, terms, terms, terms, sum(terms), False))
+        printed = adding_up(
+            OpenRow(0, 16, terms, terms, terms, terms, sum(terms), 1.0, 0.0, "", [])
+        )
         assert sum(printed) == pytest.approx(round(sum(terms), 2))
         assert np.abs(np.subtract(printed, terms)).max() < 0.01
         assert all(each == 0.0 for each, term in zip(printed, terms, strict=True) if not term)
