@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scalarviz.base.texts import text
-from scalarviz.base.texts.decimals import short, typeset
+from scalarviz.base.texts.decimals import factor, number_of, short, typeset
 from scalarviz.scene.layout.camera import Box, Camera
 from scalarviz.scene.layout.ways import (
     FEW,
@@ -37,11 +37,13 @@ SUMS, GAP, MOST_ENDS = 52.0, 8.0, 5  # pixels from feet to the sum of a row, and
 # of its neuron; most neurons of a layer whose columns are named
 PRODUCTS = 20.0  # pixels from the feet of cubes to where their products have run
 HEADED = 26.0  # pixels from cube to cube, from which on columns have heads
+AROUND = 10.0  # pixels around the network, where words may stand
 FAINT = "99"  # alpha of a line
 S_SHAPED = "tanh", "sigmoid"
 DIGITS, LAST = (2, 3, 4, 5), 0.01  # of factors; by how much the others may differ in print
 HALF = 1e-6  # from a half, which may be rounded either way
-GRAPH, ABOVE = (164.0, 58.0), 22.0  # pixels of the graph of a curve, and from its top to the words
+GRAPH, ABOVE, HIGHEST = (164.0, 56.0), 22.0, 14.0  # pixels of the graph of a curve, from its top
+# to the line of words, and at most up from the box of the network
 
 
 def is_called(fan: SeenFan, scale: float, camera: Camera, *, asked: bool) -> bool:
@@ -62,8 +64,7 @@ def draw_first_row(
     rows: Sequence[OpenRow],
     tops: Sequence[float],
     signs: tuple[Color, Color],
-    top: float,
-    view: Box,
+    box: Box,
 ) -> list[Box]:
     """Draw call-outs; return the boxes of their words.
 
@@ -72,15 +73,15 @@ def draw_first_row(
         rows: of each layer the one whose sum is written: the first one, behind it the last ones
         tops: of the cubes of the first row
         signs: the colors of minus and plus
-        top: of the box of the network
-        view: where words may stand
+        box: of the network
     """
     first, scale, size = fans[0], canvas.scale, LETTERS * canvas.scale
+    view = box.inside(-AROUND)
     (gate, level), feet, last = first.gates[0], first.feet[0], len(first.feet[0]) - 1
     x, middle, radius = fans[1].starts[0] if len(fans) > 1 else first.ends[0]
     has_tile = first.square or radius > first.ends[0][2]
     y, apart = above_band(first) - (LIFT * LINE * scale if has_tile else 0.0), APART * scale
-    y = max(y, top - OVER * scale)
+    y = max(y, box.y - OVER * scale)
     found: list[Box] = []
     has_bias = last == first.count
     shown = min(1, first.count - 1)
@@ -89,7 +90,7 @@ def draw_first_row(
     right = feet[shown][0] + 0.5 * wide
     left = feet[last][0] - 0.5 * canvas.measure(bias, size=size)
     right = min(right, left - apart) if has_bias else right
-    edge = view.x + 8.0 * scale
+    edge = box.x - 8.0 * scale
     right = max(right, edge + wide)
     found.append(
         call_out(canvas, theme, weight, (right - wide, y), (feet[shown][0], tops[shown])),
@@ -117,7 +118,10 @@ def draw_first_row(
         end = x + radius, max(middle - 0.8 * radius, place[1] + 4.0 * scale)
         found.append(call_out(canvas, theme, text("first_row.tile"), place, end))
     taken = [box for fan in fans for box in boxes_of(fan)]
-    left, high = max([each.right for each in found]), max(y - ABOVE * scale, view.y + 2.0)
+    left, high = (
+        max([each.right for each in found]),
+        max(y - ABOVE * scale, box.y - HIGHEST * scale),
+    )
     graph = Box(left + GAP * scale, high, GRAPH[0] * scale, GRAPH[1] * scale)
     is_free = graph.right < view.right and not any(graph.meets(each) for each in taken)
     if len(rows[0].bends) > 2 and is_free:
@@ -144,7 +148,7 @@ def boxes_of(fan: SeenFan) -> list[Box]:
     levels, rim = [y for feet in fan.feet for _, y in feet], 0.5 * GAP * fan.scale
     high = min([fan.top, fan.starts[0][1], *levels]) - rim
     right = max([x + radius for x, _, radius in fan.ends])
-    low = max([y for _, y, _ in fan.starts]) + rim, max(levels) + PRODUCTS * fan.scale
+    low = max([start[1] for start in fan.starts]) + rim, max(levels) + PRODUCTS * fan.scale
     return [
         Box(fan.first, high, fan.left - fan.first, low[0] - high),
         Box(fan.left, high, right - fan.left, low[1] - high),
@@ -173,17 +177,6 @@ def shown_in(fan: SeenFan, row: OpenRow) -> list[int]:
     alone = alone_in([abs(term) for term in row.terms], row.largest)
     shown = range(len(row.terms)) if len(row.terms) <= FEW else alone
     return sorted(shown, key=lambda column: fan.feet[row.unit][column][0])
-
-
-def factor(value: float, digits: int) -> str:
-    """Return a number with some digits, or with two, if the others are zeros."""
-    words, few = short(value, digits), short(value)
-    return few if number_of(words) == number_of(few) else words
-
-
-def number_of(words: str) -> float:
-    """Return the number that `short` wrote."""
-    return float(words.replace(",", ""))
 
 
 def closed_sum(row: OpenRow, shown: Sequence[int]) -> list[str]:

@@ -42,7 +42,7 @@ def draw_held(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: T
 
 
 def draw_call_outs(
-    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, view: Box
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme
 ) -> list[Box]:
     """Draw what the parts of the first row are, while that is said; return the boxes of words."""
     layout, scale = frame_data.layout, canvas.scale
@@ -60,4 +60,4 @@ def draw_call_outs(
     tops = tops_of(first, 0, carried(fan, frame_data).halves[0])
     rows = [open_row(i, fan.units - 1 if i > number else 0, frame_data) for i, fan, _ in known]
     seen, signs = [each.seen for _, _, each in known], (theme.map.negative, theme.map.positive)
-    return draw_first_row(canvas, theme, seen, rows, tops, signs, see.box.y, view)
+    return draw_first_row(canvas, theme, seen, rows, tops, signs, see.box)

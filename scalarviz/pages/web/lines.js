@@ -2,7 +2,6 @@
 
 import { colorOf, mixedColor } from "./palette.js";
 import { numbers_on_cubes } from "./story/cube_numbers.js";
-import { Box } from "./story/camera.js";
 import { numbers_below } from "./story/marks.js";
 import { draw_first_row, is_called } from "./story/first_row.js";
 import { blame_in, chosen_neurons, chosen_rows, pointed_rows, told_rows } from "./story/focus.js";
@@ -152,9 +151,8 @@ export function drawFirstRow(view, fans) {
   const [first] = carried(known[0], frame).halves;
   const tops = seen[0].feet[0].map(([, y], i) => y - 2.1 * first[i] * seen[0].cell);
   const rows = known.map((fan, i) => openRow(frame, fan, i ? fan.units - 1 : 0));
-  const box = new Box(0, 0, paper.width, paper.height);
   const signs = [palette.ends[0], palette.ends[2]];
-  return draw_first_row(paper, palette, seen, rows, tops, signs, view.see.box.y, box);
+  return draw_first_row(paper, palette, seen, rows, tops, signs, view.see.box);
 }
 
 /** Draw the lines of all trays; return what draws those above squares. */

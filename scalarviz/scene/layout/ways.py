@@ -628,6 +628,7 @@ MOST_SHEET = 0.42  # of the height of the network, so that it is still seen
 READABLE = 34.0  # pixels of slots, below which a row that is looked at has a sheet
 MINUS, WIDER = 3.6, 14.0  # pixels of a minus, and of an open row beyond its layer
 APART_NUMBERS, WIDE_NUMBER = 4.0, "−0.00"  # pixels between two numbers of a row; a wide one
+HALF_CENT = 0.0055  # by how much a product may differ from the printed one
 
 
 @dataclass
@@ -688,20 +689,21 @@ def draw_upright(
     canvas.text(added, low, said, size=size, color=theme.ink, bold=True, anchor="center")
     half, gap = HALF_CUBE * fan.slot, APART_NUMBERS * scale
     left, middle, right = feet[0][0] - half, feet[0][0] + half, zero - longest - gap
-    products = [f"= {short(each)}" for each in adding_up(row)]
-    weights, start = [short(each) for each in row.weights], right
+    terms, start = adding_up(row), right
+    products = [f"= {short(each)}" for each in terms]
+    pairs = [multiplied(row.comes[i], row.weights[i], product) for i, product in enumerate(terms)]
     start -= canvas.widest(products, size=size)
     if pitch < 1.2 * size or middle > start:
         return
     columns, comes = (
         [("product", products, right)],
-        [f"{short(each)} ×" for each in row.comes[: row.inputs]],
+        [f"{pair[0]}×" for pair in pairs[: row.inputs]],
     )
     rim = max([x + radius for x, _, radius in fan.starts])
     if left - rim > canvas.widest(comes, size=size):
         columns.append(("says", comes, left))
     if start - middle > canvas.measure(WIDE_NUMBER, size=size) + 2.0 * gap:
-        columns.append(("weight", weights, start - gap))
+        columns.append(("weight", [pair[1] for pair in pairs], start - gap))
     for name, words, edge in columns:
         head = text(f"long_rows.head.{name}")
         canvas.text(edge, y, head, size=size, color=theme.soft, anchor="right")
@@ -753,6 +755,14 @@ def adding_up(row: OpenRow) -> list[float]:
     for i in order[: abs(missing)]:
         whole[i] += way
     return [each / 100.0 for each in whole]
+
+
+def multiplied(one: float, other: float, product: float) -> list[str]:
+    """Return two factors with as few digits, up to four, as make their product the printed one."""
+    digits = 2
+    while digits < 4 and abs(round(one, digits) * round(other, digits) - product) > HALF_CENT:
+        digits += 1
+    return [short(one, digits), short(other, digits)]
 
 
 def draw_open(
