@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scalarviz.base.texts import text
-from scalarviz.base.texts.decimals import factor, number_of, short, typeset
+from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.scene.layout.camera import Box, Camera
 from scalarviz.scene.layout.ways import (
     FEW,
@@ -37,7 +37,7 @@ SUMS, GAP, MOST_ENDS = 52.0, 8.0, 5  # pixels from feet to the sum of a row, and
 # of its neuron; most neurons of a layer whose columns are named
 PRODUCTS = 20.0  # pixels from the feet of cubes to where their products have run
 HEADED = 26.0  # pixels from cube to cube, from which on columns have heads
-AROUND = 10.0  # pixels around the network, where words may stand
+AROUND = 16.0  # pixels around the network, where words may stand
 FAINT = "99"  # alpha of a line
 S_SHAPED = "tanh", "sigmoid"
 DIGITS, LAST = (2, 3, 4, 5), 0.01  # of factors; by how much the others may differ in print
@@ -179,6 +179,11 @@ def shown_in(fan: SeenFan, row: OpenRow) -> list[int]:
     return sorted(shown, key=lambda column: fan.feet[row.unit][column][0])
 
 
+def number_of(words: str) -> float:
+    """Return the number that `short` wrote."""
+    return float(words.replace(",", ""))
+
+
 def closed_sum(row: OpenRow, shown: Sequence[int]) -> list[str]:
     """Return some products of a row as they are written, then all others added; "" for no others.
 
@@ -188,7 +193,7 @@ def closed_sum(row: OpenRow, shown: Sequence[int]) -> list[str]:
     total, rest = short(row.result), row.result - sum([row.terms[i] for i in shown])
     is_whole = len(shown) == len(row.terms)
     for digits in DIGITS:
-        pairs = [(factor(row.comes[i], digits), factor(row.weights[i], digits)) for i in shown]
+        pairs = [(short(row.comes[i], digits), short(row.weights[i], digits)) for i in shown]
         found = sum([number_of(comes) * number_of(weight) for comes, weight in pairs])
         others = "" if is_whole else short(number_of(total) - found)
         missing = 0.0 if is_whole else number_of(others)

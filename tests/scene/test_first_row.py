@@ -131,7 +131,7 @@ def row_of(terms: list[float], comes: list[float], largest: float = 1.0) -> Open
 
 def test_a_sum_has_the_digits_that_it_needs_and_the_others_are_one_number() -> None:
     row = row_of([-0.071, 0.0, -0.475], [1.0, 1.0, 1.0])
-    assert closed_sum(row, [0, 1, 2]) == ["1.00 × -.071", "1.00 × 0", "b -.475", ""]
+    assert closed_sum(row, [0, 1, 2]) == ["1.000 × -.071", "1.000 × 0", "b -.475", ""]
     row = row_of([0.5, 0.2, 0.013, -0.1], [0.5, 1.0, 1.0, 1.0])
     assert closed_sum(row, [0, 1]) == [".50 × 1.00", "1.00 × .20", "-.09"]
     assert sum_forms(row, []) == [[text("first_row.sum", sum=".61")]]

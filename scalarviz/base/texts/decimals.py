@@ -45,17 +45,6 @@ def short(value: float, digits: int = 2) -> str:
     return LEADING.sub(".", words)
 
 
-def factor(value: float, digits: int) -> str:
-    """Return a number of a picture with some digits, or with two if the others are zeros."""
-    words, few = short(value, digits), short(value)
-    return few if number_of(words) == number_of(few) else words
-
-
-def number_of(words: str) -> float:
-    """Return the number that `short` wrote."""
-    return float(words.replace(",", ""))
-
-
 def typeset(words: str) -> str:
     """Return words as they are drawn: no zero before a point, and true minus signs."""
     return LEADING.sub(".", MINUS.sub("−", words))

@@ -134,11 +134,7 @@ export function carried(fan, frame) {
 
 /** Whether the first layer has call-outs, see `drawFirstRow`. */
 function isCalled({ frame, see, scale }, seen) {
-  return (
-    frame.names_row &&
-    !frame.layout.fans[0].is_direct &&
-    is_called(seen, scale, see.camera, frame.marks)
-  );
+  return frame.names_row && is_called(seen, scale, see.camera, frame.marks);
 }
 
 /** Draw what the parts of the first row are, while that is said; return the boxes of words. */

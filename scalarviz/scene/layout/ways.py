@@ -695,15 +695,14 @@ def draw_upright(
     start -= canvas.widest(products, size=size)
     if pitch < 1.2 * size or middle > start:
         return
-    columns, comes = (
-        [("product", products, right)],
-        [f"{pair[0]}×" for pair in pairs[: row.inputs]],
-    )
+    columns, weights = [("product", products, right)], [short(each) for each in row.weights]
+    comes = [f"{pair[0]}×" for pair in pairs[: row.inputs]]
     rim = max([x + radius for x, _, radius in fan.starts])
     if left - rim > canvas.widest(comes, size=size):
         columns.append(("says", comes, left))
+        weights = [pair[1] for pair in pairs]
     if start - middle > canvas.measure(WIDE_NUMBER, size=size) + 2.0 * gap:
-        columns.append(("weight", [pair[1] for pair in pairs], start - gap))
+        columns.append(("weight", weights, start - gap))
     for name, words, edge in columns:
         head = text(f"long_rows.head.{name}")
         canvas.text(edge, y, head, size=size, color=theme.soft, anchor="right")
