@@ -172,7 +172,7 @@ def draw_heads(canvas: Canvas2D, theme: Theme, fan: SeenFan, values: Sequence[fl
 def shown_in(fan: SeenFan, row: OpenRow) -> list[int]:
     """Return the columns of a row whose products are written, from left to right.
 
-    They are those that have strands of their own; of a row of few all.
+    They are those with separate strands; of a row of few all.
     """
     alone = alone_in([abs(term) for term in row.terms], row.largest)
     shown = range(len(row.terms)) if len(row.terms) <= FEW else alone

@@ -78,8 +78,8 @@ SCENES = ["rgb", "circle", "xor", "xnor", "micrograd", "texture", "expression", 
 # The weights of a long row with its numbers are numbers on cubes, and so is the arithmetic of a row
 # that stands upright: what comes in, weights, products and their sum. Each value of a formula has
 # its step.
-# What a column carries is written above it. The sum of a row of each layer has its products in
-# lines of their own, and the curve of the first one its numbers.
+# What a column carries is written above it. The products of one row of each layer stand in separate
+# lines, and beside the curve of the first one its numbers.
 COLUMNS = {"rgb": 8, "xnor": 8}
 SUMS = {"rgb": 2 + 5, "xnor": 3 + 4}
 ON_CUBES = {"micrograd": 17, "expression": 7, "xnor": 8 + 9 + 9 + 1}
