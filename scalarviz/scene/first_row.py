@@ -1,4 +1,4 @@
-"""Call-outs on the first row: what comes in, a weight, the bias, the sum, a column and a row.
+"""Call-outs on the first row: what comes in, a weight, the bias, a column; of each layer a sum.
 
 Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
 """
@@ -8,13 +8,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from scalarviz.base.texts import row_text, text
+from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.scene.layout.camera import Box, Camera
-from scalarviz.scene.layout.ways import FEW, Point, SeenFan, above_band, alone_in, wire
+from scalarviz.scene.layout.ways import (
+    FEW,
+    REACH,
+    OpenRow,
+    Point,
+    SeenFan,
+    above_band,
+    alone_in,
+    wire,
+)
+from scalarviz.scene.side_panel import draw_curve
+from scalarviz.story.caption import Bent
 
 if TYPE_CHECKING:
-    from scalarviz.scene.canvas.canvas2d import Canvas2D
+    from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
     from scalarviz.scene.canvas.palette import Theme
 
 LETTERS, DOT = 12.0, 2.2  # pixels of letters, and radius of the dot at the end of a line
@@ -22,11 +33,17 @@ APART, LINE = 14.0, 17.0  # pixels between two words side by side, and from a li
 OVER = 4.0  # pixels from the box of the network up to the highest words
 LIFT = 1.0  # lines by which words are higher where squares have words also
 LEAST = 45.0, 24.0  # pixels of a cell, and from cube to cube, from which on they come unasked
-SUMS, GAP, MOST_ENDS = 52.0, 8.0, 5  # pixels from feet to the sum of a last neuron, and that it is
-# right of that; most with a sum
+SUMS, GAP, MOST_ENDS = 52.0, 8.0, 5  # pixels from feet to the sum of a row, and that it is right
+# of its neuron; most neurons of a layer whose columns are named
 PRODUCTS = 20.0  # pixels from the feet of cubes to where their products have run
 HEADED = 26.0  # pixels from cube to cube, from which on columns have heads
+AROUND = 16.0  # pixels around the network, where words may stand
 FAINT = "99"  # alpha of a line
+S_SHAPED = "tanh", "sigmoid"
+DIGITS, LAST = (2, 3, 4, 5), 0.01  # of factors; by how much the others may differ in print
+HALF = 1e-6  # from a half, which may be rounded either way
+GRAPH, ABOVE, HIGHEST = (164.0, 56.0), 22.0, 14.0  # pixels of the graph of a curve, from its top
+# to the line of words, and at most up from the box of the network
 
 
 def is_called(fan: SeenFan, scale: float, camera: Camera, *, asked: bool) -> bool:
@@ -44,30 +61,27 @@ def draw_first_row(
     canvas: Canvas2D,
     theme: Theme,
     fans: Sequence[SeenFan],
+    rows: Sequence[OpenRow],
     tops: Sequence[float],
-    curves: Sequence[str],
-    terms: Sequence[Sequence[Sequence[float]]],
-    heads: Sequence[Sequence[float]],
-    top: float,
-    view: Box,
+    signs: tuple[Color, Color],
+    box: Box,
 ) -> list[Box]:
     """Draw call-outs; return the boxes of their words.
 
     Args:
         fans: the layers in rows
-        curves: names of the activations behind the first one and the last one
-        terms: the products of their rows
-        heads: what the columns of each layer carry
+        rows: of each layer the one whose sum is written: the first one, behind it the last ones
         tops: of the cubes of the first row
-        top: of the box of the network
-        view: where words may stand
+        signs: the colors of minus and plus
+        box: of the network
     """
     first, scale, size = fans[0], canvas.scale, LETTERS * canvas.scale
+    view = box.inside(-AROUND)
     (gate, level), feet, last = first.gates[0], first.feet[0], len(first.feet[0]) - 1
     x, middle, radius = fans[1].starts[0] if len(fans) > 1 else first.ends[0]
     has_tile = first.square or radius > first.ends[0][2]
     y, apart = above_band(first) - (LIFT * LINE * scale if has_tile else 0.0), APART * scale
-    y = max(y, top - OVER * scale)
+    y = max(y, box.y - OVER * scale)
     found: list[Box] = []
     has_bias = last == first.count
     shown = min(1, first.count - 1)
@@ -76,7 +90,7 @@ def draw_first_row(
     right = feet[shown][0] + 0.5 * wide
     left = feet[last][0] - 0.5 * canvas.measure(bias, size=size)
     right = min(right, left - apart) if has_bias else right
-    edge = view.x + 8.0 * scale
+    edge = box.x - 8.0 * scale
     right = max(right, edge + wide)
     found.append(
         call_out(canvas, theme, weight, (right - wide, y), (feet[shown][0], tops[shown])),
@@ -86,22 +100,59 @@ def draw_first_row(
         found.append(call_out(canvas, theme, bias, (left, y), (feet[last][0], tops[last])))
         right = found[1].right
     place = max(gate - first.half_gate, right + apart), y
-    end = gate, level - first.half_gate
-    said = "; ".join(sum_words(terms[0][0], curves[0]))
-    found.append(call_out(canvas, theme, said, place, end))
+    forms = sum_forms(rows[0], closed_sum(rows[0], shown_in(first, rows[0])))
+    forms = [each for each in forms if len(each) < 3]
+    between = ("; ", "\n") if has_tile else ("\n", "; ")
+    shapes = [sign.join(each) for each in forms for sign in between]
+    fits = [each for each in shapes if place[0] + canvas.measure(each, size=size) <= view.right]
+    said = [*fits, shapes[len(shapes) - 1]][0]
+    below = call_out(canvas, theme, said, place, (gate, level - first.half_gate))
+    found.append(below)
     said, down = text("first_row.comes"), first.column(0)
     left = max(edge, down - canvas.measure(said, size=size))
     place, end = (left, y + 1.3 * LINE * scale), (down, feet[0][1] - first.arm)
     found.append(call_out(canvas, theme, said, place, end))
-    place = x + radius + 24.0 * scale, y + 1.2 * LINE * scale
+    place = x + radius + 24.0 * scale, below.bottom + LINE * scale
     is_free = len(fans) < 2 or (fans[1].form != "long" and fans[1].top > place[1] + LINE * scale)
     if has_tile and is_free:
         end = x + radius, max(middle - 0.8 * radius, place[1] + 4.0 * scale)
         found.append(call_out(canvas, theme, text("first_row.tile"), place, end))
+    taken = [box for fan in fans for box in boxes_of(fan)]
+    left, high = (
+        max([each.right for each in found]),
+        max(y - ABOVE * scale, box.y - HIGHEST * scale),
+    )
+    graph = Box(left + GAP * scale, high, GRAPH[0] * scale, GRAPH[1] * scale)
+    is_free = graph.right < view.right and not any(graph.meets(each) for each in taken)
+    if len(rows[0].bends) > 2 and is_free:
+        draw_curve(canvas, theme, bent_in(rows[0]), graph, None, signs, 1.0)
+        found.append(graph)
     for i in range(1, len(fans)):
-        draw_heads(canvas, theme, fans[i], heads[i])
-    last_fan = fans[len(fans) - 1]
-    return found + draw_last(canvas, theme, last_fan, terms[1], curves[1], view)
+        draw_heads(canvas, theme, fans[i], rows[i].comes)
+        if fans[i].form == "nested" and not fans[i].tiled:
+            own = draw_column(canvas, theme, fans[i], view) if i == len(fans) - 1 else []
+            found += own + draw_sum(canvas, theme, fans[i], rows[i], view, [*taken, *found])
+    return found
+
+
+def bent_in(row: OpenRow) -> Bent:
+    """Return the curve of a row with the point of its neuron, which may lie beyond its ends."""
+    last = len(row.bends) - 1
+    points = [(REACH * (2.0 * i / last - 1.0), height) for i, height in enumerate(row.bends)]
+    points = sorted([*points, (row.result, row.says)], key=lambda point: point[0])
+    return Bent(row.result, row.says, tuple(points))
+
+
+def boxes_of(fan: SeenFan) -> list[Box]:
+    """Return the boxes of the wires that rise before a layer, and of its rows."""
+    levels, rim = [y for feet in fan.feet for _, y in feet], 0.5 * GAP * fan.scale
+    high = min([fan.top, fan.starts[0][1], *levels]) - rim
+    right = max([x + radius for x, _, radius in fan.ends])
+    low = max([start[1] for start in fan.starts]) + rim, max(levels) + PRODUCTS * fan.scale
+    return [
+        Box(fan.first, high, fan.left - fan.first, low[0] - high),
+        Box(fan.left, high, right - fan.left, low[1] - high),
+    ]
 
 
 def draw_heads(canvas: Canvas2D, theme: Theme, fan: SeenFan, values: Sequence[float]) -> None:
@@ -118,61 +169,112 @@ def draw_heads(canvas: Canvas2D, theme: Theme, fan: SeenFan, values: Sequence[fl
         canvas.text(left, y, said, size=size, color=theme.lit)
 
 
-def sum_words(row: Sequence[float], curve: str) -> list[str]:
-    """Return what the products of a row add up to, and what a curve makes of it."""
-    bend = row_text(f"first_row.bend.{curve}", text("first_row.bend"))
-    return [text("first_row.sum", sum=short(sum(row))), bend]
+def shown_in(fan: SeenFan, row: OpenRow) -> list[int]:
+    """Return the columns of a row whose products are written, from left to right.
+
+    They are those with separate strands; of a row of few all.
+    """
+    alone = alone_in([abs(term) for term in row.terms], row.largest)
+    shown = range(len(row.terms)) if len(row.terms) <= FEW else alone
+    return sorted(shown, key=lambda column: fan.feet[row.unit][column][0])
 
 
-def draw_last(
+def number_of(words: str) -> float:
+    """Return the number that `short` wrote."""
+    return float(words.replace(",", ""))
+
+
+def closed_sum(row: OpenRow, shown: Sequence[int]) -> list[str]:
+    """Return some products of a row as they are written, then all others added; "" for no others.
+
+    They have as few digits as make them add up in print; if none do, there is nothing. The others
+    are what is missing to the sum in print, if that is what they add up to but for the last digit.
+    """
+    total, rest = short(row.result), row.result - sum([row.terms[i] for i in shown])
+    is_whole = len(shown) == len(row.terms)
+    for digits in DIGITS:
+        pairs = [(short(row.comes[i], digits), short(row.weights[i], digits)) for i in shown]
+        found = sum([number_of(comes) * number_of(weight) for comes, weight in pairs])
+        others = "" if is_whole else short(number_of(total) - found)
+        missing = 0.0 if is_whole else number_of(others)
+        is_closed = short(found + missing - HALF) == total == short(found + missing + HALF)
+        if is_closed and (is_whole or abs(missing - rest) < LAST):
+            named = zip(shown, pairs, strict=True)
+            return [*[f"{a} × {b}" if i < row.inputs else f"b {b}" for i, (a, b) in named], others]
+    return []
+
+
+def sum_forms(row: OpenRow, words: Sequence[str]) -> list[list[str]]:
+    """Return lines of what adds up in a row and what the curve makes of it, the longest first.
+
+    Args:
+        words: of `closed_sum`; without, there is the sum alone
+    """
+    total, says, is_s = short(row.result), short(row.says), row.curve in S_SHAPED
+    turns = text("first_row.turns.s" if is_s else "first_row.turns", sum=total, result=says)
+    if says == total and (is_s or row.result > 0.0):
+        turns = text("first_row.stays.s" if is_s else "first_row.stays", sum=total)
+    elif row.says == 0.0:
+        turns = text("first_row.zero")
+    alone = [text("first_row.sum", sum=total)]
+    if len(words) == 0:
+        return [alone]
+    products, bent = [*words[: len(words) - 1]], [turns] if len(row.bends) > 2 else []
+    if words[len(products)] != "":
+        count, others = len(row.terms) - len(products), words[len(products)]
+        products.append(text("first_row.others", count=count, sum=others))
+    half = (len(products) + 1) // 2
+    begin = " + ".join(products[:half])
+    end = " ".join([*[f"+ {each}" for each in products[half:]], f"= {total}"])
+    return [[f"{begin} {end}", *bent], [begin, end, *bent], alone]
+
+
+def draw_sum(
     canvas: Canvas2D,
     theme: Theme,
     fan: SeenFan,
-    terms: Sequence[Sequence[float]],
-    curve: str,
+    row: OpenRow,
     view: Box,
+    taken: Sequence[Box],
 ) -> list[Box]:
-    """Draw what a column and a row of the last layer are; return the boxes of the words."""
+    """Write below the last row of a layer what adds up in it; return the boxes of the words.
+
+    Args:
+        taken: boxes of which the words keep clear
+    """
     scale, size = canvas.scale, LETTERS * canvas.scale
+    feet, (x, y), (rim, _, radius) = fan.feet[row.unit], fan.gates[row.unit], fan.ends[row.unit]
+    shown, low = shown_in(fan, row), feet[0][1] + SUMS * scale
+    words, rest = closed_sum(row, shown), [feet[i][0] for i in range(len(feet)) if i not in shown]
     found: list[Box] = []
-    if fan.form != "nested" or len(fan.ends) > MOST_ENDS:
-        return found
-    feet = fan.feet[0]
-    if len(fan.ends) == 1:
-        x, y = fan.gates[0]
-        said = "\n".join(sum_words(terms[0], curve))
-        right = fan.ends[0][0] + fan.ends[0][2] + GAP * scale
-        place = right - canvas.measure(said, size=size), feet[0][1] + SUMS * scale
-        if place[1] + LINE * scale < view.bottom:
-            found.append(call_out(canvas, theme, said, place, (x, y + fan.half_gate)))
-        return found
-    sizes = [[abs(term) for term in row] for row in terms]
-    alone = alone_in(sizes[0], max([max(row) for row in sizes]))
-    rest = [i for i in range(len(feet)) if i not in alone]
-    if len(feet) > FEW and len(rest) > 0:
-        left, amount = min([feet[i][0] for i in rest]), sum([terms[0][i] for i in rest])
-        said = text("first_row.rest", count=len(rest), sum=short(amount))
-        place = left + 14.0 * scale, feet[0][1] + (PRODUCTS + LINE) * scale
-        found.append(
-            call_out(canvas, theme, said, place, (left + 6.0 * scale, place[1] - LINE * scale))
-        )
-    if fan.wired:
-        x, run = wire(fan, 0)[3]
-        y = above_band(fan) - 2.0 * LINE * scale
-        said, place = text("first_row.column"), (x + 20.0 * scale, y + 0.36 * size)
-        if place[0] + canvas.measure(said, size=size) <= view.right:
-            end = x, max(y, run + 4.0 * scale)
+    if len(rest) > 0 and len(words) > 0:
+        said = text("first_row.rest", count=len(rest), sum=words[len(shown)])
+        place = min(rest) + 14.0 * scale, feet[0][1] + (PRODUCTS + LINE) * scale
+        if place[0] + canvas.measure(said, size=size) < x:  # left of the line to the gate
+            end = min(rest) + 6.0 * scale, place[1] - LINE * scale
             found.append(call_out(canvas, theme, said, place, end))
-    middle = len(fan.ends) // 2
-    x, y, radius = fan.ends[middle]
-    said = f"{text('first_row.row')}; " + "\n".join(sum_words(terms[middle], curve))
-    low = max(y + radius, fan.feet[middle][0][1] + PRODUCTS * scale)
-    low += 2.0 * LINE * scale
-    wide = canvas.measure(said, size=size)
-    if low < view.bottom:
-        place = x - 8.0 * scale - wide, low
-        found.append(call_out(canvas, theme, said, place, (x, y + radius)))
+    named = f"{text('first_row.row')}; " if len(fan.ends) > 1 else ""
+    left, right = min([foot[0] for foot in feet]) - 0.5 * fan.slot, rim + radius + GAP * scale
+    for lines in sum_forms(row, words):
+        said = "\n".join([*lines[: len(lines) - 1], f"{named}{lines[len(lines) - 1]}"])
+        wide, high = canvas.measure(said, size=size), (len(lines) - 1) * LINE * scale + 1.2 * size
+        for begin in (right - wide, left):
+            box = Box(begin, low - 0.9 * size, wide, high)
+            is_in = box.x >= view.x and box.right <= view.right and box.bottom < view.bottom
+            if is_in and not any(box.meets(each) for each in [*taken, *found]):
+                return [*found, call_out(canvas, theme, said, (begin, low), (x, y + fan.half_gate))]
     return found
+
+
+def draw_column(canvas: Canvas2D, theme: Theme, fan: SeenFan, view: Box) -> list[Box]:
+    """Draw what a column of a layer is; return the box of the words."""
+    scale, size, (x, run) = canvas.scale, LETTERS * canvas.scale, wire(fan, 0)[3]
+    said, y = text("first_row.column"), above_band(fan) - 2.0 * LINE * scale
+    place, end = (x + 20.0 * scale, y + 0.36 * size), (x, max(y, run + 4.0 * scale))
+    is_in = place[0] + canvas.measure(said, size=size) <= view.right
+    if not (is_in and fan.wired and 1 < len(fan.ends) <= MOST_ENDS):
+        return []
+    return [call_out(canvas, theme, said, place, end)]
 
 
 def call_out(canvas: Canvas2D, theme: Theme, said: str, place: Point, end: Point) -> Box:
@@ -189,7 +291,7 @@ def call_out(canvas: Canvas2D, theme: Theme, said: str, place: Point, end: Point
     for i, line in enumerate(lines):
         canvas.text(x, y + i * LINE * scale, line, size=size, color=theme.lit, outline=theme.ground)
     start, _ = box.shortest(Box(end[0], end[1], 0.0, 0.0))
-    dot = DOT * scale
     canvas.line([start, end], theme.lit + FAINT, width=1.1 * scale)
+    dot = DOT * scale
     canvas.box(end[0] - dot, end[1] - dot, 2.0 * dot, 2.0 * dot, theme.lit, radius=dot)
     return box

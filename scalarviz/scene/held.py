@@ -12,6 +12,7 @@ from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.hands import MOST_GIVEN, draw_gives, lines_held
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.lines import carried, known_fans, tops_of
+from scalarviz.scene.long_rows import open_row
 from scalarviz.scene.marks import draw_held_cube, draw_rings
 
 
@@ -41,18 +42,22 @@ def draw_held(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: T
 
 
 def draw_call_outs(
-    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, view: Box
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme
 ) -> list[Box]:
     """Draw what the parts of the first row are, while that is said; return the boxes of words."""
     layout, scale = frame_data.layout, canvas.scale
-    rows = [each for each in layout.fans if not each.is_direct] if frame_data.names_row else []
     fans = known_fans(see, layout, scale)
-    known = [fans[layout.fans.index(each)] for each in rows]
-    first, seen = known[0] if known else None, [each.seen for each in known if each is not None]
-    if first is None or not is_called(first.seen, scale, see.camera, asked=frame_data.marks):
+    known = [
+        (number, fan, each)
+        for number, (fan, each) in enumerate(zip(layout.fans, fans, strict=True))
+        if each is not None and not fan.is_direct
+    ]
+    if not (known and frame_data.names_row):
         return []
-    numbers = [carried(each, frame_data) for each in rows]
-    curves = [layout.neurons[each.after].curve for each in (rows[0], rows[-1])]
-    terms, heads = [numbers[0].terms, numbers[-1].terms], [each.values for each in numbers]
-    look = tops_of(first, 0, numbers[0].halves[0]), curves, terms, heads
-    return draw_first_row(canvas, theme, seen, *look, see.box.y, view)
+    number, fan, first = known[0]
+    if not is_called(first.seen, scale, see.camera, asked=frame_data.marks):
+        return []
+    tops = tops_of(first, 0, carried(fan, frame_data).halves[0])
+    rows = [open_row(i, fan.units - 1 if i > number else 0, frame_data) for i, fan, _ in known]
+    seen, signs = [each.seen for _, _, each in known], (theme.map.negative, theme.map.positive)
+    return draw_first_row(canvas, theme, seen, rows, tops, signs, see.box)

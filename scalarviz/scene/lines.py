@@ -203,6 +203,7 @@ def draw_lines(
     told, pointed = told_rows(frame_data), pointed_rows(frame_data)
     thread = frame_data.layout.thread
     written = [*numbers_on_cubes(canvas, see, frame_data).values()] if told else []
+    gates: list[tuple[Fan, KnownFan, list[float]]] = []
     for number, (fan, known) in enumerate(zip(frame_data.layout.fans, fans, strict=True)):
         if known is None:
             continue
@@ -211,6 +212,7 @@ def draw_lines(
             is_new = number == 0 and frame_data.names_row
             named = not (is_new and is_called(seen, scale, see.camera, asked=frame_data.marks))
             draw_bias(canvas, theme, seen, named=named)
+            gates += [(fan, known, [*map(sum, numbers.terms)] if numbers.summed else [])]
         if fan.is_direct:
             draw_joined(canvas, theme, seen)
         strokes = (
@@ -254,10 +256,9 @@ def draw_lines(
             paint.add(under)
         explain(paint, (fan, known, numbers), told, frame_data, written)
     paint.draw()
-    for fan, known in zip(frame_data.layout.fans, fans, strict=True):
-        if known is not None and not fan.is_direct:
-            curve = frame_data.layout.neurons[fan.after].bends
-            draw_gates(canvas, theme, known.seen, curve, known.depths[0][0][1])
+    for fan, known, sums in gates:
+        curve = frame_data.layout.neurons[fan.after].bends
+        draw_gates(canvas, theme, known.seen, curve, sums, known.depths[0][0][1])
     return above
 
 

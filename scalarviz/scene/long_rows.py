@@ -85,10 +85,10 @@ def open_row(number: int, unit: int, frame_data: FrameData) -> OpenRow:
     top = float(frame_data.cubes.size_scales[layout.plate_number(fan.weights)]) or 1.0
     comes = [*numbers.values[: fan.inputs_count], *[1.0] * (len(weights) - fan.inputs_count)]
     shares = np.clip(np.nan_to_num(weights / top), -1.0, 1.0).tolist()
-    bends = len(layout.neurons[fan.after].bends) > 2
-    terms = numbers.terms[unit]
-    own = weights.tolist(), shares, terms, sum(terms)
-    return OpenRow(unit, fan.inputs_count, comes, *own, bends)
+    after, terms = layout.neurons[fan.after], numbers.terms[unit]
+    says = frame_data.buffers.values.get(after.values, [sum(terms)] * (unit + 1))[unit]
+    own = weights.tolist(), shares, terms, sum(terms), float(np.abs(numbers.terms).max())
+    return OpenRow(unit, fan.inputs_count, comes, *own, float(says), after.curve, after.bends)
 
 
 def draw_row_sheet(

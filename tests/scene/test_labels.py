@@ -78,8 +78,10 @@ SCENES = ["rgb", "circle", "xor", "xnor", "micrograd", "texture", "expression", 
 # The weights of a long row with its numbers are numbers on cubes, and so is the arithmetic of a row
 # that stands upright: what comes in, weights, products and their sum. Each value of a formula has
 # its step.
-# What a column carries is written above it.
+# What a column carries is written above it. The products of one row of each layer stand in separate
+# lines, and beside the curve of the first one its numbers.
 COLUMNS = {"rgb": 8, "xnor": 8}
+SUMS = {"rgb": 2 + 5, "xnor": 3 + 4}
 ON_CUBES = {"micrograd": 17, "expression": 7, "xnor": 8 + 9 + 9 + 1}
 # Scores and a table of pictures have more.
 MORE_WORDS = {"digits": 130}
@@ -98,6 +100,7 @@ def test_few_words_are_written_at_rest(name: str) -> None:
     below = [line for line in stage.plan.neurons if line.square and not line.names]
     on_neurons = sum(len(line.points) for line in below)
     most = MORE_WORDS.get(name, MOST_WORDS) + ON_CUBES.get(name, 0) + COLUMNS.get(name, 0)
+    most += SUMS.get(name, 0)
     most += len(numbers) + on_neurons
     assert len(words) - len(numbers) >= 20 and len(words) <= most, words
 

@@ -2,7 +2,6 @@
 
 import { colorOf, mixedColor } from "./palette.js";
 import { numbers_on_cubes } from "./story/cube_numbers.js";
-import { Box } from "./story/camera.js";
 import { numbers_below } from "./story/marks.js";
 import { draw_first_row, is_called } from "./story/first_row.js";
 import { blame_in, chosen_neurons, chosen_rows, pointed_rows, told_rows } from "./story/focus.js";
@@ -39,6 +38,7 @@ import { threadOf } from "./threads.js";
 import { draw_cubes } from "./small_cubes.js";
 
 const TIP = 12; // pixels of an arrow head
+const sumOf = (numbers) => numbers.reduce((sum, each) => sum + each, 0);
 
 /** What `make` returns of a view, until the layout, the camera or the size changes. */
 export class KnownView {
@@ -103,7 +103,7 @@ export function carried(fan, frame) {
   const each = Math.floor(fan.inputs / Math.max(1, fan.inputs_count));
   const [start, stop] = fan.reads;
   const read = Math.floor((stop - start) / Math.max(1, fan.inputs_count));
-  const sum = (length, of) => Array.from({ length }, (_, i) => of(i)).reduce((a, b) => a + b, 0);
+  const sum = (length, of) => sumOf(Array.from({ length }, (_, i) => of(i)));
   const said = (column, i) => known[start + column * read + i] || 0;
   const columns = Array.from({ length: fan.inputs_count }, (_, column) => column);
   const term = (unit, column) => {
@@ -134,28 +134,21 @@ export function carried(fan, frame) {
 
 /** Whether the first layer has call-outs, see `drawFirstRow`. */
 function isCalled({ frame, see, scale }, seen) {
-  return (
-    frame.names_row &&
-    !frame.layout.fans[0].is_direct &&
-    is_called(seen, scale, see.camera, frame.marks)
-  );
+  return frame.names_row && is_called(seen, scale, see.camera, frame.marks);
 }
 
 /** Draw what the parts of the first row are, while that is said; return the boxes of words. */
 export function drawFirstRow(view, fans) {
   const { frame, paper, palette } = view;
-  const seen = fans.filter((each, i) => each && !frame.layout.fans[i].is_direct);
-  const place = frame.layout.fans.findIndex((each) => !each.is_direct);
-  if (!fans[place] || !isCalled(view, fans[place])) return [];
-  const rows = frame.layout.fans.filter((fan) => !fan.is_direct);
-  const numbers = rows.map((fan) => carried(fan, frame));
-  const [first] = numbers[0].halves;
+  const whole = frame.layout.fans;
+  const known = whole.filter((fan, i) => fans[i] && !fan.is_direct);
+  const seen = fans.filter((each, i) => each && !whole[i].is_direct);
+  if (!seen.length || !isCalled(view, seen[0])) return [];
+  const [first] = carried(known[0], frame).halves;
   const tops = seen[0].feet[0].map(([, y], i) => y - 2.1 * first[i] * seen[0].cell);
-  const box = new Box(0, 0, paper.width, paper.height);
-  const curves = [rows[0], rows.at(-1)].map((fan) => frame.layout.neurons[fan.after].curve);
-  const terms = [numbers[0].terms, numbers.at(-1).terms];
-  const heads = numbers.map((each) => each.values);
-  return draw_first_row(paper, palette, seen, tops, curves, terms, heads, view.see.box.y, box);
+  const rows = known.map((fan, i) => openRow(frame, fan, i ? fan.units - 1 : 0));
+  const signs = [palette.ends[0], palette.ends[2]];
+  return draw_first_row(paper, palette, seen, rows, tops, signs, view.see.box);
 }
 
 /** Draw the lines of all trays; return what draws those above squares. */
@@ -204,8 +197,10 @@ export function drawLines(view, fans) {
   paint.drawHeads();
   frame.layout.fans.forEach((fan, number) => {
     if (!fans[number] || fan.is_direct) return;
-    const after = frame.layout.neurons[fan.after];
-    draw_gates(paper, palette, fans[number], after.bends, see.one(row3(fan.ends, 0)).depth);
+    const { bends } = frame.layout.neurons[fan.after];
+    const { terms, summed } = carried(fan, frame);
+    const sums = summed ? terms.map(sumOf) : [];
+    draw_gates(paper, palette, fans[number], bends, sums, see.one(row3(fan.ends, 0)).depth);
   });
   return () => {
     above.forEach((each) => paint.add(...each));
@@ -247,9 +242,11 @@ function openRow(frame, fan, unit) {
   const shareOf = (row) => frame.weights[row] / (frame.sizeScaleAt(row) || 1) || 0;
   const shares = rows.map((row) => Math.min(1, Math.max(-1, shareOf(row))));
   const comes = [...values, ...Array(own.length - values.length).fill(1)];
-  const result = terms[unit].reduce((sum, each) => sum + each, 0);
-  const bends = frame.layout.neurons[fan.after].bends.length > 2;
-  return new OpenRow(unit, values.length, comes, own, shares, terms[unit], result, bends);
+  const result = sumOf(terms[unit]);
+  const { values: buffer, curve, bends } = frame.layout.neurons[fan.after];
+  const says = frame.values[buffer]?.[unit] ?? result;
+  const rest = [result, Math.max(...terms.flat().map(Math.abs)), says, curve, bends];
+  return new OpenRow(unit, values.length, comes, own, shares, terms[unit], ...rest);
 }
 
 /** Draw the row that is looked at with its numbers if its cubes are small; return its box. */

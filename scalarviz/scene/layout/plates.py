@@ -275,7 +275,7 @@ class Neurons:
         along: unit vector along the rows of images
         told: whether the number of each stands below it
         scores: whether each has its number as a bar beside it, and no ball
-        bends: the curve of their activation around 0, from -1 to 1; a straight line without
+        bends: heights of the curve of their activation around 0; a straight line without
         curve: name of the activation
     """
 

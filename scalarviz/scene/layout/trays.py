@@ -39,7 +39,7 @@ from scalarviz.scene.layout.plates import (
     Wires,
     WrittenWords,
 )
-from scalarviz.scene.layout.ways import GATE, HEAD, HEADS, SMALLER
+from scalarviz.scene.layout.ways import GATE, HEAD, HEADS, REACH, SMALLER
 
 CAMERA = Camera(azimuth=FRONT[0], elevation=FRONT[1], fov=0.0)  # nearly from the front
 HIGH, SEEN = 10.0, 1.03  # cells of the height of all rows, and how high they are with their cubes
@@ -81,7 +81,7 @@ REST, BARS, FEWER, SAYS = (
 )  # cells that long rows take beyond others, for numbers and bars of
 # an upright one, times this if it is long, and before others for what comes in
 BEADS, STRUNG = (0.06, 0.12), 0.12  # radius of what is evened out, before and behind; between them
-BENDS, REACH = 8, 3.0  # points of the curve of an activation to each side, and how far it is shown
+BENDS = 8  # points of the curve of an activation to each side
 PASSING = 1.0  # from the rows to a skip connection
 KEPT_LAYOUTS = 4  # layouts of a program
 
@@ -304,11 +304,9 @@ def is_evened(program: Layered, line: Station) -> bool:
 
 
 def with_curve(line: Neurons, operation: Operation) -> Neurons:
-    """Return a line with the curve of its activation around 0, from -1 to 1."""
+    """Return a line with the curve of its activation around 0."""
     value = ACTIVATIONS[operation.formula].value
-    found = np.array([value(REACH * each / BENDS) for each in range(-BENDS, BENDS + 1)])
-    least, most = min(0.0, float(found.min())), max(0.0, float(found.max()))
-    bends = tuple((2.0 * (found - least) / (most - least or 1.0) - 1.0).tolist())
+    bends = tuple(float(value(REACH * each / BENDS)) for each in range(-BENDS, BENDS + 1))
     return replace(line, bends=bends, curve=operation.formula)
 
 

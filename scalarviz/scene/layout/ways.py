@@ -55,6 +55,8 @@ FAINT, SMALL = 0.05, 0.06  # of the largest that comes in, and product, of what 
 THIN, THICK = 1.2, 2.2  # pixels of the least line, and how much wider the largest is
 GATE, SMALLER, CURVED = 0.4, 0.74, 1.8  # side of a gate in cells, its most in slots, and pixels of
 # the curve in it
+REACH = 3.0  # how far to each side of 0 curves are shown
+DOTTED, DOT = 16.0, 6.0  # pixels of the least gate with a dot on its curve, and of that
 
 MOST, MOST_DIRECT = 4096, 131_072  # weights of a layer whose lines are drawn
 NEIGHBOUR, FAINT_WAY = 1.0, 0.7  # width and strength of lines beside the way that carries most
@@ -489,15 +491,32 @@ def draw_bias(canvas: Canvas2D, theme: Theme, fan: SeenFan, *, named: bool) -> N
         canvas.text(x, y, "b", size=size, color=theme.quiet, bold=True, anchor="center")
 
 
+def on_curve(bends: Sequence[float], number: float) -> Point:
+    """Return where a number is on a curve: to the right, between -1 and 1, and how high."""
+    if not -REACH < number < REACH:
+        return (-1.0, bends[0]) if number < 0.0 else (1.0, bends[len(bends) - 1])
+    place = 0.5 * (number / REACH + 1.0) * (len(bends) - 1)
+    i = int(place)
+    return number / REACH, bends[i] + (place - i) * (bends[i + 1] - bends[i])
+
+
 def draw_gates(
-    canvas: Canvas2D, theme: Theme, fan: SeenFan, bends: Sequence[float], depth: float
+    canvas: Canvas2D,
+    theme: Theme,
+    fan: SeenFan,
+    bends: Sequence[float],
+    sums: Sequence[float],
+    depth: float,
 ) -> None:
     """Draw a gate before each ball: the curve through which all that was added up goes.
 
     Args:
-        bends: the curve, from left to right, between -1 and 1; without, sums are what neurons say
+        bends: heights of the curve, from left to right; of two, sums are what neurons say
+        sums: what was added up, of which each has a dot on its curve; nothing while not known
     """
     half, scale, last = fan.half_gate, fan.scale, max(1, len(bends) - 1)
+    low: float = min([0.0, *bends])
+    up: float = 1.1 * half / ((max([0.0, *bends]) - low) or 1.0)
     gates = [] if fan.tiled or (fan.form == "upright" and len(bends) < 3) else fan.gates
     fill, edge, side, line = theme.panel[:7], theme.wire, 2.0 * half, 1.2 * scale
     for x, y in gates:
@@ -505,17 +524,21 @@ def draw_gates(
         canvas.box(
             left, y - half, side, side, fill, radius=rim, outline=edge, line=line, depth=depth
         )
-    points = [
-        [
-            (x + 0.72 * half * (2.0 * i / last - 1.0), y - 0.55 * half * bend)
-            for i, bend in enumerate(bends)
-        ]
-        for x, y in gates
+    path = [
+        (0.72 * half * (2.0 * i / last - 1.0), 0.55 * half - up * (bend - low))
+        for i, bend in enumerate(bends)
     ]
-    starts = [path[i] for path in points for i in range(len(path) - 1)]
-    ends = [path[i + 1] for path in points for i in range(len(path) - 1)]
+    starts = [(x + right, y + down) for x, y in gates for right, down in path[:last]]
+    ends = [(x + right, y + down) for x, y in gates for right, down in path[1:]]
     if len(starts) > 0:
-        canvas.segments(starts, ends, theme.ink, width=CURVED * scale)
+        canvas.segments(starts, ends, theme.quiet, width=CURVED * scale)
+    if len(sums) > 0 and len(gates) > 0 and len(bends) > 2 and side >= DOTTED:
+        places = [on_curve(bends, each) for each in sums]
+        dots = [
+            (x + 0.72 * half * along, y + 0.55 * half - up * (height - low))
+            for (x, y), (along, height) in zip(gates, places, strict=True)
+        ]
+        canvas.segments(dots, dots, theme.lit, width=DOT * scale)
 
 
 def draw_joined(canvas: Canvas2D, theme: Theme, fan: SeenFan) -> None:
@@ -605,6 +628,7 @@ MOST_SHEET = 0.42  # of the height of the network, so that it is still seen
 READABLE = 34.0  # pixels of slots, below which a row that is looked at has a sheet
 MINUS, WIDER = 3.6, 14.0  # pixels of a minus, and of an open row beyond its layer
 APART_NUMBERS, WIDE_NUMBER = 4.0, "−0.00"  # pixels between two numbers of a row; a wide one
+HALF_CENT = 0.0055  # by how much a product may differ from the printed one
 
 
 @dataclass
@@ -617,7 +641,9 @@ class OpenRow:
         comes: what comes into its cubes; the bias has 1
         weights: its numbers; `shares` are those of the largest cube
         terms: the products, which add up to the `result`
-        bends: whether a curve follows
+        largest: size of the largest product in all rows of the layer
+        says: what the neuron makes of the result by the `curve` of this name, whose points are
+            `bends`
     """
 
     unit: int
@@ -627,7 +653,10 @@ class OpenRow:
     shares: list[float]
     terms: list[float]
     result: float
-    bends: bool
+    largest: float
+    says: float
+    curve: str
+    bends: Sequence[float]
 
 
 def draw_upright(
@@ -660,18 +689,18 @@ def draw_upright(
     canvas.text(added, low, said, size=size, color=theme.ink, bold=True, anchor="center")
     half, gap = HALF_CUBE * fan.slot, APART_NUMBERS * scale
     left, middle, right = feet[0][0] - half, feet[0][0] + half, zero - longest - gap
-    products = [f"= {short(each)}" for each in adding_up(row)]
-    weights, start = [short(each) for each in row.weights], right
+    terms, start = adding_up(row), right
+    products = [f"= {short(each)}" for each in terms]
+    pairs = [multiplied(row.comes[i], row.weights[i], product) for i, product in enumerate(terms)]
     start -= canvas.widest(products, size=size)
     if pitch < 1.2 * size or middle > start:
         return
-    columns, comes = (
-        [("product", products, right)],
-        [f"{short(each)} ×" for each in row.comes[: row.inputs]],
-    )
+    columns, weights = [("product", products, right)], [short(each) for each in row.weights]
+    comes = [f"{pair[0]}×" for pair in pairs[: row.inputs]]
     rim = max([x + radius for x, _, radius in fan.starts])
     if left - rim > canvas.widest(comes, size=size):
         columns.append(("says", comes, left))
+        weights = [pair[1] for pair in pairs]
     if start - middle > canvas.measure(WIDE_NUMBER, size=size) + 2.0 * gap:
         columns.append(("weight", weights, start - gap))
     for name, words, edge in columns:
@@ -725,6 +754,14 @@ def adding_up(row: OpenRow) -> list[float]:
     for i in order[: abs(missing)]:
         whole[i] += way
     return [each / 100.0 for each in whole]
+
+
+def multiplied(one: float, other: float, product: float) -> list[str]:
+    """Return two factors with as few digits, up to four, as make their product the printed one."""
+    digits = 2
+    while digits < 4 and abs(round(one, digits) * round(other, digits) - product) > HALF_CENT:
+        digits += 1
+    return [short(one, digits), short(other, digits)]
 
 
 def draw_open(
@@ -825,7 +862,9 @@ def write_row(
     rim, top, low = 6.0 * scale, box.y, box.bottom - 0.55 * size
     under, room = low - 2.9 * size, box.width - 2.0 * rim
     draw_cubes([(x, under, side, share) for x, share in zip(places, row.shares, strict=True)])
-    long = text("long_rows.open" if row.bends else "long_rows.open.linear", sum=short(row.result))
+    long = text(
+        "long_rows.open" if len(row.bends) > 2 else "long_rows.open.linear", sum=short(row.result)
+    )
     words = long if canvas.measure(long, size=size) < room else text("long_rows.open.short")
     if canvas.measure(words, size=size) < room:
         canvas.text(box.x + rim, top + 1.4 * size, words, size=size, color=theme.lit)
