@@ -93,8 +93,8 @@ class NotFiniteError(InputError):
 def lost_by_forward(statistic: str) -> NotFiniteError:
     """Return the error for a forward outside of training with an infinite running statistic."""
     return NotFiniteError(
-        f"this forward would make {statistic}, so it was undone, and what waited for a backward "
-        "was dropped: scale the data down"
+        f"this forward would make {statistic}, so it was undone, and inputs waiting for a "
+        "backward were dropped: scale the data down"
     )
 
 
@@ -110,7 +110,7 @@ class UnknownNameError(InputError):
             hint = f"; {meant}" if " " in meant else ""
         listed = [visible(each) for each in names[:MOST_NAMES]]
         more = [f"and {len(names) - MOST_NAMES:,} more"] if len(names) > MOST_NAMES else []
-        choice = f"choose one of {', '.join(listed + more)}" if names else "there is none"
+        choice = f"choose one of {', '.join(listed + more)}" if names else "none available"
         super().__init__(f"unknown {kind} {reprlib.repr(name)}: {choice}{hint}")
 
 
@@ -131,8 +131,8 @@ class UnknownSlotError(UnknownNameError, KeyError):
         super().__init__("slot", name, names)
         if not names:
             self.args = (
-                f"unknown slot {reprlib.repr(name)}: there is none before the first step of an "
-                "optimizer that has slots, such as Adam's 'm' and 'v'",
+                f"unknown slot {reprlib.repr(name)}: slots exist from the first step of an "
+                "optimizer with slots on, such as Adam's 'm' and 'v'",
             )
 
 
@@ -195,7 +195,7 @@ class GradientError(ScalarvizError, ArithmeticError):
     def with_way_back(self, step: int, why: str) -> Self:
         """Return this error with the step of a session to return to, and the reason."""
         self.back = step
-        line = f"What is set here holds from the next step on: go back first, s.seek({step}){why}"
+        line = f"Changes made here apply from the next step on: go back first, s.seek({step}){why}"
         self.args = (*self.args, line)
         return self
 
@@ -231,8 +231,8 @@ class Interrupted(KeyboardInterrupt):
 
     def __str__(self) -> str:
         return (
-            f"stopped after {len(self.losses):,} of {self.steps:,} steps; the losses of this "
-            "exception are those of the steps that were taken"
+            f"stopped after {len(self.losses):,} of {self.steps:,} steps; this exception contains "
+            "the losses of the steps taken"
         )
 
 

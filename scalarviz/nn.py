@@ -102,6 +102,6 @@ class MLP(Module):
 def __getattr__(name: str) -> Any:
     """Raise an error that names the location of the layers, for PyTorch's names used here."""
     raise AttributeError(
-        f"scalarviz.nn has no {name!r}, but micrograd's Neuron, Layer and MLP: layers are in sv "
-        "itself: sv.Dense(inputs, outputs), sv.Conv2d, sv.BatchNorm ..."
+        f"scalarviz.nn has no {name!r}, only micrograd's Neuron, Layer and MLP; other layers are "
+        "in sv: sv.Dense(inputs, outputs), sv.Conv2d, sv.BatchNorm ..."
     )

@@ -38,8 +38,8 @@ def scene(folder="", channels="8,16", lr=0.01, batch=64, engine="auto", seed=0):
     )
     return Show(
         session,
-        about="Each cube is one weight. This network learns to read digits: those held out are "
-        "sorted by its answers.",
+        about="Each cube is one weight. This network learns to read digits: the held-out digits "
+        "are sorted by its answers.",
         title="A network learns to read digits",
         task="Task: say which digit from 0 to 9 is written here. "
         f"Tested on {len(digits.held_out[0]):,} pictures that it never saw.",

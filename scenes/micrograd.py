@@ -33,7 +33,7 @@ def scene(
         noise: noise of the points
         hidden: neurons of each of the two hidden layers
         samples: number of points
-        lr: learning rate of the first step; that of the last is a tenth of it
+        lr: learning rate of the first step; the last step has a tenth of it
         engine: the engine: python, cpu, or auto for the faster
         seed: seed of the weights and of the points
     """

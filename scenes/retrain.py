@@ -40,7 +40,7 @@ def scene(freeze="conv1,conv2", digits="0123456789", lr=0.01, batch=64, engine="
     parts = freeze.replace(",", ", ")
     return Show(
         session,
-        about=f"{still:,} of its {len(network.bank):,} weights stand still: {parts}.",
+        about=f"{still:,} of its {len(network.bank):,} weights are frozen: {parts}.",
         title="A network that knows 0 to 7 learns 8 and 9",
         task="Task: read the new digits and do not forget the old ones.",
         hint="scalarviz watch retrain " + ("--digits 89" if digits != "89" else "--freeze none"),

@@ -27,7 +27,7 @@ def scene(
     Args:
         picture: a PNG or JPEG file; by default, a generated landscape
         transform: transform of the positions: identity, zoom or flip
-        size: most pixels along a side; a larger picture is reduced
+        size: largest side in pixels; a larger picture is reduced
         hidden: perceptrons in each hidden layer
         depth: number of hidden layers
         octaves: frequencies of the encoding of a position
@@ -60,7 +60,7 @@ def scene(
         about="Each square shows one neuron, each cube one weight. This network learns a picture, "
         "point by point.",
         title="A network paints a picture from memory",
-        task="Task: told only a place, say which colour the picture has there.",
+        task="Task: given only a place, say which colour the picture has there.",
         hint="scalarviz watch texture --transform zoom",
         steps=5_000,
         film=True,

@@ -463,7 +463,7 @@ class Walk:
         return self.studio.stage(self.stage, self.now + seconds * part + (part == 1.0), SIZE)
 
     def go(self, by: int = 1) -> str:
-        """One operation on, or back; the name of that one."""
+        """One operation forward, or back; the name of that one."""
         if by > 0:
             self.session.advance(1, "operation")
             name = self.session.done

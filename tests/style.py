@@ -4,12 +4,14 @@
     python -m tests.style PHRASE    prints the places of one
     python -m tests.style write     lowers the limits to what is there now; it raises none
 
-Counted are docstrings and comments of Python and JavaScript, Markdown and the English texts. What
+Counted are docstrings and comments of Python and JavaScript, Markdown and the English texts; by
+rows "said: ..." the English texts, and messages, options and words of commands in Python. What
 stands in `backquotes` is not.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import sys
@@ -17,6 +19,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.base.words_in_code import written
 from tests.machine import GENERATED, ROOT
 
 TABLE = Path(__file__).with_suffix(".tsv")
@@ -27,6 +30,7 @@ HEAD = "phrase\tpattern\twrite instead\tat most"
 DOCSTRING = re.compile(r'(^[ \t]*r?)?"""(.*?)"""', re.DOTALL | re.MULTILINE)  # with group 1
 COMMENT = re.compile(r"(?:^|(?<=\s))#\s(.*)")
 SCRIPT_COMMENT = re.compile(r"//\s([^\n]*)|/\*(.*?)\*/", re.DOTALL)
+SAID = "said: "  # how the names of rows begin that are counted in messages
 SLACK = 5  # places by which a count may be below its limit
 CODE = re.compile(r"`[^`\n]*`")
 
@@ -48,6 +52,7 @@ class Phrase(NamedTuple):
         return [
             f"{path}:{line + text.count(chr(10), 0, found.start())}"
             for path, texts in prose.items()
+            if path.startswith(SAID) == self.name.startswith(SAID)
             for line, text in texts
             for found in compiled.finditer(text)
         ]
@@ -85,9 +90,13 @@ def prose_of(root: Path = ROOT, *, quoted: bool = False) -> Prose:
     for path in sorted({*files} - left_out):
         if "node_modules" in path.parts:
             continue
-        pieces = PIECES[path.suffix](path.read_text(encoding="utf-8"))
         name = path.relative_to(root).as_posix()
-        found[name] = [(line, text if quoted else CODE.sub("``", text)) for line, text in pieces]
+        readers = {name: PIECES[path.suffix]}
+        if path.suffix in SAYING and name.startswith(("scalarviz", "scenes")):
+            readers[SAID + name] = SAYING[path.suffix]
+        for key, read_in in readers.items():
+            pieces = read_in(path.read_text(encoding="utf-8"))
+            found[key] = [(line, text if quoted else CODE.sub("``", text)) for line, text in pieces]
     return found
 
 
@@ -98,6 +107,16 @@ def of_python(text: str) -> Iterator[tuple[int, str]]:
             yield text.count("\n", 0, each.start(2)) + 1, each[2]
     lines = [COMMENT.search(line) for line in text.split("\n")]
     yield 1, "\n".join(each[1] if each else "\0" for each in lines)
+
+
+def of_messages(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the literals that are no docstrings, the fields of f-strings as {}."""
+    for node in ast.walk(ast.parse(text)):
+        for each in (
+            [] if isinstance(node, ast.Expr | ast.JoinedStr) else ast.iter_child_nodes(node)
+        ):
+            if isinstance(each, ast.expr) and " " in (words := written(each) or ""):
+                yield each.lineno, words
 
 
 def of_scripts(text: str) -> Iterator[tuple[int, str]]:
@@ -115,6 +134,7 @@ PIECES = {
     ".md": lambda text: iter([(1, text)]),
     ".json": of_texts,
 }
+SAYING = {".py": of_messages, ".json": of_texts}
 
 
 def main(words: list[str]) -> int:

@@ -52,7 +52,7 @@ OTHERS = {
     "does not support item assignment",
     "the disk is gone",
     "unsupported operand type.*'Value' and 'Celsius'",
-    "start of step 7 now, as half of so",
+    "start of step 7 now, since such",
 }
 
 

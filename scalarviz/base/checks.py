@@ -89,8 +89,8 @@ def as_batch(
     if finite and not is_finite(array):
         row, column = np.argwhere(~np.isfinite(array))[0]
         raise NotFiniteError(
-            f"{who} was given {array[row, column]} at row {row}, column {column}: "
-            "remove or replace what is not a finite number"
+            f"{who} was given {array[row, column]} at row {row}, column {column}: remove or "
+            "replace non-finite numbers"
         )
     return array, single
 
@@ -231,8 +231,8 @@ def check_signature(
     except TypeError:
         name = getattr(function, "__name__", type(function).__name__).replace("<lambda>", "lambda")
         raise InputError(
-            f"{what} is called with {listed(arguments)}, and {name}{signature} cannot be: write "
-            f"{example}"
+            f"{what} is called with {listed(arguments)}, but its "
+            f"signature is {name}{signature}: write {example}"
         ) from None
 
 
@@ -503,7 +503,7 @@ def labels_as_rows(targets: object, samples: int, width: int) -> str:
     if width == 1 or not is_one_each(array, samples) or not are_labels:
         return ""
     if numbers.max() >= width:
-        return f": class labels up to {numbers.max():g} take as many outputs and one more"
+        return f": class labels up to {numbers.max():g} need one output more"
     plain = array.ndim < 2 and array.dtype.kind in "iu"
     code = "labels" if plain else "np.ravel(labels).astype(int)"
     return f": class labels become rows of {width} numbers by np.eye({width})[{code}]"
@@ -518,7 +518,8 @@ def matching(names: Sequence[str], patterns: object, what: str) -> set[str]:
     """Return the names that match any pattern; raise an error for a pattern without matches."""
     if isinstance(patterns, str) or not isinstance(patterns, Sequence):
         raise InputError(
-            f"{what} is a list of names, not {shorten(patterns)}: pass one such as {[*names[:1]]}"
+            f"{what} is a list of names, not {shorten(patterns)}: pass a list such as "
+            f"{[*names[:1]]}"
         )
     found: set[str] = set()
     for pattern in patterns:
@@ -550,7 +551,7 @@ TENSORS: tuple[tuple[Callable[[Any], bool], str, str], ...] = (
     (lambda x: not str(x.layout).endswith("strided"), "is sparse", ".to_dense()"),
     (lambda x: x.is_quantized is True, "is quantized", ".dequantize()"),
     (lambda x: x.device.type not in ("cpu", "meta"), "is not in the memory of the CPU", ".cpu()"),
-    (lambda x: is_short(str(x.dtype)), "holds {x.dtype}, which numpy does not have", ".float()"),
+    (lambda x: is_short(str(x.dtype)), "holds {x.dtype}, which numpy does not support", ".float()"),
 )
 
 
@@ -585,7 +586,7 @@ def floats(x: object, *, keep: bool = False, copy: bool = True) -> npt.NDArray[A
     """
     array = np.asarray(x)
     if not is_numeric(array.dtype) or is_masked(x):
-        raise TypeError(f"{array.dtype} are no numbers")
+        raise TypeError(f"{array.dtype} are not numbers")
     if keep and array.dtype == np.float32 and array.dtype.isnative:
         return array.astype(np.float32, "C", copy=copy)
     return array.astype(np.float64, "C" if keep else "K", copy=copy)
@@ -606,9 +607,9 @@ def remedy(x: object) -> str:
     if hasattr(x, "columns") and hasattr(x, "dtypes"):
         return remedy_of_table(x)
     return (
-        "pass net.input_rows(x), which puts inputs by name side by side in rows"
+        "pass net.input_rows(x), which joins named inputs into rows"
         if isinstance(x, Mapping)
-        else "pass a sequence of floats, or a 2-D array with one row a sample"
+        else "pass a sequence of floats, or a 2-D array with one row per sample"
     )
 
 
@@ -618,7 +619,7 @@ def remedy_of_mask(array: Any, what: str) -> str:
     numbers = "number" if count == 1 else "numbers"
     return (
         f"{what} has {count:,} masked {numbers}, whose mask would be ignored: pass x.filled(0.0), "
-        "say, or leave out the samples that have some"
+        "for example, or leave out these samples"
     )
 
 
@@ -648,7 +649,7 @@ def remedy_of_table(table: Any) -> str:
                 continue
             return (
                 f"its column {visible(repr(name))} has {visible(repr(value))} in it: leave the "
-                "column out, put numbers in its place, or fill what is missing"
+                "column out, convert it to numbers, or fill missing values"
             )
     return "pass its numbers, such as df.to_numpy(float)"
 

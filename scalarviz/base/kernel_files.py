@@ -78,8 +78,8 @@ def own_folder() -> Path:
 def tell_refused(asked: str) -> None:
     """Log once that a folder is not used."""
     inform(
-        f"SCALARVIZ_CACHE_DIR is not used: {asked} must be a folder of yours that you can write to "
-        "and others cannot, since the compiled kernels in it are run (chmod go-w)"
+        f"SCALARVIZ_CACHE_DIR is not used: {asked} must be your own folder, writable only by you, "
+        "since its compiled kernels are executed (chmod go-w)"
     )
 
 
@@ -87,8 +87,8 @@ def tell_refused(asked: str) -> None:
 def tell_not_kept(folder: Path, reason: str | None) -> None:
     """Log once that kernels cannot be stored."""
     inform(
-        f"compiled kernels cannot be kept in {folder} ({reason}), so each start compiles "
-        "them again: free some space there, or name another folder by SCALARVIZ_CACHE_DIR"
+        f"compiled kernels cannot be stored in {folder} ({reason}), so every start compiles them "
+        "again: free some space there, or set SCALARVIZ_CACHE_DIR to another folder"
     )
 
 

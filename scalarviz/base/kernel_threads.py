@@ -25,9 +25,9 @@ from weakref import WeakSet
 from scalarviz.errors import EngineError
 
 FORKED = (
-    "threads do not survive a fork, and this process was forked from one that had started some for "
-    'its training: start processes with multiprocessing.get_context("spawn"), or fork before the '
-    "first call of an engine"
+    "threads do not survive a fork, and this process was forked from one with training threads: "
+    'start processes with multiprocessing.get_context("spawn"), or fork before the first call of '
+    "an engine"
 )
 
 _modules: list[ModuleType] = []

@@ -58,12 +58,12 @@ def enough_memory(needed: int, what: str, remedy: str) -> Iterator[None]:
     text = f"{what} would take {in_units(needed)} of memory"
     if not fits(needed):
         there_is = memory_size()
-        has = f"this machine has {in_units(there_is)}" if there_is else "no machine has that"
+        has = f"this machine has {in_units(there_is)}" if there_is else "no machine has this much"
         raise InputError(f"{text}, and {has}: {remedy}")
     try:
         yield
     except MemoryError as error:
-        raise InputError(f"{text}, more than there is left: {remedy}") from error
+        raise InputError(f"{text}, more than is left: {remedy}") from error
 
 
 def room_for_losses(steps: int, networks: int = 1) -> AbstractContextManager[None]:
@@ -124,7 +124,7 @@ MOST_PRODUCTS = {"python": 5 * 10**5}  # multiply-adds to recompute a step in th
 PRODUCTS = 10**9  # ... which a run was saved; on other engines
 
 
-REMEDY = "make it smaller, or, if you know where the file is from, pass limit="
+REMEDY = "make it smaller, or, for a file from a trusted source, pass limit="
 
 
 @final

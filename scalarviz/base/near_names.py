@@ -11,18 +11,18 @@ from types import FunctionType
 
 LONGEST = 100  # characters of a word to look up
 OF_FUNCTIONS = {  # for a function instead of a name
-    "loss": "sv.loss(function) adds a loss of your own, and returns what is passed here",
-    "schedule": "sv.schedule(function) makes a schedule of it, which is passed here",
+    "loss": "sv.loss(function) makes a custom loss to pass here",
+    "schedule": "sv.schedule(function) makes a custom schedule to pass here",
 }
-NONE = "leave it out: there is no such variant here"
+NONE = "leave it out: this variant is not available"
 CALLBACK = "write s.on_step(f, every=100), where f(view) sees the step and can stop the training"
 TRAIN = "write sv.Session(net, data).advance(steps), or net.train(inputs, targets, steps=100)"
-PARAMETERS = "the network, or the session, brings its parameters itself"
+PARAMETERS = "the network or the session passes its parameters itself"
 WEIGHTS = (
-    "weights belong to the data of a session: write sv.Session(net, sv.data.Arrays(inputs, "
-    "targets, sample_weight=weights))"
+    "sample weights belong to the data of a session: write sv.Session(net, "
+    "sv.data.Arrays(inputs, targets, sample_weight=weights))"
 )
-NO_SUCH = "there is no such layer here; the kinds there are: sv.Dense, sv.Conv2d, sv.Residual ..."
+NO_SUCH = "this layer is not available; available layers: sv.Dense, sv.Conv2d, sv.Residual ..."
 
 ACTIVATIONS = {
     "lrelu": "leaky_relu",
@@ -33,7 +33,7 @@ ACTIVATIONS = {
     "logsoftmax": "sv.LogSoftmax is a layer here; 'softmax_cross_entropy' has its own",
     **dict.fromkeys(
         ("tanhshrink", "prelu"),
-        "there is none: sv.activation(function, derivative) adds one of your own",
+        "not available: sv.activation(function, derivative) makes a custom activation",
     ),
 }
 LOSSES = {
@@ -55,7 +55,7 @@ METRIC_NAMES = {
     "acc": "accuracy",
     **dict.fromkeys(
         ("heldoutaccuracy", "valaccuracy", "testaccuracy", "heldoutloss", "valloss"),
-        "each metric is measured on held-out samples too: leave out the beginning of the name",
+        "each metric is also measured on held-out samples: leave out this prefix",
     ),
 }
 SCHEDULES = {
@@ -77,7 +77,9 @@ INITIALIZERS = {
     "kaimingnormal": "he_normal",
     **dict.fromkeys(("glorot", "glorotuniform", "xavier"), "xavier_uniform"),
     "glorotnormal": "xavier_normal",
-    **dict.fromkeys(("zeros", "constant", "ones"), "write Init('uniform', low=0, high=0), say"),
+    **dict.fromkeys(
+        ("zeros", "constant", "ones"), "write Init('uniform', low=0, high=0), for example"
+    ),
     "default": "pytorch",
 }
 ENGINES = {
@@ -109,14 +111,14 @@ ARGUMENTS = {
     "params": f"leave it out: {PARAMETERS}",
     **dict.fromkeys(("infeatures", "inputsize", "indim", "inputdim"), "inputs"),
     **dict.fromkeys(("outfeatures", "units", "outdim", "outputsize"), "outputs"),
-    "inchannels": "write shape=(channels, height, width), the picture that comes in",
+    "inchannels": "write shape=(channels, height, width), the shape of the input picture",
     **dict.fromkeys(("outchannels", "filters"), "channels"),
     "kernelsize": "kernel",
     **dict.fromkeys(("numfeatures", "normalizedshape"), "features"),
     "p": "rate",
     "usebias": "bias",
     "kernelinitializer": "init",
-    **dict.fromkeys(("dim", "axis"), "leave it out: it is over all numbers of a sample"),
+    **dict.fromkeys(("dim", "axis"), "leave it out: all numbers of a sample are normalized"),
     "batchsize": "batch",
     **dict.fromkeys(("lossfn", "criterion"), "loss"),
     **dict.fromkeys(("optim", "opt"), "optimizer"),
@@ -127,7 +129,7 @@ ARGUMENTS = {
     "nsamples": "samples",
     "lr": "write optimizer=sv.SGD(lr)",
     **dict.fromkeys(("sampleweight", "sampleweights", "classweight", "classweights"), WEIGHTS),
-    "stratify": "leave it out: of each class the same share is held out",
+    "stratify": "leave it out: the same share of each class is held out",
     **dict.fromkeys(("epochs", "nepochs", "numepochs"), "write s.advance(n, 'epoch') of a session"),
     **dict.fromkeys(("callback", "callbacks"), CALLBACK),
     **dict.fromkeys(
@@ -160,7 +162,7 @@ CALLS = {
     "RMSProp": {"momentum": NONE},
     "Adam": {
         "weightdecay": "write l2=, which adds the decay to the gradient, or sv.AdamW(decay=), "
-        "which keeps it apart"
+        "which decouples it"
     },
     "AdamW": {"weightdecay": "decay"},
     "Arrays": dict.fromkeys(("weight", "weights", "sampleweights"), "sample_weight"),
@@ -169,7 +171,7 @@ CALLS = {
         **dict.fromkeys(("sampleweight", "weight"), "weights"),
         **dict.fromkeys(
             ("sep", "delimiter"),
-            "leave it out: line 1 shows if it is a tab, semicolon or comma",
+            "leave it out: line 1 shows whether it is a tab, semicolon or comma",
         ),
         **dict.fromkeys(("usecols", "columns"), "inputs"),
         **dict.fromkeys(("target", "labels"), "targets"),
@@ -179,7 +181,7 @@ CALLS = {
         "stepsize": "every",
         "gamma": "factor",
         **dict.fromkeys(("tmax", "totalsteps", "maxsteps"), "steps"),
-        "etamin": "write floor=eta_min / lr: a floor is a share of the rate",
+        "etamin": "write floor=eta_min / lr: a floor is a fraction of the rate",
         "warmupsteps": "warmup",
     },
 }
@@ -188,7 +190,7 @@ LAYERS = {
     "linear": "write sv.Dense(inputs, outputs)",
     **dict.fromkeys(
         ("sequential", "model", "module", "mlp"),
-        "write sv.Network([sv.Dense(3, 8, 'tanh'), sv.Dense(8, 3)]), say",
+        "write sv.Network([sv.Dense(3, 8, 'tanh'), sv.Dense(8, 3)]), for example",
     ),
     **dict.fromkeys(("batchnorm1d", "batchnorm2d"), "BatchNorm"),
     **dict.fromkeys(("dropout1d", "dropout2d"), "Dropout"),
@@ -205,18 +207,18 @@ PUBLIC = {
     ),
     **dict.fromkeys(
         ("tensor", "variable", "array"),
-        "numpy's arrays go in and come out; sv.Value is one number with a gradient",
+        "pass numpy arrays, which are also returned; sv.Value is one number with a gradient",
     ),
     "parameter": "Weight",
     **dict.fromkeys(
         ("dataset", "dataloader", "tensordataset"),
-        "write sv.data.Arrays(inputs, targets), or pass the pair itself",
+        "write sv.data.Arrays(inputs, targets), or pass the pair",
     ),
     **dict.fromkeys(("train", "trainer", "fit", "run"), TRAIN),
     **dict.fromkeys(("callback", "callbacks", "modelcheckpoint"), CALLBACK),
     "reducelronplateau": "ReduceOnPlateau",
     "save": "write net.save(path), or s.save(path) of a session",
-    "nograd": "leave it out: net(x) keeps nothing, and net.forward(x) does",
+    "nograd": "leave it out: net(x) stores nothing for a backward, net.forward(x) does",
     **dict.fromkeys(("manualseed", "seed"), "pass seed= to sv.Network and sv.Session"),
     **dict.fromkeys(("device", "cuda"), "write net.to('cuda')"),
 }
@@ -278,7 +280,9 @@ ATTRIBUTES_OF: Mapping[str, Mapping[str, str]] = {
         "eval": "leave it out: net(x) evaluates, and net.forward(x) is for a backward",
         "predict": "write net(x)",
         **dict.fromkeys(("saveweights", "loadweights"), "write net.save(path), and sv.load(path)"),
-        **dict.fromkeys(("double", "float", "half", "astype"), "write net.copy('float64'), say"),
+        **dict.fromkeys(
+            ("double", "float", "half", "astype"), "write net.copy('float64'), for example"
+        ),
         **dict.fromkeys(("engine", "device"), "call net.to('cpu'), or s.to('cpu') of a session"),
         "precision": "call net.to(engine, precision)",
         "dtype": "net.copy(dtype) is a network in another",
@@ -307,7 +311,7 @@ ATTRIBUTES_OF: Mapping[str, Mapping[str, str]] = {
         "paramgroups": "optimizer.lr is the rate of all parameters",
         **dict.fromkeys(
             ("statedict", "loadstatedict", "state"),
-            "write net.save(path), which keeps what optimizers note too",
+            "write net.save(path), which also saves the state of the optimizer",
         ),
         **dict.fromkeys(
             ("momentum", "alpha", "beta1", "beta2", "eps", "decay"),
@@ -365,7 +369,7 @@ def in_other_tables(word: str, activations: Iterable[str], data_sets: Iterable[s
             return f"it is in sv.data: write sv.data.{each}"
     for each in activations:
         if word == plain(each) or ACTIVATIONS.get(word) == each:
-            return f"an activation is a word: write sv.Dense(3, 8, {each!r}), say"
+            return f"an activation is a string: write sv.Dense(3, 8, {each!r}), for example"
     if found := LOSSES.get(word.removesuffix("loss")):
         return f"write sv.Loss({found!r})"
     return SCHEDULES.get(word, "").replace("Schedule", "sv.Schedule")

@@ -94,7 +94,7 @@ class Bank:
         if not gradients.size:
             return
         if not self.has_gradients and not gradients.any():
-            raise OrderError("there are no gradients to step with: call forward and backward first")
+            raise OrderError("no gradients for a step: call forward and backward first")
         loose = ~self.frozen[rows]
         moving, gradients = np.arange(len(self))[rows][loose], gradients[loose]
         if optimizer.not_finite == "error" and not np.isfinite(gradients).all():
@@ -229,8 +229,8 @@ class Bank:
     @slots.setter
     def slots(self, numbers: object) -> NoReturn:
         raise InputError(
-            "the slots of a bank cannot be replaced: write into them with "
-            "bank.slots['m'][:] = array, say"
+            "the slots of a bank cannot be replaced: write into them with bank.slots['m'][:] = "
+            "array, for example"
         )
 
     @property

@@ -143,8 +143,8 @@ def fitting(name: str, array: npt.NDArray[Any], numbers: object) -> npt.NDArray[
     if not np.isfinite(found).all():
         row = int(np.flatnonzero(~np.isfinite(found))[0])
         raise NotFiniteError(
-            f"bank.{name} takes finite numbers of {array.dtype}, and row {row} of what was "
-            f"written is {np.asarray(numbers)[row]}: nothing was changed"
+            f"bank.{name} takes finite numbers of {array.dtype}, and row {row} of the new values "
+            f"is {np.asarray(numbers)[row]}: nothing was changed"
         )
     return found
 
@@ -157,7 +157,7 @@ def number_on(bank: Bank, value: object, what: str) -> float:
     found = number(value, what)
     if bank.dtype == "float32" and abs(found) >= FLOAT32_ENDS:
         raise InputError(
-            f"{what} must be a number that float32 can hold, which ends at 3.4e+38, not "
+            f"{what} must be a number within float32, whose limit is 3.4e+38, not "
             f"{shorten(value)}: use a smaller one, or dtype='float64'"
         )
     return found
@@ -189,9 +189,8 @@ def written_error(bank: Bank) -> GradientError | None:
         return None
     row = found[1]
     return GradientError(
-        f"{bank.name_of(row)} is {bank.value[row]}, so no step can be taken; no step makes it so, "
-        "something has written it into the array: write a finite number there, such as "
-        f"net.bank.value[{row}] = 0.0"
+        f"{bank.name_of(row)} is {bank.value[row]}, so no step can be taken; it was written into "
+        f"the array from outside: write a finite number there, such as net.bank.value[{row}] = 0.0"
     )
 
 

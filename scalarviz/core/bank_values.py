@@ -116,9 +116,9 @@ def move_to_bank(leaves: Sequence[Value], dtype: Dtype) -> tuple[Bank, BankRows]
     banks = {id(place and place[0]): place for place in places}
     require(
         len(banks) <= 1,
-        "the parameters of a compiled function are in several banks, of an earlier "
-        "expression or of a network: use those of one bank only, or compile the function "
-        "that uses all of them first",
+        "the parameters of a compiled function are in several banks, of an earlier expression or "
+        "of a network: use parameters of only one bank, or first compile the function that uses "
+        "all of them",
         OwnershipError,
     )
     first = places[0] if places else None
@@ -127,8 +127,8 @@ def move_to_bank(leaves: Sequence[Value], dtype: Dtype) -> tuple[Bank, BankRows]
     bank = first[0]
     require(
         bank.dtype == dtype,
-        f"the parameters of a compiled function are {bank.dtype} already, since they are in "
-        f"a bank: pass dtype={bank.dtype!r}",
+        f"the parameters of a compiled function are already {bank.dtype}, since they are in a "
+        f"bank: pass dtype={bank.dtype!r}",
     )
     return bank, np.array([place[1] for place in places if place])
 
@@ -142,8 +142,8 @@ def place_of(leaf: Value) -> tuple[Bank, int] | None:
     if type(leaf) is Value:
         return None
     raise InputError(
-        f"{shorten(leaf)} is of the type {type(leaf).__name__}, which no bank can hold: "
-        "use a Value as a parameter"
+        f"{shorten(leaf)} is of the type {type(leaf).__name__}, which a bank cannot hold: use a "
+        "Value as a parameter"
     )
 
 

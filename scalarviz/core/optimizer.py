@@ -200,7 +200,7 @@ class Optimizer:
             require(key not in BELOW_1 or value < 1.0, f"{key} must be below 1, not {value:g}")
             require(
                 key != "eps" or value != 0.0,
-                "eps must be above 0, so that nothing is divided by 0",
+                "eps must be above 0, to avoid division by 0",
             )
         self._lr = number(lr, "the learning rate", 0.0)
         self.schedule = schedule
@@ -357,8 +357,8 @@ def checked_groups(groups: object, known: set[str]) -> Groups:
             for name, own in groups.items()
         }
     raise InputError(
-        "groups maps names of parameters to what they have instead, as in "
-        f"{{'*.bias': {{'lr': 0.001}}}}, and cannot be {shorten(groups)}"
+        "groups maps names of parameters to their own settings, as in {'*.bias': {'lr': "
+        f"0.001}}}}, and cannot be {shorten(groups)}"
     )
 
 
@@ -377,7 +377,7 @@ def no_optimizer(given: object) -> InputError:
     if isinstance(given, FunctionType):
         return InputError(
             f"an optimizer is one such as SGD(0.1), not {shorten(given)}: sv.optimizer(function, "
-            "slots) makes a class of an update of your own"
+            "slots) makes a class from a custom update rule"
         )
     if isinstance(given, str):
         names = ", ".join(NAMED)
@@ -387,7 +387,7 @@ def no_optimizer(given: object) -> InputError:
     kinds = {plain(kind.__name__): kind.__name__ for kind in Optimizer.__subclasses__()}
     name = kinds.get(plain(text_of(given)), "SGD")
     return InputError(
-        f"an optimizer is one such as {name}(0.1), with its brackets, not {shorten(given)}"
+        f"an optimizer is one such as {name}(0.1), with brackets, not {shorten(given)}"
     )
 
 

@@ -353,7 +353,7 @@ KINDS = table(
             outputs_per_bias=lambda operation: Windows.of(operation).pixels,
             uses=convolution_uses,
         ),
-        Kind("branch", "y = x; the gradient of y is added to that of x, which is read once more"),
+        Kind("branch", "y = x; the gradient of y is added to the gradient of x"),
         Kind("sum", "y = x + the second buffer"),
         Kind("product", "y = x times the second buffer, elementwise"),
         Kind("concatenation", "y = x, followed by the second buffer"),

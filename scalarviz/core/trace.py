@@ -197,7 +197,8 @@ def shorten_list(text: str) -> str:
 
 def recorded_inputs(count: int) -> list[Recorded]:
     """Return `count` symbolic inputs; raise InputError if memory is insufficient."""
-    what, remedy = f"{count:,} inputs as objects", "choose fewer, or a Network, which makes none"
+    what = f"{count:,} inputs as objects"
+    remedy = "choose fewer, or use a Network, which makes no objects"
     with enough_memory(count * BYTES, what, remedy):
         return [Recorded(value_graph.LEAF, (), f"x{i}") for i in range(count)]
 
@@ -220,8 +221,8 @@ def record_function(
     wrong = [each for each in results if not isinstance(each, Value)] if is_list else [result]
     if wrong:
         raise InputError(
-            f"a compiled function returns a Value, or a list of Values, but this one gave "
-            f"{shorten(wrong[0])}: return what it computed from its inputs"
+            "a compiled function returns a Value, or a list of Values, but this one gave "
+            f"{shorten(wrong[0])}: return a result computed from the inputs"
         )
     return write_down(given, list(results), parameters)
 
@@ -272,8 +273,8 @@ def place_of(value: Value, places: dict[int, int]) -> int:
     """Return the number of a Value; raise InputError if it is from another recording."""
     if id(value) not in places:
         raise InputError(
-            f"{shorten(value)} was recorded by another call of compile: make every Value that "
-            "depends on the inputs anew inside the function"
+            f"{shorten(value)} was recorded by another call of compile: recreate every Value that "
+            "depends on the inputs inside the function"
         )
     return places[id(value)]
 
@@ -282,8 +283,8 @@ def known_formula(value: Value) -> Formula:
     """Return the formula of a Value; raise InputError for a custom operation."""
     if value._formula.name not in EVERY_OPERATION or not value._formula.partials:
         raise InputError(
-            f"your own operation {value._op!r} cannot be compiled, since its formula is not known: "
-            "make it of the operations that Value has"
+            f"the custom operation {value._op!r} cannot be compiled, since its formula is "
+            "unknown: build it from the operations of Value"
         )
     return value._formula
 

@@ -43,7 +43,7 @@ def lookup(rows: Sequence[Any], index: Operand) -> Any:
         InputError: for any other index, and for lists of different lengths.
     """
     widths = {len(row) if isinstance(row, (list, tuple)) else 0 for row in rows}
-    require(len(widths) == 1, f"lookup takes rows of one length, and here are {sorted(widths)}")
+    require(len(widths) == 1, f"lookup takes rows of one length, not {sorted(widths)}")
     if not isinstance(index, Value) or not index._is_recorded:
         number = index.data if isinstance(index, Value) else index
         if number not in range(len(rows)):
@@ -80,7 +80,7 @@ def name(words: str) -> Iterator[None]:
         InputError: unless `words` is a non-empty string.
     """
     if not isinstance(words, str) or not words.strip():
-        raise InputError(f"a name is a text, such as 'neuron 3', not {shorten(words)}")
+        raise InputError(f"a name is a string, such as 'neuron 3', not {shorten(words)}")
     made: list[Value] = []
     token = value_graph.block.set((words, made))
     value_graph.naming.append(words)

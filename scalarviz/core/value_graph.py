@@ -241,8 +241,8 @@ def refuse_own(made: list[Value]) -> None:
         )
         require(
             value._formula.partials,
-            f"the derivative of your own operation {value._op!r} is not known as an expression:"
-            " leave out create_graph, or make it of the operations that Value has",
+            f"the derivative of the custom operation {value._op!r} is not known as an expression: "
+            "leave out create_graph, or build it from the operations of Value",
         )
 
 
@@ -265,8 +265,8 @@ def state(value: Value) -> State:
     """
     if value._own_backward is not None:
         raise InputError(
-            f"your own operation {value._op!r} cannot be copied or pickled, since its _backward "
-            "writes into these very Values: make the copy by the code that made it"
+            f"the custom operation {value._op!r} cannot be copied or pickled, since its _backward "
+            "writes to these Values: rebuild the copy with the code that made it"
         )
     kind = type(value)
     names = [name for each in kind.__mro__ for name in vars(each).get("__slots__", ())]
@@ -393,7 +393,7 @@ def check_call(frame: FrameType) -> None:
         if root is math or root is getattr(math, name, math):
             caution(
                 f"math.{name} of a Value gives a plain number, through which no gradient passes: "
-                f"write v.{name}(), or math.{name}(v.data) for the number alone"
+                f"write v.{name}(), or math.{name}(v.data) for only the number"
             )
 
 

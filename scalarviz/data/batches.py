@@ -244,7 +244,7 @@ class GeneratedBatches(Batches):
         if not isinstance(made, (tuple, list)) or len(made) != 2:
             raise InputError(
                 f"the function make returned {shorten(made)} for step {step}: it must return "
-                "inputs and targets, two arrays with one row a sample"
+                "inputs and targets, two arrays with one row per sample"
             )
         inputs, targets = (as_floats(table, f"the batch made for step {step}") for table in made)
         if targets.ndim == 1 and self.targets.shape[1] == 1:
@@ -254,7 +254,7 @@ class GeneratedBatches(Batches):
         if shapes != wanted:
             raise InputError(
                 f"the batches made for step {step} have the shapes {shapes}, where {wanted} were "
-                "expected: there must be as many samples at every step"
+                "expected: every step needs the same number of samples"
             )
         return inputs, targets
 

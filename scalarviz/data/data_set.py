@@ -232,7 +232,7 @@ class DataSet(ABC):
         for key, value in self._settings.items():
             if callable(value):
                 raise InputError(
-                    f"{self} cannot be kept in a file, since its {key} is code: keep what it makes "
+                    f"{self} cannot be saved in a file, since its {key} is code: save its samples "
                     "as Arrays, or pass the data set again when the file is loaded"
                 )
         return dict(self._settings)
@@ -357,7 +357,7 @@ class TableSet(DataSet):
         require(
             count <= MOST_ADDED,
             f"at most {MOST_ADDED:,} samples can be added to a data set, not {count:,}: make "
-            "one of all of them, sv.data.Arrays(inputs, targets)",
+            "a new one of all samples, sv.data.Arrays(inputs, targets)",
         )
         return pair
 
@@ -461,8 +461,8 @@ class Arrays(TableSet):
     ) -> None:
         if source is not None and not isinstance(source, (str, os.PathLike)):
             raise InputError(
-                f"source must be a str that says where the samples came from, such as 'iris.csv', "
-                f"not {shorten(source)}"
+                "source must be a str with the origin of the samples, such as 'iris.csv', not "
+                f"{shorten(source)}"
             )
         source = source if source is None else os.fsdecode(source)
         labels, names = as_labels(targets)
@@ -483,7 +483,7 @@ class Arrays(TableSet):
             weights = np.append(weights, np.ones(len(whole[0]) - len(weights)))
         require(
             groups is None or share != 1.0,
-            "groups say which samples are held out together: pass share=0.8, say",
+            "groups define which samples are held out together: pass share=0.8, for example",
         )
         if share < 1.0:  # samples are stored once, held-out ones at the end
             count = len(whole[0])

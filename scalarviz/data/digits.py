@@ -103,7 +103,7 @@ class Digits(TableSet):
         training, held = [table(found[rows], named[rows], highest) for rows in parts]
         require(
             len(training[0]),
-            f"no digit of {settings['digits']} is left to train on: hold out less",
+            f"no digit of {settings['digits']} is left to train on: hold out fewer",
         )
         super().__init__(training, settings, held if len(held[0]) else None, order)
 
@@ -111,7 +111,7 @@ class Digits(TableSet):
         check_within(inputs, 0.0, 1.0, "pixels of a digit")
         require(
             inputs.any(axis=1).all(),
-            "a digit to add has nothing drawn, all of its pixels are 0: draw it",
+            "a digit to add is blank, all of its pixels are 0: draw it",
         )
 
     @classmethod
@@ -130,8 +130,7 @@ def divided(count: int, held_out: float, seed: int) -> tuple[Rows, Rows]:
         first = count - int(held_out)
     else:
         raise InputError(
-            f"held_out is a share below 1 or a number of digits, fewer than the {count:,} that "
-            f"there are, not {held_out:g}"
+            f"held_out is a share below 1 or a number of digits below {count:,}, not {held_out:g}"
         )
     return rows[:first], rows[first:]
 
@@ -151,7 +150,9 @@ def as_digits(digits: object) -> list[int]:
         )
         if found and found[0] >= 0 and found[-1] <= 9:
             return found
-    raise InputError(f"digits are some of 0 to 9, such as {ALL!r} or [3, 8], not {shorten(digits)}")
+    raise InputError(
+        f"digits are a selection of 0 to 9, such as {ALL!r} or [3, 8], not {shorten(digits)}"
+    )
 
 
 def as_bytes(values: object, what: str, dimensions: int) -> Bytes:
@@ -217,8 +218,8 @@ def read_folder(
     training = read_pair(place, "train", budget)
     if training is None:
         raise InputError(
-            f"there is no train-images-idx3-ubyte, with or without .gz, in {shorten(str(place))}: "
-            "pass the folder that holds the four files of MNIST"
+            f"train-images-idx3-ubyte, with or without .gz, is missing in {shorten(str(place))}: "
+            "pass the folder with the four files of MNIST"
         )
     tests = read_pair(place, "t10k", budget)
     if tests is None:
@@ -226,7 +227,7 @@ def read_folder(
     require(
         tests[0].shape[1:] == training[0].shape[1:],
         f"the pictures for testing are {size_of(tests[0])}, those for training "
-        f"{size_of(training[0])}: put files that belong together into the folder",
+        f"{size_of(training[0])}: put matching files into the folder",
         ShapeError,
     )
     pictures, labels = [np.concatenate(parts) for parts in zip(training, tests, strict=True)]
@@ -244,7 +245,7 @@ def as_folder(folder: object) -> Path:
         raise InputError(f"a folder must be a str or a Path, not {shorten(folder)}") from None
     require(
         there,
-        f"{shorten(str(place))} is no folder: pass the one that holds the files of MNIST",
+        f"{shorten(str(place))} is not a folder: pass the folder with the files of MNIST",
     )
     return place
 
@@ -256,12 +257,12 @@ def read_pair(folder: Path, part: str, budget: Budget) -> tuple[Bytes, Bytes] | 
         return None
     named = find(folder, f"{part}-labels", "idx1-ubyte")
     if named is None:
-        raise InputError(f"beside {called(images)} there is no {part}-labels-idx1-ubyte: add it")
+        raise InputError(f"{part}-labels-idx1-ubyte is missing next to {called(images)}: add it")
     pictures, labels = read_idx(images, IMAGES, budget), read_idx(named, LABELS, budget)
     require(
         len(pictures) == len(labels),
         f"{called(images)} has {len(pictures):,} pictures and {called(named)} {len(labels):,} "
-        "labels: put files that belong together into the folder",
+        "labels: put matching files into the folder",
         ShapeError,
     )
     wrong = np.flatnonzero(labels > 9)
@@ -292,7 +293,7 @@ def read_idx(path: str | os.PathLike[str], dimensions: int, budget: Budget) -> B
                 most = TIGHTEST * file.stat().st_size
                 return read_numbers(inside, file, dimensions, most, budget)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise damaged(file, "what is compressed in it is cut short or changed") from error
+        raise damaged(file, "its compressed data is truncated or modified") from error
     except OSError as error:
         raise unreadable(file, error) from error
 
@@ -306,9 +307,9 @@ def read_numbers(
         what = "pictures" if dimensions == IMAGES else "labels"
         wanted = bytes((0, 0, BYTE, dimensions))
         raise InputError(
-            f"{called(path)} is no IDX file of {what}: it begins with "
-            f"{magic.hex(' ') or 'nothing'} and not with "
-            f"{wanted.hex(' ')}: pass the files of MNIST under their own names"
+            f"{called(path)} is not an IDX file of {what}: it begins with "
+            f"{magic.hex(' ') or 'nothing'} and not with {wanted.hex(' ')}: pass the files of "
+            "MNIST under their own names"
         )
     header = file.read(4 * dimensions)
     if len(header) < 4 * dimensions:
@@ -322,7 +323,7 @@ def read_numbers(
         data = file.read(length + 1)
     if len(data) != length:
         has = "more" if len(data) > length else "fewer"
-        raise damaged(path, f"it has {has} than the {length:,} numbers that it speaks of")
+        raise damaged(path, f"it has {has} than the {length:,} numbers in its header")
     return np.frombuffer(data, np.uint8).reshape(shape)
 
 

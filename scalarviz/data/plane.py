@@ -100,7 +100,7 @@ class TwoClasses(TableSet):
         wrong = targets[(targets != low) & (targets != 1.0)]
         if wrong.size:
             raise InputError(
-                f"the target of a point is {low:g} or 1, its class, not {wrong.flat[0]:g}"
+                f"the target of a point is its class, {low:g} or 1, not {wrong.flat[0]:g}"
             )
 
 

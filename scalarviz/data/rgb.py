@@ -189,7 +189,7 @@ def as_map(map: object, angle: float) -> tuple[ColorMap, str | FloatArray, bool]
     )
     require(
         np.isfinite(table).all(),
-        "an array to look up colours in has NaN or infinity in it: replace what is not finite",
+        "an array to look up colours in contains NaN or infinity: replace these values",
         NotFiniteError,
     )
     return partial(look_up if table.ndim == 4 else look_up_channels, table), table, False
@@ -201,7 +201,7 @@ def as_answers(answers: object, count: int) -> FloatArray:
     require(
         array.shape == (count, 3),
         f"the map turned {count:,} colours, an array of shape {(count, 3)}, into the shape "
-        f"{array.shape}: it must give one row of red, green and blue for each row",
+        f"{array.shape}: it must return one row of red, green and blue per row",
         ShapeError,
     )
     if not np.isfinite(array).all():

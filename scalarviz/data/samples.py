@@ -105,8 +105,8 @@ def texts_in(targets: object) -> list[str]:
     for row, each in enumerate(targets):
         if not isinstance(each, str):
             raise InputError(
-                f"the targets are names of classes, and that of row {row} is {shorten(each)}: name "
-                "its class, or leave the sample out"
+                f"the targets are names of classes, and row {row} has {shorten(each)}: name its "
+                "class, or leave the sample out"
             )
     return list(targets)
 
@@ -152,7 +152,7 @@ def checked_names(key: str, names: object, count: int, what: str) -> list[str]:
         return []
     if len(given) != count or not all(isinstance(name, str) for name in given):
         raise InputError(
-            f"{key} are a list of texts, one for each of the {what}, not {shorten(names)}"
+            f"{key} are a list of strings, one for each of the {what}, not {shorten(names)}"
         )
     return given
 
@@ -187,7 +187,7 @@ def held_out_last(rows: Any, kinds: Any, groups: Any, training: int) -> tuple[An
         _, firsts, of_rows = np.unique(groups[rows], return_index=True, return_inverse=True)
         places = firsts[of_rows].astype(float)
         training = int(np.sum(places <= np.sort(places)[training - 1]))
-        require(training < len(rows), "no group is left to be held out: pass a smaller share")
+        require(training < len(rows), "no group is left to hold out: pass a smaller share")
     is_training = np.zeros(len(rows), np.bool_)
     is_training[np.argsort(places, kind="stable")[:training]] = True
     return np.append(rows[is_training], rows[~is_training]), len(rows) - training
@@ -200,7 +200,7 @@ def groups_of(groups: object, count: int) -> Any:
         found = np.asarray(groups)
     require(
         found.shape == (count,) and found.dtype.kind in "iufbUS",
-        f"groups are a number or a text for each of the {count} samples, not {shorten(groups)}",
+        f"groups are a number or a string for each of the {count} samples, not {shorten(groups)}",
     )
     return np.unique(found, return_inverse=True)[1].ravel()
 
@@ -243,7 +243,7 @@ def class_weights_of(
     found = np.searchsorted(labels, column.ravel())
     require(
         not (labels % 1).any() and (column is targets or is_one_hot(targets)),
-        "class_weight is of classes, and these targets are none: pass sample_weight",
+        "class_weight needs classes, and these targets are not classes: pass sample_weight",
     )
     places: dict[Any, int] = {int(label): place for place, label in enumerate(labels)}
     places |= {name: places[i] for i, name in enumerate(names) if i in places}
@@ -389,7 +389,7 @@ def as_samples(
             f"{count:,} samples, not {shorten(targets)}"
         )
     as_batch(y, widths[1], "the target of a sample to add")
-    require(count, "there is no sample to add: pass at least one")
+    require(count, "no sample to add: pass at least one")
     return x, y
 
 

@@ -134,7 +134,7 @@ def speak_of_line_1(table: FloatArray, path: Path) -> None:
     """
     lines, steps = np.bincount(table[:, -1].astype(int)), np.diff(np.sort(table[0, :-1]))
     if lines[0] == 1 and lines.max() > 1 and steps.size and (steps == 1.0).all():
-        inform(f"{called(path)}: line 1 is taken as a sample: say header=True if it holds names")
+        inform(f"{called(path)}: line 1 is read as a sample: pass header=True if it contains names")
 
 
 def speak_of_columns(columns: list[tuple[str | int, FloatArray]], path: Path) -> None:
@@ -143,7 +143,7 @@ def speak_of_columns(columns: list[tuple[str | int, FloatArray]], path: Path) ->
     for name, column in columns:
         other = first.setdefault(column.tobytes(), name)
         if len(column) > 2 and (np.diff(column) == 1.0).all():
-            inform(f"{called(path)}: column {shorten(name)} counts the lines: leave it out")
+            inform(f"{called(path)}: column {shorten(name)} numbers the lines: leave it out")
         elif other != name and (column != column[0]).any():
             inform(f"{called(path)}: columns {shorten(other)} and {shorten(name)} are the same")
 
@@ -157,7 +157,7 @@ def whole_rows(rows: Rows, columns: list[int], path: Path) -> Rows:
         else:
             yield line, row
     if left_out:
-        inform(f"{called(path)}: lines left out, since a cell of them is missing: {left_out:,}")
+        inform(f"{called(path)}: lines skipped because of a missing cell: {left_out:,}")
 
 
 def read_rows(path: Path) -> Generator[tuple[int, list[str]], None, None]:
@@ -174,7 +174,7 @@ def read_rows(path: Path) -> Generator[tuple[int, list[str]], None, None]:
                 if any(cell.strip() for cell in row):
                     yield reader.line_num, row
     except UnicodeDecodeError as error:
-        raise InputError(f"{called(path)} is no text in UTF-8: save it as CSV in UTF-8") from error
+        raise InputError(f"{called(path)} is not text in UTF-8: save it as CSV in UTF-8") from error
     except csv.Error as error:
         place = f"{called(path)}, line {reader.line_num}"
         raise InputError(f"{place}, cannot be read as CSV ({error}): save it again") from error
@@ -208,8 +208,8 @@ class Lines:
             self.letters += len(line)
             if self.letters > LONGEST_LINE:
                 raise InputError(
-                    f"{called(self._path)} has a line of more than {LONGEST_LINE:,} letters: write "
-                    "one sample a line, and leave no quotation mark open"
+                    f"{called(self._path)} has a line of more than {LONGEST_LINE:,} letters: "
+                    "write one sample per line, and close every quotation mark"
                 )
             yield line
 
@@ -228,7 +228,7 @@ def read_numbers(
         if len(row) != width:
             raise ShapeError(
                 f"{called(path)}, line {line}, has {len(row)} cells where the first line has "
-                f"{width}: give every line as many"
+                f"{width}: give every line the same number"
             )
         cells = [row[column] for column in columns]
         if targets == 1 and (classes or (not numbers and is_name(cells[-1]))):
@@ -255,16 +255,16 @@ def to_name(cell: str, path: Path, line: int, column: int) -> str:
     place = f"{called(path)}, line {line}, column {column + 1}"
     refuse_missing(cell, place, "name")
     raise InputError(
-        f"{place}: {shorten(cell)} is not the name of a class, as those in the lines before: "
-        "correct it, leave the line out, or say header=True if line 1 holds names"
+        f"{place}: {shorten(cell)} is not the name of a class, unlike the lines before: correct "
+        "it, leave the line out, or pass header=True if line 1 contains names"
     )
 
 
 def refuse_missing(cell: str, place: str, wanted: str) -> None:
     """Raise InputError if a cell at a place in a table means that the wanted item is missing."""
     if cell.strip().lower() in MISSING:
-        what = f"{shorten(cell)} stands for no {wanted}" if cell.strip() else "the cell is empty"
-        raise InputError(f"{place}: {what}: fill it, choose other columns, or say missing='drop'")
+        what = f"{shorten(cell)} marks a missing {wanted}" if cell.strip() else "the cell is empty"
+        raise InputError(f"{place}: {what}: fill it, choose other columns, or pass missing='drop'")
 
 
 def as_numbers(cells: list[str]) -> list[float]:
@@ -281,11 +281,11 @@ def to_number(cell: str, path: Path, line: int, column: int) -> float:
     place = f"{called(path)}, line {line}, column {column + 1}"
     refuse_missing(cell, place, "number")
     if not is_number(cell):
-        hint = "turn words and dates into numbers before, with pandas say"
+        hint = "convert words and dates to numbers first, for example with pandas"
         if "," in cell:
             hint = "write numbers as 1234.5"
         elif line == 1:
-            hint = "say header=True if line 1 holds names"
+            hint = "pass header=True if line 1 contains names"
         raise InputError(
             f"{place}: {shorten(cell)} is not a number: correct it, choose other columns, or {hint}"
         )
@@ -321,21 +321,21 @@ def choose_columns(
     if inputs is None and (nameless := [i for i in others if names and not names[i]]):
         others = [i for i in others if names[i]]
         inform(
-            f"{called(path)}: left out, since they have no name, as the index that pandas writes: "
-            f"columns {', '.join(map(str, nameless))}; inputs= takes columns by these numbers, too"
+            f"{called(path)}: skipped columns without a name, such as the index written by "
+            f"pandas: {', '.join(map(str, nameless))}; inputs= also takes these numbers"
         )
     wanted = others if inputs is None else column_numbers(inputs, names, width, path)
     twice = [i for i, uses in Counter([*{*wanted}, *{*answers}, *weigh]).items() if uses > 1]
     if twice:
         raise InputError(
-            f"column {twice[0]} of {called(path)} would be used twice: say which columns are which "
-            "by inputs=, targets= and weights="
+            f"column {twice[0]} of {called(path)} would be used twice: choose the columns with "
+            "inputs=, targets= and weights="
         )
     if not wanted or not answers:
         columns = "1 column" if width == 1 else f"{width} columns"
         raise InputError(
             f"{called(path)} has {columns}, of which {len(wanted)} would be inputs and "
-            f"{len(answers)} targets: there must be one of each"
+            f"{len(answers)} targets: at least one of each is needed"
         )
     return wanted, answers
 
@@ -358,14 +358,14 @@ def column_numbers(columns: Columns, names: list[str], width: int, path: Path) -
         else:
             require(
                 names,
-                f"{called(path)} has columns without names, since a cell of its first line is "
-                f"a number, and {shorten(column)} is a name: pass header=True if that line has "
+                f"{called(path)} has columns without names, since a cell of its first line is a "
+                f"number, and {shorten(column)} is a name: pass header=True if this line contains "
                 "names",
             )
             found.append(pick(numbers, column, f"column of {called(path)}:"))
             require(
                 counts[str(column)] <= 1,
-                f"{called(path)} has several columns {shorten(column)}: give the number of one",
+                f"{called(path)} has several columns {shorten(column)}: pass the number of one",
             )
     return found
 
@@ -411,8 +411,8 @@ def from_npz(
         raise unreadable(path, error) from error
     except Exception as error:  # parsers raise errors of many kinds for malicious files
         raise InputError(
-            f"{called(path)} is damaged, or no NPZ file: make one by "
-            "np.savez(path, inputs=..., targets=...)"
+            f"{called(path)} is damaged or not an NPZ file: make one with np.savez(path, "
+            "inputs=..., targets=...)"
         ) from error
     try:
         return Arrays(
@@ -442,7 +442,7 @@ class InPieces:
             return data
         raise InputError(
             f"{called(Path(self._file.name))} has more members than {in_units(LARGEST_DIRECTORY)} "
-            "of names: put the two arrays into a file of their own"
+            "of names: put the two arrays into a separate file"
         )
 
     def seekable(self) -> bool:
@@ -467,7 +467,7 @@ class Member:
             start = file.tell()
         require(
             dtype.kind in "biuf",
-            f"{self._name} holds {visible(str(dtype))}: a data set is made of real numbers",
+            f"{self._name} holds {visible(str(dtype))}: a data set consists of real numbers",
         )
         self._count = math.prod(shape)
         if start + self._count * dtype.itemsize != item.file_size:
@@ -512,12 +512,12 @@ def readable(path: object, budget: Budget) -> Path:
     except TypeError:
         raise InputError(f"a path must be a str or a Path, not {shorten(path)}") from None
     except FileNotFoundError:
-        raise InputError(f"there is no file {shorten(str(path))}: check the path") from None
+        raise InputError(f"file not found: {shorten(str(path))}: check the path") from None
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise InputError(f"{shorten(str(path))} cannot be read ({why}): check the path") from error
     if not found.is_file():
-        kind = "a folder" if found.is_dir() else "no ordinary file"
+        kind = "a folder" if found.is_dir() else "not a regular file"
         raise InputError(f"{shorten(str(path))} is {kind}: pass the path of a file")
     Budget(budget.limit).take(status.st_size, called(found))
     return found

@@ -149,8 +149,8 @@ def psnr(prediction: object, target: object) -> float:
     wanted = as_floats(target, "psnr")
     require(
         said.shape == wanted.shape and said.size != 0,
-        f"psnr compares two arrays of one shape, not of {said.shape} and {wanted.shape}: "
-        "pass the same pixels twice",
+        f"psnr compares two arrays of equal shape, not of {said.shape} and {wanted.shape}: pass "
+        "the same pixels twice",
         ShapeError,
     )
     error = float(np.mean((said - wanted) ** 2))
@@ -167,8 +167,8 @@ def as_picture(
     """
     require(
         not callable(picture),
-        f"a picture is a path or an array, not the function {shorten(picture)}: pass what it "
-        "gives for every pixel, an array of shape (height, width, 3)",
+        f"a picture is a path or an array, not the function {shorten(picture)}: pass its value at "
+        "every pixel, an array of shape (height, width, 3)",
     )
     if isinstance(picture, (str, os.PathLike)):
         return read_picture(picture, linear, size, Budget(limit))
@@ -190,19 +190,19 @@ def check_picture(colors: FloatArray) -> None:
     """Raise ShapeError, NotFiniteError or InputError for an array that is not a picture."""
     require(
         colors.ndim == 3 and colors.shape[2] == 3 and colors.size != 0,
-        f"a picture is an array of shape (height, width, 3), or (height, width) if it is grey, "
-        f"not {colors.shape}: leave out what is not red, green or blue",
+        "a picture is an array of shape (height, width, 3), or (height, width) if it is grey, "
+        f"not {colors.shape}: keep only red, green and blue",
         ShapeError,
     )
     require(
         np.isfinite(colors).all(),
-        "the picture has NaN or infinity in it: replace what is not finite",
+        "the picture contains NaN or infinity: replace these values",
         NotFiniteError,
     )
     require(
         not (colors.min() < 0.0 or colors.max() > 1.0),
         f"a picture of floats has numbers from 0 to 1, not from {colors.min():g} to "
-        f"{colors.max():g}: divide it by its largest, or pass 8-bit integers (numpy.uint8)",
+        f"{colors.max():g}: divide it by its largest value, or pass 8-bit integers (numpy.uint8)",
     )
 
 
@@ -233,7 +233,7 @@ def read_picture(
         raise unreadable(file, error) from error
     except Exception as error:  # decoders raise errors of many kinds for malicious files
         raise InputError(
-            f"{called(file)} is no PNG or JPEG picture, or is damaged: save it again as one of them"
+            f"{called(file)} is damaged or not a PNG or JPEG picture: save it again as one of these"
         ) from error
 
 
@@ -246,7 +246,7 @@ def check_cost(width: int, height: int, size: int | None, name: str, budget: Bud
         Budget(budget.limit).take(width * height * DECODED, what)
         budget.take((lines * columns + (band * width if lines < height else 0)) * COLOR, what)
     except InputError as error:
-        hint = "" if size is not None else "; size=1024 makes it smaller while it is read"
+        hint = "" if size is not None else "; size=1024 shrinks it while reading"
         raise InputError(f"{error}{hint}") from None
 
 

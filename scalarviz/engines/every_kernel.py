@@ -59,8 +59,8 @@ def compile_files(
     if done < len(paths):
         name = next(path.name for path in paths if not is_compiled(path))
         raise EngineError(
-            f"{len(paths) - done} kernels could not be compiled, among them {name}: try again, and "
-            "look whether memory or disk are full"
+            f"{len(paths) - done} kernels could not be compiled, among them {name}: try again, "
+            "and check whether memory or disk is full"
         )
 
 

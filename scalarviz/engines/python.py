@@ -63,7 +63,7 @@ class PythonEngine(Engine):
                 say_once(
                     "the engine python",
                     f"{len(rows):,} samples take the engine python about {seconds:,.0f} s: "
-                    "net.to('cpu') computes the same many times as fast",
+                    "net.to('cpu') is many times faster",
                 )
                 faster = self.instead(batch) if self.instead else None
                 if faster is not None:

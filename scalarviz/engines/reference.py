@@ -404,7 +404,7 @@ def checked_copy(layer: Layer, batch: Batch) -> Layer:
     is_same = np.allclose(here, other, 1e-3, 1e-5, equal_nan=True)
     if not is_same and np.array_equal(here, again, equal_nan=True):  # otherwise it draws numbers
         raise InputError(
-            f"{layer} computes other numbers than one made again of its settings, "
+            f"{layer} computes different numbers than a copy made from its settings, "
             f"{shorten(layer.settings())}: let settings() return all arguments of __init__"
         )
     return twin

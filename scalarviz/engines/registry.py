@@ -70,8 +70,8 @@ class EngineRow:
         require(not (precision.mixed and self.only_full), self.only_full, EngineError)
         require(
             not precision.mixed or bank.dtype == "float32",
-            f"mixed precision goes with float32, and this network is {bank.dtype}: "
-            "make it with dtype='float32'",
+            f"mixed precision needs float32, and this network is {bank.dtype}: make it with "
+            "dtype='float32'",
             EngineError,
         )
 
@@ -179,7 +179,7 @@ def choose_best(work: int, precision: Precision, program: Program | None = None)
         best, why = "cpu", "cuda computes in full precision only"
     elif not lacks["cuda"] and not lacks["cpu"]:
         best = "cuda" if work >= LARGE else "cpu"
-        why = f"cuda is the faster one from {LARGE:,} multiply-adds a step on"
+        why = f"cuda is faster from {LARGE:,} multiply-adds per step on"
         if best == "cuda" and program and (lacking := [*ENGINES["cuda"].lacking(program)]):
             best, why = "cpu", f"cuda has no kernels for {lacking[0].owner}"
     else:

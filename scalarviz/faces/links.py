@@ -136,7 +136,7 @@ def check_plain(option: str, value: str, source: str, *, names_files: bool = Tru
     if not is_plain(value) or (not names_files and lexists(value)):
         raise InputError(
             f"the option {shorten(option)} {source} takes a number or a name, not "
-            f"{shorten(value)}: write paths and addresses behind `{program()} watch`"
+            f"{shorten(value)}: pass paths and addresses to `{program()} watch`"
         )
 
 
@@ -145,7 +145,7 @@ def read_link(text: str) -> Link:
 
     Nothing is opened or run: whether scene, file, options and rows exist is checked later.
     """
-    require(len(text) <= LONGEST, f"a link has {LONGEST:,} characters at most, not {len(text):,}")
+    require(len(text) <= LONGEST, f"a link has at most {LONGEST:,} characters, not {len(text):,}")
     place, _, fragment = text.strip().partition("#")
     name, _, query = place.partition("?")
     require(name, f"the link {shorten(text)} names no scene and no file: {GRAMMAR}")
@@ -157,7 +157,7 @@ def read_link(text: str) -> Link:
     for key, value in pairs_of(fragment):
         read = read_part(key, value.strip(), {"look": link_words()})
         if read is None:
-            raise InputError(f"{shorten(f'{key}={value}')} of a link means nothing: {GRAMMAR}")
+            raise InputError(f"{shorten(f'{key}={value}')} of a link is unknown: {GRAMMAR}")
         if key in OFFERS:
             look[key] = read == "yes" if IS_TICK[key] else read
         else:

@@ -44,18 +44,20 @@ def find(name: str) -> Path:
     shown = reprlib.repr(name)
     if name.partition("#")[0].partition("?")[0] in known:
         raise InputError(
-            f"{shown} is a link to a moment: go there by `{program()} open {shlex.quote(name)}`"
+            f"{shown} is a link to a moment: open it with `{program()} open {shlex.quote(name)}`"
         )
     if os.path.isdir(name):
         raise InputError(
             f"{shown} is a folder: pass the path of a scene, which is a .py file, or a name"
         )
     if name.endswith(".safetensors"):
-        raise InputError(f"{shown} is a file of a training: open it by {program()} replay {shown}")
+        raise InputError(
+            f"{shown} is a saved training run: open it with {program()} replay {shown}"
+        )
     if not name.endswith(".py"):
         raise UnknownNameError("scene", name, known)
     if not os.path.isfile(name):
-        raise InputError(f"there is no file {shown}: pass the path of a scene, or a name")
+        raise InputError(f"file not found: {shown}: pass the path of a scene, or a name")
     return Path(name)
 
 
@@ -76,7 +78,7 @@ def load(path: Path) -> Scene:
         names: dict[str, Scene] = runpy.run_path(str(path))
     if not callable(names.get("scene")):
         raise InputError(
-            f"{place(str(path), None)} has no function called scene: write `def scene(lr=0.5):` "
+            f"{place(str(path), None)} has no function named scene: write `def scene(lr=0.5):` "
             "and return a Session"
         )
     return names["scene"]
@@ -139,10 +141,10 @@ def answer(error: Exception) -> ScalarvizError | None:
         return FileError(f"{reprlib.repr(error.filename)}: {error.strerror}: choose another file")
     if told is None and isinstance(error, FileNotFoundError):  # raised by os.getcwd, or by tempfile
         if "temporary" in str(error):
-            return FileError("there is no temporary folder to write to: name one by TMPDIR")
+            return FileError("no writable temporary folder: set TMPDIR to one")
         return FileError("the current folder was removed: change to another one")
     if told is None and isinstance(error, MemoryError):
-        return InputError("memory does not suffice: take smaller layers, batches or data")
+        return InputError("not enough memory: use smaller layers, batches or data")
     return told
 
 
@@ -203,6 +205,6 @@ def in_words(error: BaseException) -> str:
         return text
     if isinstance(error, ModuleNotFoundError):
         former = (error.name or "").startswith("scalarviz.")
-        text += f": {FORMER if former else 'install the package that has it, or correct the name'}"
+        text += f": {FORMER if former else 'install the missing package, or correct the name'}"
     name = type(error).__name__
     return f"{name}: {text}" if text else name

@@ -122,29 +122,29 @@ BY_NAME = {
 }
 # Passed to the scene if it has a parameter of that name, else applied to the session.
 SHARED = {
-    "lr": Option(float | None, None, "the learning rate"),
-    "batch": Option(int | None, None, "how many samples a step sees"),
-    "seed": Option(int | None, None, "decides on the first weights and on the batches"),
+    "lr": Option(float | None, None, "learning rate"),
+    "batch": Option(int | None, None, "samples per step"),
+    "seed": Option(int | None, None, "seed of the initial weights and of the batches"),
     "engine": Option(
-        str | None, None, f"what it runs on: {', '.join(ENGINES)} or auto", info=OptionInfo(RUNS_ON)
+        str | None, None, f"engine: {', '.join(ENGINES)} or auto", info=OptionInfo(RUNS_ON)
     ),
     "precision": Option(
         str | None,
         None,
-        "full, or mixed: half precision where that is enough",
+        "full, or mixed: half precision where that suffices",
         info=OptionInfo(PRECISIONS),
     ),
     "optimizer": Option(
         str | None,
         None,
-        f"{', '.join(OPTIMIZERS)}; its rate is that of --lr, else a usual one",
+        f"{', '.join(OPTIMIZERS)}; learning rate: --lr, or the usual one of the optimizer",
         info=OptionInfo(OPTIMIZERS),
     ),
-    "loss": Option(str | None, None, ", ".join(ALL_LOSSES), info=OptionInfo(ALL_LOSSES)),
+    "loss": Option(str | None, None, f"loss: {', '.join(ALL_LOSSES)}", info=OptionInfo(ALL_LOSSES)),
     "activation": Option(
         str | None,
         None,
-        f"that of all hidden layers: {', '.join(ACTIVATIONS)}",
+        f"activation of all hidden layers: {', '.join(ACTIVATIONS)}",
         info=OptionInfo(ACTIVATIONS),
     ),
     "init": Option(
@@ -155,22 +155,28 @@ SHARED = {
     "l2": Option(float | None, None, "L2 regularization: pulls large weights to 0 more"),
 }
 RUNNING = {
-    "steps": Option(int | None, None, "how many steps to take; each scene has its own number"),
-    "save": Option(Path | None, None, "a file to keep the training in at the end, or on Ctrl-C"),
-    "resume": Option(Path | None, None, "a file of a training to go on with"),
-    "limit": Option(int | None, None, "bytes that data may take which such a file only describes"),
-    "autosave": Option(float | None, None, "save every so many seconds too"),
-    "keyframes": Option(
-        int | None, None, "bytes of keyframes in the file; else 16 MB; fewer make going back slower"
+    "steps": Option(int | None, None, "number of steps; default: the number of the scene"),
+    "save": Option(Path | None, None, "file to save the training run to, at the end or on Ctrl-C"),
+    "resume": Option(Path | None, None, "saved training run to continue"),
+    "limit": Option(
+        int | None, None, "memory limit, in bytes, for data that the saved file only describes"
     ),
-    "weights": Option(bool, False, "save the network alone, for sv.load; --resume needs the rest"),
+    "autosave": Option(float | None, None, "also save every N seconds"),
+    "keyframes": Option(
+        int | None,
+        None,
+        "bytes of keyframes in the file; default: 16 MB; fewer make going back slower",
+    ),
+    "weights": Option(
+        bool, False, "save only the network, for sv.load; --resume needs the whole run"
+    ),
     "stop_when": Option(
         list[str],
         [],
-        "stop by itself when that is so, such as 'loss < 0.01' or 'not finite'",
+        "stop when this condition holds, such as 'loss < 0.01' or 'not finite'",
         info=OptionInfo(examples(), others=True),
     ),
-    "set": Option(list[str], [], "an option of the scene by its name"),
+    "set": Option(list[str], [], "set an option of the scene"),
 }
 # The fields of Look; a scene may have parameters of these names, which replace the options.
 LOOK = {
@@ -186,47 +192,59 @@ LOOK = {
     for name, offer in OFFERS.items()
 }
 WATCHING = {
-    "speed": Option(float | None, None, "steps a second, 0 for flat out; else the scene's own way"),
-    "tour": Option(bool, False, "show the tour of ten seconds, as the first time"),
-    "present": Option(
-        bool, False, "for an audience: larger letters, and few of them; controls at the lower end"
+    "speed": Option(
+        float | None, None, "steps per second, 0 for full speed; default: the speed of the scene"
     ),
-    "reduced_motion": Option(bool, False, "no smooth moves: one picture, then the next"),
+    "tour": Option(bool, False, "show the ten-second tour, as at the first start"),
+    "present": Option(
+        bool, False, "for an audience: larger and fewer texts, controls at the bottom"
+    ),
+    "reduced_motion": Option(bool, False, "no animation between two pictures"),
     **LOOK,
-    "browser": Option(bool, False, "in a browser, here or with --address elsewhere, until Ctrl-C"),
-    "control": Option(bool, False, "with --browser and --address: others change it, too"),
-    "serve": Option(bool, False, "no window: a page and a picture, then the page until Ctrl-C"),
-    "address": Option(str, "", "serve on this address, 0.0.0.0 for the whole network"),
-    "port": Option(int | None, None, "port to serve on, else 8000 or a free one"),
+    "browser": Option(
+        bool, False, "show it in a browser until Ctrl-C, on other machines with --address"
+    ),
+    "control": Option(bool, False, "with --browser and --address: others can also change it"),
+    "serve": Option(
+        bool, False, "no window: write a page and a picture, and serve the page until Ctrl-C"
+    ),
+    "address": Option(str, "", "address to serve on; 0.0.0.0: the whole network"),
+    "port": Option(int | None, None, "port to serve on; default: 8000, or a free port"),
 }
 # A scene may have parameters of these names, which replace the options.
 RENDERING = {
-    "out": Option(Path | None, None, "the file: .png, .mp4, .gif or .html (one step)", "-o"),
-    "every": Option(int | None, None, "steps from one picture of a video to the next"),
-    "operations": Option(bool, False, "a video of every operation of each step"),
-    "film": Option(bool, False, "a video of 27 pictures in 16 seconds, ever more steps apart"),
-    "hold": Option(float | None, None, "seconds for each operation with --operations, else 1.5"),
-    "pixels": Option(str, "", "width and height of the picture, such as 1280x720"),
-    "fps": Option(int, 30, "pictures a second"),
+    "out": Option(Path | None, None, "output file: .png, .mp4, .gif or .html (one step)", "-o"),
+    "every": Option(int | None, None, "steps between two frames of a video"),
+    "operations": Option(bool, False, "a video with every operation of each step"),
+    "film": Option(
+        bool, False, "a video of 27 frames in 16 seconds, with more and more steps between them"
+    ),
+    "hold": Option(float | None, None, "seconds per operation with --operations; default: 1.5"),
+    "pixels": Option(str, "", "width x height of the picture, such as 1280x720"),
+    "fps": Option(int, 30, "frames per second"),
     **LOOK,
     "move": Option(
         str,
         "still",
-        "how the camera of a video goes: still, orbit or approach",
+        "camera movement in a video: still, orbit or approach",
         info=OptionInfo(("still", "orbit", "approach")),
     ),
-    "pin": Option(int | None, None, "the row of a weight whose arithmetic is shown"),
-    "past": Option(str, "", "what is below: value, gradient, change, distance, norms, landscape"),
-    "samples": Option(int, 2, "a pixel is the mean of so many squared"),
+    "pin": Option(int | None, None, "row of the weight to explain"),
+    "past": Option(
+        str, "", "plot below the picture: value, gradient, change, distance, norms, landscape"
+    ),
+    "samples": Option(int, 2, "each pixel is the mean of N x N samples"),
 }
 
 PAGING = {
-    "out": Option(Path | None, None, "the file: .html", "-o"),
+    "out": Option(Path | None, None, "output file: .html", "-o"),
     "theme": LOOK["theme"],
-    "steps": Option(int | None, None, "how many steps to take before; if not said, none"),
-    "no_engine": Option(bool, False, "a recording, which plays but does not train", "--no-engine"),
-    "record": Option(int | None, None, "steps of the recording; if not said, 500"),
-    "every": Option(int | None, None, "steps between two that are kept; if not said, 1"),
+    "steps": Option(int | None, None, "steps to train before writing; default: 0"),
+    "no_engine": Option(
+        bool, False, "write a recording, which plays but does not train", "--no-engine"
+    ),
+    "record": Option(int | None, None, "steps of the recording; default: 500"),
+    "every": Option(int | None, None, "steps between two recorded ones; default: 1"),
 }
 
 
@@ -243,8 +261,8 @@ def own_options(scene: Scene) -> dict[str, Option]:
             raise SceneError(f"{where}: the scene's parameter {name!r} has no default: give it one")
         if name in (RUNNING | WATCHING).keys() - LOOK.keys():
             raise SceneError(
-                f"{where}: the scene's parameter {name!r} is called like an option that every "
-                "scene has: give it another name"
+                f"{where}: the scene's parameter {name!r} has the name of an option of every "
+                "scene: rename it"
             )
         if type(parameter.default) in TYPES:
             kind = type(parameter.default)
@@ -374,15 +392,15 @@ def show_of(scene: Scene, given: Mapping[str, Any], typed: Collection[str]) -> S
     refused = [name for name in [*changed, *extra] if name not in GOING_ON]
     if refused:
         raise InputError(
-            f"a training that goes on has its {refused[0]} from the file: "
-            f"leave out --{refused[0]}, or --resume"
+            f"a resumed training run takes its {refused[0]} from the file: leave out "
+            f"--{refused[0]}, or --resume"
         )
     session = Session.load(given["resume"], limit=given.get("limit"))
     show = played(scene, chosen)
     if session.data.name != show.session.data.name:
         raise InputError(
-            f"{str(given['resume'])!r} holds a training on the data {session.data.name}, and this "
-            f"scene trains on {show.session.data.name}: name the scene that it came from"
+            f"{str(given['resume'])!r} holds a training run on the data {session.data.name}, and "
+            f"this scene trains on {show.session.data.name}: pass the scene of this training run"
         )
     show = replace(show, session=session, title=session.timeline.title or show.title)
     with told_by_option(values):
@@ -550,10 +568,10 @@ def rebuilt(network: Network, seed: int | None, init: str | None, bias: bool | N
     drawn = network.fresh(network.seed).bank.value
     require(
         np.array_equal(drawn, network.bank.value) and not network.bank.frozen.any(),
-        f"the network of the scene comes with weights of its own: leave out {option}",
+        f"the network of the scene has predefined weights: leave out {option}",
     )
     if bias is not None and any(layer.layers for layer in network.layers):
-        raise InputError("--bias is for layers in a row, and this network has a Residual")
+        raise InputError("--bias is for sequential layers, and this network has a Residual")
     return remade(network, seed, init=None if init is None else Init(init), bias=bias)
 
 

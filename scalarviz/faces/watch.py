@@ -28,8 +28,8 @@ INSTEAD = (
     "and sv.page(..., 'net.html') a page that trains in a browser"
 )
 GONE = {
-    "terminal": "sv.watch no longer has terminal=: s.advance(1000) shows a progress bar in the "
-    "terminal, and sv.watch(..., browser=True) a page in a browser",
+    "terminal": "sv.watch has no argument terminal=: s.advance(1000) shows a progress bar in "
+    "the terminal, and sv.watch(..., browser=True) a page in a browser",
 }
 INSTEAD_OF_SEVERAL = "sv.picture([...], 'both.png') and sv.record([...], 'both.mp4') write a file"
 
@@ -141,10 +141,10 @@ def watch(
             f"nodes takes a function of the view of a window or a notebook, not {shorten(nodes)}"
         )
     if isinstance(shown, Several):
-        require(not tour, "the tour is of one session, not of several side by side: leave it out")
+        require(not tour, "the tour shows one session, not several side by side: leave it out")
         require(
             keep is None or keep.path is None,
-            "one session is saved in a file, not several side by side: call s.save(path) of each",
+            "a file holds one session, not several side by side: call s.save(path) for each",
         )
     if in_notebook() or in_marimo():
         return notebook.watch(shown, options)

@@ -89,7 +89,7 @@ def check_place(path: object) -> None:
         raise unsaved(given, error) from error
     require(
         stat.S_ISDIR(mode),
-        f"there is no folder {shown(given.parent)} to save in: make it first",
+        f"folder not found: {shown(given.parent)}: create it first",
         FileError,
     )
     try:
@@ -109,8 +109,8 @@ def check_place(path: object) -> None:
 def unsaved(given: Path, error: OSError) -> FileError:
     """Return the error for a file that the system did not write, with its reason."""
     return FileError(
-        f"{shown(given)} cannot be saved: {error.strerror or error}: choose another "
-        "place, or repair this one"
+        f"{shown(given)} cannot be saved: {error.strerror or error}: choose another path, or fix "
+        "this one"
     )
 
 
@@ -121,11 +121,11 @@ def permissions_of(target: Path, given: Path) -> int | None:
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(mode):
-        kind = "a folder" if stat.S_ISDIR(mode) else "no ordinary file"
+        kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
         raise FileError(f"{shown(given)} is {kind}: choose the name of a file to save to")
     require(
         os.access(target, os.W_OK),
-        f"{shown(given)} is protected against writing: choose another name, or permit it",
+        f"{shown(given)} is write-protected: choose another name, or allow writing",
         FileError,
     )
     return stat.S_IMODE(mode)

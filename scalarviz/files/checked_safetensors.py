@@ -133,8 +133,8 @@ def parts_of(kind: str, description: Description, arrays: Arrays) -> list[Array]
         len(letters) <= LARGEST_HEADER
         and max(count_parts(letters), count_parts(text)) <= MOST_PARTS,
         f"the description takes {len(text):,} bytes and has {len(arrays):,} arrays, more than "
-        f"a file may have, which is {LARGEST_HEADER:,} bytes in {MOST_PARTS:,} parts: put long "
-        "values into an array",
+        f"the limit of {LARGEST_HEADER:,} bytes in {MOST_PARTS:,} parts: put long values into an "
+        "array",
     )
     head = bytearray(len(letters).to_bytes(LENGTH_BYTES, "little") + letters.encode())
     whole, numbers = hashlib.sha256(head), [part for _, (_, parts) in stored for part in parts]
@@ -182,15 +182,15 @@ def read_whole(path: Path) -> tuple[bytes, Description]:
             file.seek(0)
             data = file.read(size)
     except FileNotFoundError:
-        raise FileError(f"there is no file {shown(path)}: check the path") from None
+        raise FileError(f"file not found: {shown(path)}: check the path") from None
     except MemoryError:
         raise FileError(
             f"{shown(path)} is too large for the memory of this machine: load it on another"
         ) from None
     except OSError as error:
         raise FileError(
-            f"{shown(path)} cannot be read: {error.strerror or error}: check the path and "
-            "who may read it"
+            f"{shown(path)} cannot be read: {error.strerror or error}: check the path and its "
+            "permissions"
         ) from error
     if len(data) != size or not data.startswith(head):
         raise damaged(path, "it changed while it was read")
@@ -201,7 +201,7 @@ def size_of(path: Path) -> int:
     """Return the size of a regular file; raise FileError for a folder or a device."""
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
-        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "no ordinary file"
+        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
         raise FileError(f"{shown(path)} is {kind}: pass the path of a saved file")
     return status.st_size
 
@@ -212,9 +212,9 @@ def read_head(path: Path, file: IO[bytes], size: int) -> bytes:
     length = header_length(first)
     if size < LENGTH_BYTES or length > min(size - LENGTH_BYTES, LARGEST_HEADER):
         is_onnx = path.suffix.lower() == ".onnx"
-        remedy = "pass one that scalarviz has saved, whole"
+        remedy = "pass a complete file saved by scalarviz"
         raise FileError(
-            f"{shown(path)} is no safetensors file, or it was cut short: "
+            f"{shown(path)} is not a safetensors file, or is truncated: "
             f"{'read it with sv.onnx.load(path)' if is_onnx else remedy}"
         )
     return first + file.read(length)
@@ -229,7 +229,7 @@ def parse_about(path: Path, header: bytes) -> Description:
         about = parse_json(text) if isinstance(text, str) else None
     except (ValueError, RecursionError) as error:
         raise FileError(
-            f"{shown(path)} is damaged, or no file of scalarviz: pass one that scalarviz has saved"
+            f"{shown(path)} is damaged or not a scalarviz file: pass a file saved by scalarviz"
         ) from error
     if about is None:
         raise FileError(
@@ -238,11 +238,11 @@ def parse_about(path: Path, header: bytes) -> Description:
         )
     version = about.get("version")
     if type(version) is not int or version < 1:
-        raise damaged(path, "it does not say the version of its format")
+        raise damaged(path, "it does not state its format version")
     require(
         version <= VERSION,
-        f"{shown(path)} was saved by a newer scalarviz, in version {version} of the "
-        f"format, and this one reads up to {VERSION}: update scalarviz",
+        f"{shown(path)} was saved by a newer scalarviz, in format version {version}, and this one "
+        f"reads up to {VERSION}: update scalarviz",
         FileError,
     )
     return about
@@ -258,11 +258,11 @@ def parse_json(
     text: bytes | str, read: Callable[[list[tuple[str, Any]]], Description] | None = None
 ) -> Description:
     """Parse a JSON object; raise ValueError for duplicate names, NaN and infinity."""
-    require(count_parts(text) <= MOST_PARTS, "so many parts would take much memory", ValueError)
+    require(count_parts(text) <= MOST_PARTS, "its parts would take too much memory", ValueError)
     letters = text if isinstance(text, str) else text.decode("utf-8")
     found = json.loads(letters, object_pairs_hook=read or no_name_twice, parse_constant=refuse)
     if not isinstance(found, dict):
-        raise ValueError("no JSON object")
+        raise ValueError("not a JSON object")
     return found
 
 
@@ -276,13 +276,13 @@ def count_parts(text: bytes | bytearray | str) -> int:
 def no_name_twice(pairs: list[tuple[str, Any]]) -> Description:
     """Return a JSON object; raise ValueError if a name occurs twice."""
     found = dict(pairs)
-    require(len(found) == len(pairs), "a name stands twice in an object", ValueError)
+    require(len(found) == len(pairs), "a name occurs twice in an object", ValueError)
     return found
 
 
 def refuse(constant: str) -> None:
     """Raise ValueError for NaN and infinity, which Python accepts in JSON."""
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def check_sum(path: Path, data: bytes, about: Description) -> None:
@@ -293,7 +293,7 @@ def check_sum(path: Path, data: bytes, about: Description) -> None:
     whole.update(memoryview(data)[place.stop :])
     stated = data[place].decode("ascii", "replace")
     if not stated == about.get("checksum") == whole.hexdigest():
-        raise damaged(path, "its checksum does not fit its content")
+        raise damaged(path, "its checksum does not match its content")
 
 
 def decode_arrays(path: Path, data: bytes) -> dict[str, Array]:
@@ -316,7 +316,7 @@ def to_array(path: Path, name: str, found: Mapping[str, Any]) -> Array:
         raise damaged(path, f"its array {shorten(name)} is of the type {found['dtype']}")
     numbers = np.frombuffer(found["data"], np.uint8)
     if dtype == "bool" and (numbers > 1).any():
-        raise damaged(path, f"its array {shorten(name)} holds more than true and false")
+        raise damaged(path, f"its array {shorten(name)} contains values other than true and false")
     stored = np.dtype(dtype).newbyteorder("<")
     array: Array = numbers.view(stored).reshape(found["shape"]).astype(dtype, copy=False)
     return array if array.flags.writeable else array.copy()

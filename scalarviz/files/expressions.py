@@ -147,7 +147,7 @@ def trace_of(
     budget.take(DOUBLE * made, f"one sample on its way through {made:,} numbers")
     require(
         not len(chosen) or (chosen.min() >= 0 and chosen.max() < len(numbers)),
-        "an operation is none of those it names",
+        "an operation is unknown",
     )
     operations = np.array(numbers, np.int64)[chosen]
     counts = np.array([len(row.partials) for row in EVERY_OPERATION.values()])[operations]
@@ -155,7 +155,7 @@ def trace_of(
     later = first + np.arange(len(chosen))[:, np.newaxis]
     require(
         np.where(taken, (operands >= 0) & (operands < later), operands == NONE).all(),
-        "an operation takes what is not there, or is not computed yet",
+        "an operation takes a missing value, or one not computed yet",
     )
     require(
         outputs and all(type(place) is int and 0 <= place < made for place in outputs),

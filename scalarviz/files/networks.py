@@ -107,8 +107,8 @@ def describe_layer(layer: Layer) -> Description:
     kind = type(layer).__name__
     require(
         {**OWN, **LAYERS}.get(kind) is type(layer),
-        f"a layer of the class {kind} cannot be saved, since another class of layers has that "
-        "name by now: give yours another name, and make the network anew",
+        f"a layer of the class {kind} cannot be saved, since another layer class now has this "
+        "name: rename yours, and make the network again",
     )
     if isinstance(layer, Elementwise):
         layer.formula.check_is_current()
@@ -153,7 +153,7 @@ def build(
     layers = [build_layer(each, budget) for each in described]
     require(
         all(type(i) is int and 0 <= i < len(layers) for i in order),
-        f"order names layers that are not there: {shorten(order)}",
+        f"order names missing layers: {shorten(order)}",
     )
     chain = [layers[i] for i in order]
     rows = sum(layer.size for layer in dict.fromkeys(chain))
@@ -175,14 +175,14 @@ def build(
 def build_layer(description: object, budget: Budget, depth: int = 0) -> Layer:
     """Return a layer from its description."""
     budget.allow(1, "layers", LAYER)
-    require(depth <= MOST_DEPTH, f"layers stand in layers more than {MOST_DEPTH} deep")
+    require(depth <= MOST_DEPTH, f"layers are nested more than {MOST_DEPTH} deep")
     if not isinstance(description, dict):
-        raise InputError(f"a layer is described by an object, not by {shorten(description)}")
+        raise InputError(f"a layer description must be an object, not {shorten(description)}")
     name = field(description, "kind", str)
     kind: type[Layer] | None = LAYERS.get(name) or OWN.get(name)
     if kind is None:
         raise InputError(
-            f"it has a layer {shorten(name)}, and a file holds no code: define that class, a "
+            f"it has a layer {shorten(name)}, and a file contains no code: define this class, a "
             "subclass of sv.Layer, before loading"
         )
     settings = field(description, "settings", dict)
@@ -286,8 +286,8 @@ def slots_of(description: Description) -> list[tuple[str, ...]]:
         words = " ".join(map(str, names)) if isinstance(names, list) else names
         require(
             not isinstance(names, list) or words in known,
-            f"it holds the slots {shorten(words)}, of an optimizer that is not here: register "
-            "it with sv.optimizer(...) before loading",
+            f"it holds the slots {shorten(words)}, of an unknown optimizer: register it with "
+            "sv.optimizer(...) before loading",
         )
         found.append(pick(known, words, "slots"))
     require(len(set(found)) == len(found), f"slots must be listed once, not {shorten(found)}")
@@ -353,19 +353,19 @@ def check_own(description: Description) -> None:
     own = description.get("own", {})
     for kind, digests in own.items() if isinstance(own, dict) else [("", own)]:
         if kind not in TABLES or not isinstance(digests, dict):
-            raise InputError(f"{shorten(digests)} are no formulas of one's own")
+            raise InputError(f"{shorten(digests)} are not custom formulas")
         rows, named = TABLES[kind], f"sv.{kind}(...)"
         for name, digest in digests.items():
             row, shown = rows.get(name), f"{kind} {visible(name)!r}"
             if row is None:
                 raise InputError(
-                    f"it uses the {shown} of the user's own, and a file holds no code: register it "
-                    f"with {named} before loading"
+                    f"it uses the custom {shown}, and a file contains no code: register it with "
+                    f"{named} before loading"
                 )
             require(
                 row.digest == digest,
-                f"it was made with another {shown} than the one that is registered now: "
-                f"register the former one with {named} before loading",
+                f"it was made with a different {shown} than the one registered now: register the "
+                f"original with {named} before loading",
             )
 
 

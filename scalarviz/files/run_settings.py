@@ -114,7 +114,7 @@ class SettingsReader:
             return self._data(value)
         if isinstance(value, dict) and kind in MADE:
             return make(MADE[kind], value, kind)
-        raise InputError(f"{shorten(thing)} is nothing that is known here")
+        raise InputError(f"{shorten(thing)} is unknown")
 
     def _with_added(self, data: DataSet, added: list[Any]) -> DataSet:
         if not isinstance(data, TableSet) or len(added) != 2:
@@ -140,7 +140,7 @@ class SettingsReader:
         if name == CODE:
             if self._code is None:
                 raise InputError(
-                    "its data set is made by code, which a file does not hold: pass it again, "
+                    "its data set is made by code, which a file does not contain: pass it again, "
                     "with data="
                 )
             return self._code
@@ -218,7 +218,7 @@ def classes_of_optimizers() -> dict[str, Any]:
 def lost_function(name: object) -> Condition:
     """Return a condition for the name of a function, which files cannot store."""
     if not isinstance(name, str) or len(name) > LONGEST_CONDITION:
-        raise InputError(f"{shorten(name)} is no name of a function")
+        raise InputError(f"{shorten(name)} is not a name of a function")
     return of_function(name, None)
 
 
@@ -227,7 +227,7 @@ def build_clock(value: object) -> Clock:
     parts = value if isinstance(value, list) and len(value) == 3 else [None]
     if all(type(part) is int and 0 <= part < LATEST for part in parts):
         return Clock(*parts)
-    raise InputError(f"{shorten(value)} is no moment of a training")
+    raise InputError(f"{shorten(value)} is not a moment of a training run")
 
 
 # Samples left out of a run file: a digest checks that the same ones are passed again.
@@ -277,13 +277,13 @@ def given_again(given: object, saved: Description) -> Arrays:
             continue
         require(
             name != WEIGHTS,
-            "the samples of the data passed do not have the weights that they had in this "
-            "training: pass data with the same weights of samples and of classes",
+            "the samples of the data passed do not have the sample weights of this training run: "
+            "pass data with the same weights of samples and of classes",
         )
         require(
             not name.endswith(SHA),
-            f"the {name.removesuffix(SHA)} of the data passed have other numbers than those it "
-            "was trained on, or another order: pass the same data",
+            f"the {name.removesuffix(SHA)} of the data passed differ from the training data in "
+            "numbers or order: pass the same data",
         )
         raise InputError(
             f"the data passed has {name} {mine}, and it was trained on {name} "

@@ -100,7 +100,7 @@ def save_timeline(
         write(path, KIND, *describe_timeline(timeline, network, data, keyframes))
     except MemoryError as error:
         raise FileError(
-            f"{shown(found)} cannot be saved, as memory does not suffice: end other programs"
+            f"{shown(found)} cannot be saved: not enough memory; end other programs"
         ) from error
 
 
@@ -109,12 +109,12 @@ def check_saving(timeline: Timeline) -> Any:
     network = timeline.trainer.network
     require(
         timeline.trainer.recorded is None,
-        "the record of a followed training is a file already: copy that one",
+        "the record of a followed training run is already a file: copy it",
     )
     require(
         network.layers,
-        "a session of a compiled function cannot be saved, since the function is code: keep "
-        "the numbers of its parameters, and compile it again",
+        "a session of a compiled function cannot be saved, since the function is code: save its "
+        "parameters, and compile it again",
     )
     return network
 
@@ -140,28 +140,29 @@ def load_timeline(
         if "title" in description:
             timeline.title = visible(field(description, "title", str), LONGEST_LINE)
     except Exception as error:  # also unexpected errors, in malicious files
-        raise not_made(path, "a run that can go on here", error) from error
+        raise not_made(path, "a run that can continue here", error) from error
     if lacks:
         caution(
-            f"{shown(as_path(path))} has measured {', '.join(map(visible, lacks))} by functions, "
-            "which a file does not hold: their values so far are there; write metrics=[...] with "
-            "the functions to measure on"
+            f"{shown(as_path(path))} has measured {', '.join(map(visible, lacks))} with "
+            "functions, which a file does not contain: their values so far are kept; pass "
+            "metrics=[...] with the functions to continue measuring"
         )
     if lost := [str(each) for each in timeline.trainer.settings.stops if each.is_lost]:
         caution(
-            f"{shown(as_path(path))} has stopped by functions, which a file does not hold: it does "
-            f"not stop by {', '.join(map(visible, lost))} any more; s.stop_when(f) sets them again"
+            f"{shown(as_path(path))} had functions as stop conditions, which a file does not "
+            f"contain: it no longer stops by {', '.join(map(visible, lost))}; s.stop_when(f) sets "
+            "them again"
         )
     is_same_clock = list(timeline.clock) == description["clock"]
     if is_same_clock and description.get("bits") != bits_of(timeline.trainer.bank):
         caution(
-            f"{shown(as_path(path))} was made on another machine or by other versions: replaying "
-            "it gives slightly other numbers here"
+            f"{shown(as_path(path))} was made on another machine or with other versions: "
+            "replaying it gives slightly different numbers here"
         )
     elif description.get("order_of_sums", 1) != ORDER_OF_SUMS and used_kernels(timeline):
         caution(
-            f"{shown(as_path(path))} was made by a version that added numbers in another order: it "
-            "goes on from its keyframes, and moments between them may differ in the last bits"
+            f"{shown(as_path(path))} was made by a version with another summation order: it "
+            "continues from its keyframes, and moments between them may differ in the last bits"
         )
     return timeline
 
@@ -243,8 +244,8 @@ def describe_timeline(
     }
     require(
         data or len(writer.needed) <= 1,
-        f"this training has used {len(writer.needed)} data sets, and one can be passed when it "
-        "is loaded: save it with its data",
+        f"this training run used {len(writer.needed)} data sets, and only one can be passed on "
+        "loading: save it with its data",
     )
     return description, arrays | writer.arrays
 
@@ -357,32 +358,31 @@ class Rebuilding:
         number = field(description, "branch", int)
         require(
             0 <= number < len(branches),
-            f"it stands on branch {number}, and has the branches 0 to {len(branches) - 1}",
+            f"it is on branch {number}, and has the branches 0 to {len(branches) - 1}",
         )
         branch, clock = branches[number], build_clock(description.get("clock"))
         require(
             clock <= branch.end,
-            f"the clock stands at step {clock.step}, beyond the end of its branch",
+            f"the clock is at step {clock.step}, beyond the end of its branch",
         )
         frame = branch.frame_before(clock.step)
         require(
             frame is not None and frame.step == clock.step,
-            f"there is no keyframe of step {clock.step:,}, where it stands: it was not saved "
-            "as it is",
+            f"there is no keyframe of step {clock.step:,}, the current one: the file is incomplete",
         )
         before = branch.actions_at((clock.step, 0))[: None if clock.operation else clock.actions]
         timeline.take_over(branches, branch, Clock(clock.step, 0, len(before)))
         if clock.operation and trainer.products > MOST_PRODUCTS.get(self.network.engine, PRODUCTS):
             caution(
-                f"it stands at the start of step {clock.step:,} now, as half of so large a step is "
-                "not taken while a file is loaded"
+                f"it is at the start of step {clock.step:,} now, since such a large step is not "
+                "resumed halfway when loading"
             )
             return timeline
         timeline.go(clock)
         timeline.remember()
         require(
             timeline.clock == clock,
-            f"step {clock.step} has no moment {tuple(clock)}, where the clock stands",
+            f"step {clock.step} has no moment {tuple(clock)}, where the clock is",
         )
         trainer.check_untouched()
         return timeline
@@ -438,7 +438,7 @@ class Rebuilding:
         """Return all branches, with journal, losses and keyframes."""
         branches: list[Branch] = []
         for value in field(self.description, "branches", list):
-            require(isinstance(value, dict), f"{shorten(value)} is no branch")
+            require(isinstance(value, dict), f"{shorten(value)} is not a branch")
             branches.append(self._branch(value, branches))
         require(
             branches and branches[0].frames and branches[0].frames[0].step == 0,
@@ -507,7 +507,7 @@ class Rebuilding:
     def _action(self, value: object) -> Action:
         """Return an action of a journal; raise InputError if it cannot be applied here."""
         if not isinstance(value, list) or len(value) != 5 or not isinstance(value[3], dict):
-            raise InputError(f"{shorten(value)} is no action")
+            raise InputError(f"{shorten(value)} is not an action")
         step, operation, name, details, asked = value
         kind, place = pick(ACTIONS, name, "action"), build_clock([step, operation, 0])
         read = {current_name(key): self.reader.read(x) for key, x in details.items()}
@@ -623,7 +623,7 @@ def names_of(value: object) -> list[str]:
     names: list[Any] = value if isinstance(value, list) else [value]
     if all(isinstance(name, str) and name.isidentifier() for name in names):
         return names
-    raise InputError(f"its metrics {shorten(value)} are no names")
+    raise InputError(f"its metrics {shorten(value)} are not names")
 
 
 def restore_metrics(

@@ -43,9 +43,11 @@ def listening(address: str, port: int | None) -> socket.socket:
             if port is None:
                 return listening(address, 0)
             other = port + 1 if port < LAST_PORT else port - 1
-            reason = f"port {port} is taken by another program: choose one, such as --port {other}"
+            reason = (
+                f"port {port} is used by another program: choose another, such as --port {other}"
+            )
         elif error.errno == errno.EACCES:
-            reason = f"port {number} is kept for the system: choose one from 1024 on by --port"
+            reason = f"port {number} is reserved for the system: pass --port with 1024 or more"
         elif error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
             raise not_here(address) from None
         else:
@@ -61,14 +63,14 @@ def numeric(address: str) -> str:
         return str(ip_address(address))
     except ValueError:
         raise InputError(
-            f"--address takes an address in numbers, such as 0.0.0.0 for all of this machine, not "
-            f"{shorten(address)}"
+            "--address takes a numeric address, such as 0.0.0.0 for all addresses of this "
+            f"machine, not {shorten(address)}"
         ) from None
 
 
 def not_here(address: str) -> InputError:
     return InputError(
-        f"{address} is no address of this machine: --address 0.0.0.0 takes all that it has"
+        f"{address} is not an address of this machine: --address 0.0.0.0 uses all of its addresses"
     )
 
 

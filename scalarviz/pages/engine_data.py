@@ -114,7 +114,7 @@ def refuse_large_memory(memory: PageMemory) -> None:
     if needed > LARGEST:
         raise EngineError(
             f"a page would need {needed / 1e6:,.0f} MB of memory for this session, and "
-            f"{LARGEST / 1e6:,.0f} MB are the most: take smaller batches, a smaller network or "
+            f"{LARGEST / 1e6:,.0f} MB is the limit: use smaller batches, a smaller network or "
             "fewer samples"
         )
 
@@ -138,34 +138,32 @@ def why_not(session: Session) -> str:
     """Return why a page cannot train a session, in one sentence; "" if it can."""
     if not session.network.layers:
         return (
-            f"a page trains networks of layers, and {type(session.network).__name__} is none: "
-            "make the function a Network, or record a video of it"
+            f"a page trains networks of layers, not {type(session.network).__name__}: make the "
+            "function a Network, or record a video of it"
         )
     if session.trainer.recorded is not None:
-        return (
-            "a page cannot take the steps of a training by another program: record it "
-            "by engine=False"
-        )
+        return "a page cannot run the steps of a followed training run: record it with engine=False"
     if session.trainer.batches.weights is not None:
         return (
-            "the kernels of a page do not know weights of samples: record this training by "
+            "the kernels of a page do not support sample weights: record this training run with "
             "engine=False, or leave out sample_weight and class_weight"
         )
     for operation in ENGINES["cpu"].lacking(session.network.program):
         return (
             f"a page has no kernels for {operation.owner}, which runs as Python: record this "
-            "training by engine=False, or make it of layers that lower to operations with kernels"
+            "training run with engine=False, or make it of layers that lower to operations with "
+            "kernels"
         )
     if type(session.trainer.batches).block is not Batches.block:
         return (
             f"the batches of {type(session.data).__name__} are made by Python during training, "
-            "which a page does not have: train on a table, such as sv.data.Arrays, or record it by "
-            "engine=False"
+            "which a page does not have: train on a table, such as sv.data.Arrays, or record it "
+            "with engine=False"
         )
     if (lack := missing_for_cpu()) and shared_of(session.trainer) is None:
         return (
-            f"the kernels of a page cannot be compiled here: {lack}; record this training by "
-            "engine=False"
+            f"the kernels of a page cannot be compiled here: {lack}; record this training run "
+            "with engine=False"
         )
     return ""
 

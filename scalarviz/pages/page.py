@@ -161,7 +161,7 @@ def page(
 def check_name(name: str) -> None:
     """Raise InputError if a file's name does not end as that of a page."""
     if not name.lower().endswith(ENDINGS):
-        raise InputError(f"a page is kept as .html, not as {name!r}: rename it")
+        raise InputError(f"a page is saved as .html, not as {name!r}: rename it")
 
 
 def trains(session: Session, engine: bool | None = None) -> bool:
@@ -332,7 +332,7 @@ def too_large(size: int | None = None) -> InputError:
             "smaller network"
         )
     return InputError(
-        f"the page of this session would have {size_words(size)}, and {most} are the most: take "
+        f"the page of this session would have {size_words(size)}, and {most} is the limit: use "
         "fewer samples or a smaller network"
     )
 

@@ -191,8 +191,8 @@ def too_long(steps: int, every: int | None = None) -> InputError:
             f"a recording of {steps} steps does not fit into a page: take fewer steps"
         )
     return InputError(
-        f"a recording of {steps} steps does not fit into a page: take fewer steps, or every={every}"
-        ", steps from one that is kept to the next"
+        f"a recording of {steps} steps does not fit into a page: take fewer steps, or pass "
+        f"every={every}, the steps between two recorded ones"
     )
 
 

@@ -69,7 +69,7 @@ class SessionState:
         """Return the numbers of all neurons, shape (neurons, samples), by the numbers shown."""
         found = surveyed(self._copy.with_numbers(self._numbers()), inputs)
         if not found:
-            raise InputError("this function has no neurons whose maps are drawn")
+            raise InputError("this function has no neuron maps")
         return np.vstack([*found.values()])
 
     def read(self, own: FloatArray | None = None, jumps: int = 0) -> PageState:

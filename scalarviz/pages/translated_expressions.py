@@ -697,7 +697,7 @@ class Expressions:
             return self.method_of_python(node, func, form[0])
         else:
             is_free = bool(known) or (name not in KNOWN and not is_theirs)
-            check(is_free, node, f"the method {name} is not known, or that of an unknown type")
+            check(is_free, node, f"the method {name} is unknown, or its object has an unknown type")
             given = self.arguments(node, None)
         return f"{self.write(func.value, ATOM)}.{name}({given})"
 

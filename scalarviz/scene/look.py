@@ -98,23 +98,23 @@ class Look:
         default="value",
         metadata=offered(
             "color",
-            "What colours stand for",
+            "Quantity shown by the colours",
             label="Colour",
-            help="colour by something else",
+            help="show another quantity by the colours",
             key="c",
             page="field",
         ),
     )
     cubes: str = field(
-        default="value", metadata=offered("size", "What sizes stand for", label="Size")
+        default="value", metadata=offered("size", "Quantity shown by the sizes", label="Size")
     )
     camera: str | Camera = field(
         default="perspective",
         metadata=offered(
             "camera",
-            "Where it is looked at from",
+            "Camera",
             CAMERAS,
-            help="look at it from another side: {}",
+            help="choose the camera: {}",
             menu="View",
             key=DIGITS,
         ),
@@ -123,7 +123,7 @@ class Look:
         default=AUTO,
         metadata=offered(
             "theme",
-            "The colours of the picture and of what is around it",
+            "Colour theme",
             THEMES,
             also=AUTO,
             label="Theme",
@@ -136,7 +136,7 @@ class Look:
         default=False,
         metadata=offered(
             "by layer",
-            "Colours of each layer by themselves",
+            "A separate colour scale for each layer",
             text="Colours by layer",
             menu="View",
         ),
@@ -145,10 +145,10 @@ class Look:
         default=False,
         metadata=offered(
             "every weight",
-            "Each layer as a wall, in which every weight is a cube",
+            "Each layer as a wall of cubes, one for every weight",
             label="Walls",
             text="Every weight",
-            help="every weight as a cube of a wall, and back",
+            help="show or hide walls, with a cube for every weight",
             key="w",
             page="key",
         ),
@@ -157,7 +157,7 @@ class Look:
         default=True,
         metadata=offered(
             "neuron maps",
-            "What each neuron computes over all places, in its square",
+            "The output of each neuron over all places, in its square",
             label="Squares",
             text="Neuron maps",
             help="maps or curves of the neurons, in their squares",
@@ -168,7 +168,7 @@ class Look:
         default=False,
         metadata=offered(
             "numbers",
-            "The numbers of all cubes, not only of what is pointed at or spoken of",
+            "The numbers of all cubes, not only of pointed and explained ones",
             text="Numbers on cubes",
             help="numbers on all cubes",
             menu="View",
@@ -180,7 +180,7 @@ class Look:
         default=False,
         metadata=offered(
             "ghosts",
-            "A dashed outline around each cube: how large it was at the start",
+            "A dashed outline around each cube: its size at the start",
             text="Ghosts",
             help="dashed outlines of the cubes at the start",
             menu="View",
@@ -192,7 +192,7 @@ class Look:
         default=False,
         metadata=offered(
             "test points",
-            "The held-out points, hollow, on the map of the plane",
+            "The held-out points, as hollow dots on the map of the plane",
             text="Test points",
             menu="View",
         ),
@@ -200,7 +200,7 @@ class Look:
     discrete: bool = field(
         default=False,
         metadata=offered(
-            "discrete", "Maps of the plane in two colours only", text="Discrete", menu="View"
+            "discrete", "Maps of the plane in only two colours", text="Discrete", menu="View"
         ),
     )
 

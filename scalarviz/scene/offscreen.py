@@ -72,7 +72,7 @@ def drawing() -> Iterator[Any]:
     if _kept is not None and _kept.process != os.getpid():
         raise DisplayError(
             "this process was forked from one that has drawn pictures, and OpenGL does not work in "
-            'both: start it by multiprocessing.get_context("spawn")'
+            'both: start it with multiprocessing.get_context("spawn")'
         )
     with turn:
         kept = _kept = _kept or KeptCanvas()
@@ -192,8 +192,8 @@ def lost(error: BaseException) -> DisplayError:
     """Return the error that drawing failed, and what goes on."""
     said = " ".join(str(error).split())[:LONGEST] or type(error).__name__
     return DisplayError(
-        f"OpenGL failed while drawing ({said}), as it does when the graphics card is reset or its "
-        "memory is full: the session is as it was, draw it again"
+        f"OpenGL failed while drawing ({said}), which happens when the graphics card is reset or "
+        "its memory is full: the session is unchanged, draw it again"
     )
 
 

@@ -696,13 +696,13 @@ def affordable(samples: int, side: int) -> int:
     most = largest_texture()
     if side > most:
         raise DisplayError(
-            f"this graphics card draws pictures of up to {most:,} pixels a side, not {side:,}: "
+            f"this graphics card draws pictures of up to {most:,} pixels per side, not {side:,}: "
             "choose a smaller size or ratio"
         )
     fewer = min(samples, most // side)
     if fewer < samples:
         inform(
-            f"each pixel is the mean of {fewer} x {fewer} samples, not {samples} x {samples}: this "
-            f"graphics card draws up to {most:,} pixels a side"
+            f"each pixel is the mean of {fewer} x {fewer} samples, not {samples} x {samples}: "
+            f"this graphics card draws up to {most:,} pixels per side"
         )
     return fewer

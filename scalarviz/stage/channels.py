@@ -108,8 +108,8 @@ def check_channel(name: object, names: Sequence[str]) -> str:
     row = CHANNELS.get(name) if isinstance(name, str) else None
     if row is not None and row.of_several and name not in names:
         raise InputError(
-            f"{name!r} compares networks of one shape that are shown side by side, and here is no "
-            "other one of the shape of the first: choose another channel"
+            f"{name!r} compares networks of equal shape side by side, and no other network here "
+            "has the shape of the first: choose another channel"
         )
     return pick({each: each for each in names}, name, "channel")
 

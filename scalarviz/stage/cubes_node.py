@@ -128,8 +128,8 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         context = gloo.get_current_canvas().context.shared
         if self._context not in (None, context):
             raise DisplayError(
-                "cubes stay in the canvas that they were first drawn in, where their memory is: "
-                "make another sv.Cubes for another canvas"
+                "cubes stay in the canvas in which they were first drawn: make another sv.Cubes "
+                "for another canvas"
             )
         self._context = context
         if self._timer is not None:
@@ -170,7 +170,7 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         if session is not None:
             require(
                 isinstance(session, Session) and session.network is self.network,
-                f"cubes follow a Session of the network that they show, not {shorten(session)}",
+                f"cubes follow a Session of their network, not {shorten(session)}",
             )
             number(interval, "the interval", 0.0, open_low=True)
             self._snapshot, self._asked = session.snapshot(), False
@@ -189,7 +189,7 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
             self._timer = None
             raise DisplayError(
                 f"the backend {canvas.app.backend_name} of this canvas has no timer here "
-                f"({error}): call update() of the cubes when they should be drawn again"
+                f"({error}): call update() of the cubes to redraw them"
             ) from error
         canvas.events.close.connect(self._stop)
 

@@ -162,7 +162,7 @@ def encoder_for(path: object, size: tuple[int, int], ratio: float, fps: int) -> 
     """
     place = as_path(path)
     kind = place.suffix.lower()
-    require(kind in NEEDS, f"a video is kept as .mp4 or .gif, not as {place.name!r}: rename it")
+    require(kind in NEEDS, f"a video is saved as .mp4 or .gif, not as {place.name!r}: rename it")
     module, name, extra = NEEDS[kind]
     if find_spec(module) is None:
         raise InputError(

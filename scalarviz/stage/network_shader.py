@@ -128,7 +128,7 @@ def service() -> Service:
     if not found.is_own:
         raise DisplayError(
             "this process was forked from one that has evaluated networks in shaders, and OpenGL "
-            'does not work in both: start it by multiprocessing.get_context("spawn")'
+            'does not work in both: start it with multiprocessing.get_context("spawn")'
         )
     return found
 
@@ -154,7 +154,7 @@ class ShaderResult:
         self.rows: Future[FloatArray] = Future()
 
     __reduce_ex__ = not_copied(
-        "the result of a shader, which may be under way", "keep what its read() gives"
+        "the result of a shader, which may not be ready", "keep the result of read()"
     )
 
     def __repr__(self) -> str:
@@ -170,7 +170,9 @@ class ShaderResult:
         """Return a copy of the outputs, shape (outputs,) or (batch, outputs); wait for them."""
         while not wait([self.rows], LOOK).done:
             if self._thread.stopped:
-                raise OrderError("the outputs of a shader do not arrive: this program has ended")
+                raise OrderError(
+                    "the outputs of a shader are not available: this program has ended"
+                )
         found = self.rows.result()
         return found[0].copy() if self.single else found.copy()
 
@@ -405,7 +407,8 @@ class NetworkShader(AbstractContextManager["NetworkShader"]):
         self._closed.atexit = False
 
     __reduce_ex__ = not_copied(
-        "a shader, which stands on a graphics card", "make another one by sv.shader(network)"
+        "a shader, which is in the memory of a graphics card",
+        "make another one with sv.shader(network)",
     )
 
     def __repr__(self) -> str:
@@ -455,7 +458,7 @@ class NetworkShader(AbstractContextManager["NetworkShader"]):
         nobody keeps is left out. Raises ShapeError for another shape, and OrderError after `close`.
         """
         if not self._closed.alive:
-            raise OrderError("this shader was closed: make another one by sv.shader(network)")
+            raise OrderError("this shader was closed: make another one with sv.shader(network)")
         net = self._network
         if isinstance(x, ShaderResult):
             samples = x

@@ -98,7 +98,7 @@ def picture(
     if place is not None:
         require(
             place.suffix.lower() == ".png",
-            f"a picture is kept as .png, not as {place.name!r}: rename it",
+            f"a picture is saved as .png, not as {place.name!r}: rename it",
         )
         check_place(place)
     seen = sweep_look(session, networks, order, group, against)
@@ -165,7 +165,7 @@ def record(
         show.session if isinstance(show, Show) else SharedClock(show.sessions, replays=show.replays)
     )
     if true_or_false(film, "film") and (steps is not None or every is not None or unit != "step"):
-        raise InputError("a film shows steps of its own: leave out steps, every and operations")
+        raise InputError("a film chooses its own steps: leave out steps, every and operations")
     steps = count_of(steps if steps is not None else show.steps, "steps")
     fps = whole_number(fps, "fps", 1, FASTEST)
     pick({each: each for each in MOVES}, move, "move of the camera")
@@ -177,7 +177,7 @@ def record(
     require(
         hold is None or unit == "operation",
         "hold is the time of an operation, and this video shows steps: write unit='operation', "
-        "or every=, the steps from one frame to the next",
+        "or pass every=, the steps between two frames",
     )
     seconds = OPERATION if hold is None else number(hold, "hold", 0.0, LONGEST, open_low=True)
     every = max(1, round(steps / (SECONDS * fps))) if every is None else count_of(every, "every")
@@ -263,7 +263,7 @@ def storyboard(
     place = as_path(path)
     require(
         place.suffix.lower() in (".html", ".htm"),
-        f"a storyboard is kept as .html, not as {place.name!r}: rename it",
+        f"a storyboard is saved as .html, not as {place.name!r}: rename it",
     )
     check_place(place)
     with telling(progress, 0) as tell:

@@ -83,7 +83,7 @@ class RenderOptions(Look):
         )
         require(
             1 <= count_of(self.samples, "the samples of a picture") <= 4,
-            f"a pixel has 1 to 4 samples a side, not {shorten(self.samples)}",
+            f"a pixel has 1 to 4 samples per side, not {shorten(self.samples)}",
         )
 
     def check(self, show: object) -> None:

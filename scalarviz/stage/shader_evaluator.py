@@ -47,8 +47,8 @@ class HiddenContext:
     def __init__(self) -> None:
         if sys.platform != "linux":
             raise DisplayError(
-                "a context without a window is made by EGL, which only Linux has: maps of a window "
-                "are drawn by the graphics card here, too"
+                "a context without a window is made by EGL, which only Linux has: maps of a "
+                "window are still drawn by the graphics card"
             )
         try:
             self._egl: Any = import_module("vispy.ext.egl")

@@ -34,8 +34,8 @@ from scalarviz.training.session.value_session import session_of
 A_SESSION = "write sv.Session(network, data)"
 INSTEAD = (
     (Model, A_SESSION),
-    (Replicas, "write sv.sweep(make, {}, seeds), whose networks are shown"),
-    (Part, "show the session that trains it, and it with pin="),
+    (Replicas, "write sv.sweep(make, {}, seeds), which shows its networks"),
+    (Part, "show the session that trains it, and pass pin="),
     (object, A_SESSION),
 )
 
@@ -151,7 +151,9 @@ class Show:
         size(self.steps, "the steps of a show")
         for name in ("title", "hint", "about", "task"):
             words: object = getattr(self, name)
-            require(isinstance(words, str), f"the {name} of a show is a text, not {shorten(words)}")
+            require(
+                isinstance(words, str), f"the {name} of a show is a string, not {shorten(words)}"
+            )
         object.__setattr__(self, "title", visible(self.title, LONGEST_TITLE))
         if self.title:
             self.session.timeline.title = self.title  # which is saved with it
@@ -179,8 +181,8 @@ class Show:
             shown = Show(session, title, about=about)
         require(
             not isinstance(shown, (list, tuple, dict)),
-            f"several sessions are shown side by side by sv.watch, sv.picture and sv.record "
-            f"alone, and here is a {type(shown).__name__}: pass one of them",
+            "only sv.watch, sv.picture and sv.record show several sessions side by side, and "
+            f"this is a {type(shown).__name__}: pass one of them",
         )
         if not isinstance(shown, Show):
             remedy = next(words for kind, words in INSTEAD if isinstance(shown, kind))
@@ -262,7 +264,7 @@ class Several:
         parts = [trained_by(part) for part in listed]
         require(
             parts,
-            f"side by side are 1 to {MOST_SESSIONS} sessions, and there is none: write [s1, s2]",
+            f"side by side are 1 to {MOST_SESSIONS} sessions, not 0: write [s1, s2]",
         )
         require(
             len(parts) <= MOST_SESSIONS,
@@ -271,14 +273,14 @@ class Several:
         for name in names:
             require(
                 isinstance(name, str) and name.strip(),
-                f"the name of a session is a text, not {shorten(name)}: write "
+                f"the name of a session is a string, not {shorten(name)}: write "
                 '{"small": s1, "large": s2}',
             )
         for place, part in enumerate(parts, 1):
             require(
                 not isinstance(part, Branch),
                 f"side by side are Sessions or Shows, and number {place} is a branch of one: "
-                "s.copy(branch) is a session that goes on from it",
+                "s.copy(branch) makes a session of it",
             )
             require(
                 isinstance(part, (Session, Show)),
@@ -299,13 +301,13 @@ def check_different(sessions: Sequence[Session]) -> None:
     for (i, first), (j, second) in combinations(enumerate(sessions, 1), 2):
         require(
             first is not second,
-            f"side by side are different sessions, and numbers {i} and {j} are the same: "
-            "s.copy() is one that goes on by itself",
+            f"side by side are different sessions, and numbers {i} and {j} are the same: s.copy() "
+            "makes an independent one",
         )
         require(
             first.network.bank is not second.network.bank,
-            f"numbers {i} and {j} train the same network: give each session a network of its "
-            "own, such as net.copy()",
+            f"numbers {i} and {j} train the same network: give each session a separate network, "
+            "such as net.copy()",
         )
 
 

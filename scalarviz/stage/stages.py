@@ -56,8 +56,8 @@ def list_of_parts(part: Pin, count: int) -> list[Part | None] | None:
         return None
     require(
         len(part) == count,
-        f"side by side are {count} sessions, and pin has {len(part)} parts: write one for each "
-        "session, None for nothing",
+        f"side by side are {count} sessions, and pin has {len(part)} parts: pass one per session, "
+        "or None",
     )
     return list(part)
 

@@ -52,7 +52,7 @@ def page(stills: Sequence[StoryboardStill], title: str, dark: bool = True) -> st
         title: of the document
         dark: whether it has the dark theme; the default
     """
-    require(stills, "a storyboard page needs at least one still: pass some")
+    require(stills, "a storyboard page needs at least one still")
     theme = "dark" if dark else "light"
     style = f"\n:root {{ {COLORS[theme]} }}{STYLE}"
     style = style.replace("color-scheme: dark", f"color-scheme: {theme}")

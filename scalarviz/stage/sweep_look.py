@@ -61,7 +61,7 @@ class SweepLook:
             count = len(sweep.settings)
             require(
                 count_of(self.against, "against, the number of a setting,", least=0) < count,
-                f"the sweep has settings 0 to {count - 1}, and no {self.against}",
+                f"the sweep has settings 0 to {count - 1}, not {self.against}",
             )
 
     @property
@@ -172,5 +172,5 @@ def sweep_look(
         look.check(shown)
         return look
     for name, each in given.items():
-        raise InputError(f"{name}={shorten(each)} is of sweeps, and this is none: leave it out")
+        raise InputError(f"{name}={shorten(each)} is only for sweeps: leave it out")
     return SweepLook()

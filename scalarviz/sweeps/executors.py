@@ -86,7 +86,7 @@ def workers_of(executor: object, tasks: Sequence[SweepTask]) -> Workers:
             context = getattr(executor, "_mp_context", None)
             require(
                 context is None or context.get_start_method() != "fork",
-                "a pool that forks cannot train, since threads do not survive a fork: make it by "
+                "a forking pool cannot train, since threads do not survive a fork: make it with "
                 'ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn"))',
             )
             check_sendable(tasks)
@@ -230,8 +230,8 @@ def cluster(client: Any) -> Workers:
         except (OSError, ValueError) as error:
             end(client, [])
             raise InputError(
-                f"there is no scheduler at {shorten(client)} ({error}): start one by the "
-                "command dask scheduler, and workers by dask worker ADDRESS"
+                f"no scheduler found at {shorten(client)} ({error}): start one with dask "
+                "scheduler, and workers with dask worker ADDRESS"
             ) from None
         own.insert(0, client)
     tries = 1 + int(config.get("distributed.scheduler.allowed-failures"))

@@ -330,15 +330,15 @@ class Sweep:
         same = [number for number, parts in ended if len({d for p in parts for d in p.digests}) < 2]
         if same:
             caution(
-                f"all runs of the settings {shorten(same)} have the same numbers, whatever their "
-                "seed: let make pass it on, sv.Network(sizes, seed=seed) and "
-                "sv.Session(..., seed=seed)"
+                f"all runs of the settings {shorten(same)} have equal numbers for all seeds: let "
+                "make pass the seed on, sv.Network(sizes, seed=seed) and sv.Session(..., "
+                "seed=seed)"
             )
         found = {part.processor for parts in self._outcomes.values() for part in parts}
         if len(found | {processor_here()}) > 1:
             caution(
                 f"the runs were trained on {len(found)} kinds of processors, which may round "
-                "differently: opening one here may give slightly other numbers"
+                "differently: opening one here may give slightly different numbers"
             )
 
     # Results.
@@ -387,7 +387,7 @@ class Sweep:
         count = len(self.settings)
         if isinstance(setting, (int, np.integer)) and -count <= setting < count:
             return int(setting) % count
-        raise InputError(f"the sweep has settings 0 to {count - 1}, and no {shorten(setting)}")
+        raise InputError(f"the sweep has settings 0 to {count - 1}, not {shorten(setting)}")
 
     def __getitem__(self, place: tuple[int, int]) -> Session:
         """Return one run as a Session: `runs[4, 17]` is setting 4 with seed 17.
@@ -415,10 +415,10 @@ class Sweep:
         if bits_of(session.network.bank) != outcome.digests[row]:
             was, here = outcome.processor, processor_here()
             why = (
-                "slightly other numbers here than when it was trained, on " + was
+                "slightly different numbers here than in the original training, on " + was
                 if was != here
-                else "other numbers than when it was trained: make does not return the same "
-                "session each time, for the same arguments"
+                else "different numbers than in the original training: make does not return "
+                "equal sessions for equal arguments"
             )
             caution(f"run {number}, {seed} has {why}")
         return session

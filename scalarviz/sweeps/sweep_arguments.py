@@ -47,7 +47,7 @@ def settings_of(make: Make, grid: object) -> list[Setting]:
     """
     found = [dict(setting) for setting in rows_of(grid)]
     if not found:
-        raise InputError(f"the grid {shorten(grid)} has no setting: give each name some values")
+        raise InputError(f"the grid {shorten(grid)} has no settings: give each name values")
     require(
         len(found) <= MOST_SETTINGS,
         f"a sweep has at most {MOST_SETTINGS:,} settings: make several sweeps",
@@ -57,8 +57,8 @@ def settings_of(make: Make, grid: object) -> list[Setting]:
     for setting in found:
         if set(setting) != names:
             raise InputError(
-                f"all settings of a sweep have the same names, and {shorten(setting)} has others "
-                f"than {shorten(found[0])}: give each setting every name"
+                f"all settings of a sweep need the same names, and {shorten(setting)} differs "
+                f"from {shorten(found[0])}: give each setting every name"
             )
     return found
 
@@ -89,7 +89,7 @@ def values_of(name: object, values: object) -> list[Any]:
         )
     found = list(islice(values, MOST_SETTINGS + 1))
     if not found:
-        raise InputError(f"{shorten(name)} has no values: leave it out, or give it some")
+        raise InputError(f"{shorten(name)} has no values: leave it out, or list values")
     if len(found) > MOST_SETTINGS:
         raise InputError(
             f"a sweep has at most {MOST_SETTINGS:,} settings, and {shorten(name)} has more values: "
@@ -124,8 +124,8 @@ def check_names(make: Make, names: Sequence[object]) -> None:
     )
     for name in names:
         if not isinstance(name, str):
-            raise InputError(f"the names of a grid are those of arguments, not {shorten(name)}")
-    require(SEED not in names, "a sweep sets the seed by itself: pass seeds=range(100), say")
+            raise InputError(f"the names of a grid are names of arguments, not {shorten(name)}")
+    require(SEED not in names, "a sweep sets the seed itself: pass seeds=range(100), for example")
     try:
         takes = inspect.signature(make).parameters.values()
     except (TypeError, ValueError):  # without a signature: found out by the call
@@ -137,8 +137,8 @@ def check_names(make: Make, names: Sequence[object]) -> None:
     ]
     if SEED not in known:
         raise InputError(
-            f"{getattr(make, '__name__', 'the function')} takes no seed, by which the runs of a "
-            "setting differ: write def make(..., seed=0) and pass it to Network and Session"
+            f"{getattr(make, '__name__', 'the function')} takes no seed, which distinguishes the "
+            "runs of a setting: write def make(..., seed=0) and pass it to Network and Session"
         )
     for name in names:
         if name not in known:
@@ -159,7 +159,7 @@ def seeds_of(seeds: object, settings: int = 1) -> list[int]:
     )
     found = checked_seeds(seeds, MOST_RUNS // max(settings, 1), too_many, "a sweep needs")
     if len(set(found)) < len(found):
-        raise InputError(f"the seeds {shorten(found)} have one twice: two runs would be the same")
+        raise InputError(f"the seeds {shorten(found)} contain a duplicate: two runs would be equal")
     return found
 
 
@@ -176,8 +176,7 @@ def session_of(make: Make, setting: Setting, seed: int) -> Session:
         raise InputError(f"{name} returned {shorten(made)}: a sweep needs a Session or a Show")
     require(
         session.clock.place <= (0, 0),
-        f"the session that was made stands at step {session.step_index}: return it untrained, "
-        "a sweep does the training",
+        f"the session is at step {session.step_index}: return it untrained, the sweep trains it",
     )
     return session
 
@@ -235,8 +234,8 @@ def ranking_of(
     ranking = Ranking(str(name), row.rises or asked != name)
     require(
         not ranking.name.startswith(HELD_OUT) or held_out,
-        f"goal={goal!r} is of held-out samples, and this data has none: write "
-        "sv.data.Arrays(inputs, targets, share=0.8), say",
+        f"goal={goal!r} needs held-out samples, which this data does not have: write "
+        "sv.data.Arrays(inputs, targets, share=0.8), for example",
     )
     return ranking, found if row.name == LOSS else {ranking.name: row} | found
 

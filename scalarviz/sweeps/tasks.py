@@ -561,7 +561,7 @@ class Outcome:
         about, arrays = read(path, KIND)
         require(
             about.get("key") == key,
-            f"{path.name} is the result of another setting or of other seeds",
+            f"{path.name} is the result of another setting or other seeds",
             FileError,
         )
         try:

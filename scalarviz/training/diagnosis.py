@@ -318,14 +318,14 @@ FAULTS: dict[str, tuple[Callable[[Measures], list[Any]], str, str, str]] = {
     ),
     "scale": (
         scale,
-        "its numbers reach {:.3g}, and those of others {:.3g}, so that no rate suits both",
+        "its numbers reach {:.3g}, the numbers of others {:.3g}, so no learning rate suits both",
         "Try sv.data.Arrays(..., standardize=True)",
         "",
     ),
     "leak": (
         leak,
-        "the target explains {:.4g} % of this column, so that it gives the answer away",
-        "Try to leave it out, unless it is known before the answer is",
+        "the target explains {:.4g} % of this column, which reveals the answer",
+        "Leave it out, unless it is known before the answer",
         "",
     ),
     "reach": (
@@ -342,51 +342,51 @@ FAULTS: dict[str, tuple[Callable[[Measures], list[Any]], str, str, str]] = {
     ),
     "alike": (
         alike,
-        "{:.0f} % of its neurons begin with the weights of another one, and stay like it",
+        "{:.0f} % of its neurons start with equal weights, and stay equal",
         "Try random weights, such as init='he_normal'",
         "",
     ),
     "large weights": (
         large_weights,
-        "its first weights make sums {:.3g} times as large as its inputs",
+        "its initial weights make sums {:.3g} times as large as its inputs",
         "Try init='he_normal' or 'xavier_normal'",
         "scale",
     ),
     "still": (
         still,
-        "its weights have never moved, while those of other layers do",
+        "its weights have never moved, unlike the weights of other layers",
         "Try s.freeze(part, on=False), or a higher rate for it",
         "",
     ),
     "rate": (
         rate,
-        "a step changes its weights by {:.2g} times their size, and losses reach {:.3g} times that "
-        "of a constant answer",
+        "a step changes its weights by {:.2g} times their size, and losses reach {:.3g} "
+        "times the loss of a constant answer",
         "Try a rate that is 10 times lower, or clip_norm=1.0",
         "scale, large weights",
     ),
     "dead": (
         partial(standing, "dead", LOW),
-        "{:.0f} % of its neurons are dead: no sample moves their weights any more",
+        "{:.0f} % of its neurons are dead: no sample moves their weights",
         "Try leaky_relu, a lower rate, or sv.reinitialize",
         "scale, alike",
     ),
     "saturated": (
         partial(standing, "saturated", HIGH),
         "{:.0f} % of its activations are saturated: they pass on hardly any gradient",
-        "Try smaller first weights, a lower rate, or relu",
+        "Try smaller initial weights, a lower rate, or relu",
         "scale, reach, large weights",
     ),
     "vanishing": (
         partial(apart, 0, -1),
-        "its gradients are {:.2g} times smaller than those of {}",
+        "its gradients are {:.2g} times smaller than the gradients of {}",
         "Try relu, fewer layers, BatchNorm or Residual",
         "not finite, scale, alike, large weights, still, dead, saturated",
     ),
     "exploding": (
         partial(apart, -1, 0),
-        "its gradients are {:.2g} times larger than those of {}",
-        "Try smaller first weights, clip_norm=1.0 or BatchNorm",
+        "its gradients are {:.2g} times larger than the gradients of {}",
+        "Try smaller initial weights, clip_norm=1.0 or BatchNorm",
         "not finite, scale, large weights, rate",
     ),
     "slow": (
@@ -397,16 +397,16 @@ FAULTS: dict[str, tuple[Callable[[Measures], list[Any]], str, str, str]] = {
     ),
     "labels": (
         labels,
-        "targets of similar samples are as different as any, and the loss is {:.2g} times that of "
-        "a constant answer",
-        "Try to find out whether rows of inputs and targets still belong together",
+        "targets of similar samples are as different as any, and the loss is {:.2g} times the "
+        "loss of a constant answer",
+        "Check whether rows of inputs and targets still match",
         "",
     ),
     "samples": (
         samples,
-        "the losses of {} of {} samples are {:.2g} times those of all others, and their targets "
-        "are unlike those of similar samples",
-        "Try to correct their targets",
+        "the losses of {} of {} samples are {:.2g} times the losses of all others, and "
+        "their targets differ from the targets of similar samples",
+        "Correct their targets",
         "not finite, scale, reach, labels",
     ),
     "batch": (
@@ -417,7 +417,7 @@ FAULTS: dict[str, tuple[Callable[[Measures], list[Any]], str, str, str]] = {
     ),
     "stuck": (
         stuck,
-        "the loss does not fall: it is {:.2g} times that of a constant answer",
+        "the loss does not fall: it is {:.2g} times the loss of a constant answer",
         "Try another rate, or a larger network",
         "not finite, scale, leak, reach, loss, alike, large weights, still, rate, dead, "
         "saturated, vanishing, exploding, slow, labels, samples, batch",
@@ -457,7 +457,7 @@ def measures_of(session: Session) -> Measures:
             losses = np.append(losses, session.loss)  # of the rejected step
         require(
             len(losses),
-            "nothing was trained yet, so nothing can be wrong: advance first",
+            "nothing was trained yet, so nothing can be diagnosed: advance first",
             OrderError,
         )
         rises = np.diff(np.nan_to_num(losses), append=0.0)

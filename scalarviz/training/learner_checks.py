@@ -242,7 +242,7 @@ def expressions(kind: type) -> Iterator[tuple[Any, ...]]:
     unary += [operator.neg] * hasattr(kind, "__neg__")
     unary += [methodcaller("__pow__", 3)] * hasattr(kind, "__pow__")
     operators = [*binary, *[lambda a, b, f=f: f(a) for f in unary]]
-    require(operators, f"{kind.__name__} has no operator yet: write one, as __mul__ or tanh")
+    require(operators, f"{kind.__name__} has no operator yet: write one, such as __mul__ or tanh")
     g = operator.mul if operator.mul in binary else [*binary, None][0]
     for form in FORMS if g else FORMS[:1]:
         yield from [(form, f, g) for f in operators]
@@ -320,8 +320,8 @@ class Learned:
         ]
         require(
             self.names and {"weights", "bias"} & {*held} <= {*self.names},
-            f"{type(mine).__name__} lacks a gradient: keep that of `weights` in "
-            "`weights_grad`, that of `bias` in `bias_grad`, and so on",
+            f"{type(mine).__name__} lacks a gradient: store the gradient of `weights` in "
+            "`weights_grad`, of `bias` in `bias_grad`, and so on",
         )
 
     def numbers(self, kept: str, of: str = "value") -> FloatArray:
@@ -376,7 +376,7 @@ def of_layer(
     y, z = mine.outputs(x), sums(parts, x)
     if not np.isfinite(y).all():
         raise InputError(
-            f"forward gives {shorten(y.tolist())}, where no slope can be found: take other numbers"
+            f"forward gives {shorten(y.tolist())}, where the slope is undefined: use other numbers"
         )
     row = activation_of(like, z, y)
     if like is not None:
@@ -456,7 +456,7 @@ def activation_of(like: Perceptron | Dense | None, z: Any, y: FloatArray) -> Any
         rows = ACTIVATIONS.values() if np.shape(z) == y.shape else ()
         return next((row for row in rows if np.allclose(np.vectorize(row.value)(z), y)), None)
     if z is None:
-        raise InputError(f"the weights do not fit {like}: let a row of them make an output")
+        raise InputError(f"the weights do not fit {like}: each row must give one output")
     return ACTIVATIONS[like.activation if isinstance(like, Dense) else like.activation.name]
 
 
@@ -476,7 +476,9 @@ def differences(mine: Learned, parts: list[FloatArray], g: FloatArray) -> list[F
         return float((twin.outputs(x) * g).sum())
 
     point = np.concatenate([part.ravel() for part in parts])
-    require(point.size <= MOST, f"{point.size:,} numbers take too long: check a smaller layer")
+    require(
+        point.size <= MOST, f"{point.size:,} numbers take too long to check: check a smaller layer"
+    )
     problem = Problem(loss, point, point, str)
     found = [difference(problem, i, TOLERANCE) for i in range(point.size)]
     return pieces(np.array(found, float))  # NaN at a kink

@@ -63,7 +63,7 @@ def _rows_of(predictions: object, targets: object, labels: bool) -> tuple[FloatA
     require(
         found[0].shape == found[1].shape,
         f"predictions of shape {p.shape} do not fit targets of shape {t.shape}: pass rows of "
-        "as many numbers",
+        "equal length",
         ShapeError,
     )
     return found[0], found[1]

@@ -131,7 +131,7 @@ def test_a_file_has_its_digest_and_no_code(
         return x + slope + shift
 
     sv.layer(other, shape=3, name="snake")
-    refused(FileError, "another layer").by(sv.load, tmp_path / "net.safetensors")
+    refused(FileError, "a different layer").by(sv.load, tmp_path / "net.safetensors")
     layer_table["snake"] = row
 
 
@@ -155,7 +155,7 @@ def test_one_whose_formula_was_replaced_is_not_copied_as_the_other(tmp_path: Pat
         lambda: pickle.loads(pickle.dumps(net)),
         lambda: net.save(tmp_path / "net.safetensors"),
     ):
-        refused(InputError, "another formula has the name gate by now").by(act)
+        refused(InputError, "another formula has the name gate now").by(act)
     assert (net([0.5, 3.0]) == kept).all()
     sv.layer(gate, shape=3)
     assert (net.copy()([0.5, 3.0]) == kept).all()
@@ -227,7 +227,7 @@ def not_a_number(x: float, a: float = 1e300) -> float:
         (lambda: sv.layer(compared, shape=2), "compares"),
         (lambda: sv.layer(text_default, shape=2), "'1'"),
         (lambda: sv.layer(divided, shape=2), "ZeroDivisionError"),
-        (lambda: sv.layer(not_a_number, shape=2), "is no number"),
+        (lambda: sv.layer(not_a_number, shape=2), "is not a number"),
         (lambda: sv.layer(snake), "shape=8"),
         (lambda: sv.layer(snake, {"steep": (2,)}), "slope, shift"),
         (lambda: sv.layer(snake, [2]), "[2]"),

@@ -568,7 +568,7 @@ def test_a_run_does_not_go_on_with_another_constant(
     advanced(session("scaled"), 3).save(tmp_path / "run.safetensors")
     monkeypatch.setitem(globals(), "FACTOR", 9.0)
     sv.loss(scaled, scaled_slope)
-    refused(FileError, "another loss").by(sv.Session.load, tmp_path / "run.safetensors")
+    refused(FileError, "a different loss").by(sv.Session.load, tmp_path / "run.safetensors")
 
 
 def with_default(k: float) -> Any:

@@ -386,7 +386,7 @@ def test_a_run_does_not_go_on_with_another_schedule(tmp_path: Path) -> None:
         return math.pow(0.25, step // 7.0)
 
     sv.schedule(lower, "stairs")
-    refused(FileError, "another schedule").by(sv.Session.load, tmp_path / "own.safetensors")
+    refused(FileError, "a different schedule").by(sv.Session.load, tmp_path / "own.safetensors")
     sv.schedule(stairs)
     assert same_bits(s, sv.Session.load(tmp_path / "own.safetensors"))
 
@@ -394,7 +394,7 @@ def test_a_run_does_not_go_on_with_another_schedule(tmp_path: Path) -> None:
 def test_a_run_does_not_go_on_with_another_optimizer(tmp_path: Path) -> None:
     session(sv.optimizer(plain, name="mine")(0.1), "python", 5).save(tmp_path / "own.safetensors")
     sv.optimizer(shared, name="mine")
-    refused(FileError, "another optimizer").by(sv.Session.load, tmp_path / "own.safetensors")
+    refused(FileError, "a different optimizer").by(sv.Session.load, tmp_path / "own.safetensors")
 
 
 def test_a_run_does_not_go_on_with_another_activation(tmp_path: Path) -> None:
@@ -410,7 +410,9 @@ def test_a_run_does_not_go_on_with_another_activation(tmp_path: Path) -> None:
         s = sv.Session(net, data.Xor(), optimizer=sv.SGD(0.1), engine="python")
         s.save(tmp_path / "own.safetensors")
         sv.activation(straight, name="bent")
-        refused(FileError, "another activation").by(sv.Session.load, tmp_path / "own.safetensors")
+        refused(FileError, "a different activation").by(
+            sv.Session.load, tmp_path / "own.safetensors"
+        )
     finally:
         ACTIVATIONS.pop("bent")
 

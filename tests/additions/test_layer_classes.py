@@ -411,7 +411,7 @@ def test_so_does_one_in_a_session(unit: str) -> None:
 def test_one_that_computes_with_its_own_network_is_refused() -> None:
     net = sv.Network([sv.Dense(2, 3), Trouble(3)], seed=0, engine="cpu")
     Trouble.act, Trouble.at = lambda: net(X[:2]), Trouble.count + 1
-    refused(OrderError, "Trouble(3 -> 3) of layer 1 computes with the network").by(net, X[:2])
+    refused(OrderError, "Trouble(3 -> 3) of layer 1 computes with its own network").by(net, X[:2])
     assert net(X[:2]).shape == (2, 3)
 
 
@@ -421,7 +421,7 @@ class Forgetful(Scaled):
 
 
 def test_one_whose_settings_lack_something_is_refused() -> None:
-    refused(InputError, "Forgetful(2 -> 2) computes other numbers").by(
+    refused(InputError, "Forgetful(2 -> 2) computes different numbers").by(
         session("cpu", Forgetful(2, 5.0), sv.Dense(2, 1)).advance, 1
     )
 

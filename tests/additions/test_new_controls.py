@@ -73,7 +73,7 @@ def rows() -> dict[str, tuple[Command, Control]]:
             Command(
                 "per layer",
                 "tick",
-                "Colours of each layer by themselves",
+                "A separate colour scale for each layer",
                 label="Scale",
                 text="by layer",
                 key="k",
@@ -198,7 +198,7 @@ def test_its_key_does_the_same_and_is_in_the_help(controller: Controller) -> Non
     assert stage.common.keys == help_rows(controller.face.state)
     assert {
         ("j", f"paint as {PAINTED}"),
-        ("k", "colours of each layer by themselves"),
+        ("k", "a separate colour scale for each layer"),
         ("v", "one step on"),
     } <= set(stage.common.keys)
 

@@ -302,7 +302,7 @@ def mirror_captions(s: sv.Session) -> list[str]:
     for _ in s.operations:
         s.advance(1, "operation")
         said = caption(s)
-        found.append(f"{said.why if 'arrives' in said.formula else said.title} {said.formula}")
+        found.append(f"{said.why if 'incoming' in said.formula else said.title} {said.formula}")
     return found
 
 
@@ -312,7 +312,7 @@ def test_it_is_learned_and_captions_say_what_its_row_says() -> None:
     texts = mirror_captions(s)
     assert f"{text('captions.plain', name='mirror')} y = -x" in texts
     back = text("captions.row_back.title", name="mirror")
-    assert f"{back} goes on = arrives × derivative of mirror" in texts
+    assert f"{back} outgoing = incoming × derivative of mirror" in texts
     s.advance(30)
     assert s.loss < s.losses[0]
 

@@ -236,10 +236,10 @@ class Tensor:
 
 TENSORS = {
     "requires a gradient: pass x.detach()": Tensor(requires_grad=True),
-    "holds torch.bfloat16, which numpy does not have: pass x.float()": Tensor(
+    "holds torch.bfloat16, which numpy does not support: pass x.float()": Tensor(
         dtype="torch.bfloat16"
     ),
-    "requires a gradient and holds torch.float8_e4m3fn, which numpy does not have: "
+    "requires a gradient and holds torch.float8_e4m3fn, which numpy does not support: "
     "pass x.detach().float()": Tensor(requires_grad=True, dtype="torch.float8_e4m3fn"),
     "is not in the memory of the CPU: pass x.cpu()": Tensor(device=Device("cuda")),
     "is sparse: pass x.to_dense()": Tensor(layout="torch.sparse_coo"),

@@ -346,7 +346,7 @@ def test_the_file_error_of_a_model_lists_its_nodes_line_by_line(tmp_path: Path) 
     with pytest.raises(FileError) as caught:
         onnx_model(tmp_path, operator="Other\n    'b' (Relu): fine")
     first, *rest = str(caught.value).split("\n")
-    assert first.endswith("leave it out:") and len(rest) == 1
+    assert first.endswith("remove:") and len(rest) == 1
 
 
 PACKAGE = ROOT / "scalarviz"

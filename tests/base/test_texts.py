@@ -131,7 +131,7 @@ NOT_WORDS = [
         "a shader, *|make another *|the {} *",
         "parts of errors",
     ),
-    ("stage/network_shader.py", "the result *|keep what *", "parts of errors"),
+    ("stage/network_shader.py", "the result *|keep the *", "parts of errors"),
     ("faces/window/application.py", "Fusion", "a style of Qt"),
     ("faces/window/main_window.py", "* - scalarviz", "a title"),
     (
@@ -282,7 +282,7 @@ def test_a_whole_translation_is_used_without_a_warning(
     speak(
         {key: words.upper() if "{" not in words else f"¡{words}!" for key, words in ENGLISH.items()}
     )
-    assert text("captions.zero_grad.title") == "BLAME OF THE LAST STEP IS WIPED OFF."
+    assert text("captions.zero_grad.title") == "THE BLAME OF THE LAST STEP IS CLEARED."
     assert text("chart.step", step=1250) == "¡step 1,250!"
     assert plural("counts.samples", 2) == "¡2 samples!"
     assert caplog.messages == []

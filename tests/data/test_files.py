@@ -113,7 +113,7 @@ def test_a_column_without_a_name_is_no_input_unless_it_is_asked_for(
         "a",
         "b",
     ]
-    assert ["no name" in each and "columns 0;" in each for each in caplog.messages] == [True]
+    assert ["without a name" in each and "0;" in each for each in caplog.messages] == [True]
     caplog.clear()
     assert data.from_csv(path, [0, "a"], "kind").training[0].tolist() == [[0.0, 1.5], [1.0, 3.0]]
     plain = data.from_csv(written("0,1.5,2,0\n1,3,4,1\n"))  # no names at all
@@ -131,7 +131,7 @@ def test_columns_that_count_the_lines_or_repeat_another_are_named(
         table = data.from_csv(written("\n".join(["id,a,b,c,d,e", *lines])), targets="c")
     assert table.inputs == 5
     assert [each.partition(": ")[2] for each in caplog.messages] == [
-        "column 'id' counts the lines: leave it out", "columns 'a' and 'c' are the same",
+        "column 'id' numbers the lines: leave it out", "columns 'a' and 'c' are the same",
     ]  # fmt: skip
 
 
@@ -143,7 +143,7 @@ def test_a_column_of_weights_may_count_the_lines(
         assert data.from_csv(path, weights="w").weights.tolist() == [1.0, 2.0, 3.0]
         assert not caplog.messages
         data.from_csv(path)
-    assert ["'w' counts the lines" in each for each in caplog.messages] == [True]
+    assert ["'w' numbers the lines" in each for each in caplog.messages] == [True]
 
 
 LIKE_NAMES = {
@@ -196,7 +196,7 @@ THREE = "a,b,c\n0,1,2\n-3,4,5\n"
         ("1,\n", {}, InputError, "line 1, column 2"),
         ("1,2\n1_000,2\n", {}, InputError, "'1_000'"),
         ("1;2\n1,5;2\n", {}, InputError, "'1,5'"),
-        ("1,2\nNaN,2\n", {}, InputError, "column 1: 'NaN' stands"),
+        ("1,2\nNaN,2\n", {}, InputError, "column 1: 'NaN' marks"),
         ("1,2\ninf,2\n", {}, NotFiniteError, "column 1: inf"),
         ("1,2\n1,-1e999\n", {}, NotFiniteError, "column 2: -1e999"),
         ("1,2\n1,2,3\n", {}, ShapeError, "3 cells"),
@@ -209,7 +209,7 @@ THREE = "a,b,c\n0,1,2\n-3,4,5\n"
         # Neither a name nor a number.
         ("1,a\n2,3\n", {}, InputError, "line 2, column 2: '3'"),
         ("1,a\n2,\n", {}, InputError, "line 2, column 2: the cell is empty"),
-        ("1,a\n2,NA\n", {}, InputError, "line 2, column 2: 'NA' stands for no name"),
+        ("1,a\n2,NA\n", {}, InputError, "line 2, column 2: 'NA' marks a missing name"),
         ("1,7\n2,b\n", {}, InputError, "line 2, column 2: 'b'"),
         ("x,1,5\n,2,6\n", {}, InputError, "line 1, column 1: 'x'"),
         ("1,5%\n", {}, InputError, "line 1, column 2: '5%'"),

@@ -210,7 +210,7 @@ def test_what_failed_is_tried_again_by_the_next_process_only(
         ),
         (
             "LinkerError: [222] cuLinkAddData results in CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
-            "the NVIDIA driver cannot read what was compiled for it: nvJitLink is missing,",
+            "the NVIDIA driver cannot read compiled kernels: nvJitLink is missing,",
         ),
         ("NvvmSupportError: libNVVM cannot be found", "numba-cuda finds no libnvvm to compile"),
         ("RuntimeError: nvJitLink: ERROR_INTERNAL", "numba-cuda cannot link: nvJitLink is missing"),

@@ -199,7 +199,7 @@ def test_half_of_a_large_step_is_not_taken_while_loading(
     products = s.trainer.products
     assert products == 4 * (2 * 3 + 3 + 3 + 1)
     monkeypatch.setattr(runs, "MOST_PRODUCTS", {"python": products - 1})
-    with pytest.warns(UserWarning, match=r"start of step 7 now, as half of so") as caught:
+    with pytest.warns(UserWarning, match=r"start of step 7 now, since such") as caught:
         loaded = sv.Session.load(tmp_path / "run")
     assert caught[0].filename == __file__
     assert loaded.clock == (7, 0, 1)  # after the edit

@@ -345,7 +345,7 @@ def test_the_ending_of_another_program_is_refused(name: str, tmp_path: Path) -> 
 
 def test_a_file_of_arrays_is_no_safetensors_file(tmp_path: Path) -> None:
     sv.Network([2, 1]).save(tmp_path / "net.npz")
-    refused(FileError, "net.npz", "is no safetensors file", varies=r"'.*?(?=net\.)").by(
+    refused(FileError, "net.npz", "is not a safetensors file", varies=r"'.*?(?=net\.)").by(
         sv.load, tmp_path / "net.npz"
     )
 
@@ -409,7 +409,7 @@ def test_another_formula_of_that_name_is_refused(run: Path) -> None:
         return (p - t) ** 6
 
     sv.loss(other, name="quartic")
-    refused(FileError, "another loss").by(sv.Session.load, run)
+    refused(FileError, "a different loss").by(sv.Session.load, run)
 
 
 def test_a_network_needs_its_activations_and_the_slots_of_its_optimizer(tmp_path: Path) -> None:
@@ -542,7 +542,7 @@ def test_a_run_of_kernels_with_another_order_of_sums_says_so(
     if engine == "python":
         sv.Session.load(path)
         return
-    with pytest.warns(UserWarning, match="in another order") as caught:
+    with pytest.warns(UserWarning, match="another summation order") as caught:
         loaded = sv.Session.load(path)
     assert caught[0].filename == __file__
     assert loaded.network.bank.value.tolist() == s.network.bank.value.tolist()

@@ -248,9 +248,9 @@ def test_names_and_classes_are_those_of_the_file(path: Path) -> None:
         (table(X[:, :5]), "40 x 5"),
         (table(share=0.5), "20 samples"),
         (table(order="picked"), "picked"),
-        (table(seed=1), "inputs of the data passed have other numbers"),
-        (table(X + 1.0), "inputs of the data passed have other numbers"),
-        (table(kinds=KINDS[::-1]), "targets of the data passed have other numbers"),
+        (table(seed=1), "inputs of the data passed differ"),
+        (table(X + 1.0), "inputs of the data passed differ"),
+        (table(kinds=KINDS[::-1]), "targets of the data passed differ"),
     ],
 )
 def test_other_data_are_refused_by_what_differs(given: object, value: str, path: Path) -> None:

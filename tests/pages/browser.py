@@ -235,7 +235,7 @@ class Tab:
 
     @property
     def state(self) -> dict[str, Any]:
-        """Where the training stands: step, operation, loss, rate, value, grad."""
+        """Position in the training: step, operation, loss, rate, value, grad."""
         found = self.ask(
             "({step: app.state.step, operation: app.state.operation, loss: app.state.loss,"
             " rate: app.state.rate, value: [...app.state.value], grad: [...app.state.grad],"

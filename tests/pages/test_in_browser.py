@@ -327,7 +327,7 @@ def test_another_sample_is_shown_by_keys_and_buttons(tab: Tab) -> None:
         assert tab.ask("app.state.focus") == sample
 
 
-# What it has learned.
+# Result.
 
 
 @pytest.mark.parametrize(("name", "steps"), [("rgb", 3000), ("circle", 400)])

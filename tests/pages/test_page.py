@@ -236,7 +236,7 @@ def test_the_size_is_told_before_the_file_is_written(
     assert sv.page(small(), file) == file.stat().st_size
     ((words, was_there),) = said
     assert not was_there
-    assert re.fullmatch(r"a\.html: \d{3} kB, of it \d+ kB the engine", words)
+    assert re.fullmatch(r"a\.html: \d{3} kB, including \d+ kB for the engine", words)
 
 
 @pytest.mark.usefixtures("_quick")
@@ -418,7 +418,9 @@ def run(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.usefixtures("_quick")
 def test_a_scene_is_written_as_a_page_with_its_options(run: Any, tmp_path: Path) -> None:
     code, out, _ = run("rgb", "--map", "grey", "--hidden", "2", "--steps", "3", "--theme", "light")
-    assert code == 0 and re.search(r"^rgb\.html: \d+ kB, of it \d+ kB the engine$", out, re.M)
+    assert code == 0 and re.search(
+        r"^rgb\.html: \d+ kB, including \d+ kB for the engine$", out, re.M
+    )
     assert "3 steps" in out
     spec = data_in((tmp_path / "rgb.html").read_bytes())["spec"]
     assert spec["page"]["theme"] == "light" and "grey" in spec["page"]["title"]
@@ -448,8 +450,8 @@ def test_a_scene_is_written_as_a_recording(
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
-        ("rgb -o a.png", 1, "a page is kept as .html, not as 'a.png'"),
-        ("rgb -o none/a.html", 1, "there is no folder 'none' to save in"),
+        ("rgb -o a.png", 1, "a page is saved as .html, not as 'a.png'"),
+        ("rgb -o none/a.html", 1, "folder not found: 'none'"),
         ("rgb --theme blue", 2, "unknown theme 'blue'"),
         ("rgb --steps 0", 1, "steps must be an integer of at least 1, not 0"),
         ("rgbb", 2, "unknown scene 'rgbb'"),

@@ -474,7 +474,7 @@ def test_pictures_keep_their_proportions(name: str) -> None:
 def test_what_the_network_says_at_the_point_in_use_is_written() -> None:
     shown = pictures(16, 16).marked(np.array([0.25, 0.5]), np.array([0.1, 0.25, 0.75]))
     canvas, _ = drawn(shown, (1280, 800))
-    assert "White ring: the place that is shown." in canvas.words
+    assert "White ring: the place shown." in canvas.words
     assert [words for words in canvas.words if words in (".10", ".25", ".75")] == [
         ".10",
         ".25",
@@ -645,7 +645,7 @@ def test_the_table_has_the_counts_and_stands_under_the_columns(
 ) -> None:
     canvas = painted(EVEN_SORTING, theme=theme)
     assert canvas.words.count("30") == 10
-    assert "down: what it is   across: what it was taken for" in canvas.words
+    assert "rows: true class   columns: answer" in canvas.words
     pixels = studio.paper(canvas)
     cells = [box for box, _ in canvas.filled if 12.0 < box.height < 20.0 and box.width > 30.0]
     assert len(cells) == 100
@@ -773,7 +773,7 @@ def test_texts_about_an_answer_meet_no_others(size: tuple[float, float]) -> None
 
 def test_all_images_are_a_click_away() -> None:
     canvas = drawn_in(REASONED.in_detail())
-    assert "down: what it is   across: what it was taken for" in canvas.words
+    assert "rows: true class   columns: answer" in canvas.words
     assert REASONED.details(BOX, 1.0) is not None
     assert REASONED.in_detail().details(BOX, 1.0) is None
 

@@ -276,7 +276,7 @@ def test_the_help_is_written_whole_within_the_picture(
 
     monkeypatch.setattr(Canvas2D, "text", written)
     rows = [("Space, t", "go on or pause " * 2)] * 12
-    rows += [("Esc", "close what is open; look at everything as at first")] * 8
+    rows += [("Esc", "close open panels and reset the view")] * 8
     overlay.draw_help(Canvas2D(*size), Division.of(*size), rows, DARK)
     assert len(ends) == 41
     assert all(x < size[0] - 15.0 and y < size[1] - 15.0 for x, y in ends)

@@ -450,7 +450,7 @@ def test_what_looks_absurd_and_means_something_is_taken(
         ("rgb --hidden 65536 --depth 100", "hidden=65536, depth=100: "),
         ("circle --hidden=", "hidden takes whole numbers, such as 8,4, not ''"),
         ("circle --hidden 8,0", "hidden takes whole numbers from 1 to 65,536, such as 8,4, not 0"),
-        ("texture --picture none.png", "picture='none.png': there is no file 'none.png'"),
+        ("texture --picture none.png", "picture='none.png': file not found: 'none.png'"),
     ],
 )
 def test_a_command_line_is_answered_so(run: Any, words: str, sentence: str) -> None:
@@ -477,7 +477,7 @@ def test_an_error_that_no_option_caused_names_none(
     ("words", "sentence"),
     [
         (["render", "rgb", "-o", "a.mp4", "--fps", "1000000000"], "fps must be a whole number"),
-        (["watch", "a" * 5000 + ".py"], "there is no file 'aaa"),
+        (["watch", "a" * 5000 + ".py"], "file not found: 'aaa"),
         (["train", "rgb", "--save", "a" * 5000], "File name too long"),
         (["render", "rgb", "--steps", "1", "-o", "a" * 5000 + ".png"], "File name too long"),
     ],

@@ -280,7 +280,7 @@ def test_it_shows_the_arithmetic_of_what_waits_for_a_backward() -> None:
     assert lines == [["y", "w x = 0.5 · 3", "1.5"], ["1 input waits for a backward"]]
     assert w.unmatched == 1
     w.backward(1.0)
-    assert cells_of(w._repr_html_()) == [["y = w x; it keeps no input for a backward"]]
+    assert cells_of(w._repr_html_()) == [["y = w x; no inputs wait for a backward"]]
 
 
 def test_of_many_inputs_the_newest_come_first() -> None:
@@ -330,7 +330,7 @@ def test_what_was_written_past_the_session_is_not_taken_down_by_looking() -> Non
     before = state(s)
     words = words_of(w)
     assert state(s) == before and len(s.branches) == 1
-    assert words.startswith("0.5 ") and "past its session" in words
+    assert words.startswith("0.5 ") and "outside its session" in words
 
 
 def test_a_step_that_was_left_in_the_middle_keeps_its_inputs() -> None:
@@ -338,7 +338,7 @@ def test_a_step_that_was_left_in_the_middle_keeps_its_inputs() -> None:
     s.advance(4, "operation")
     s.seek(1)
     before = state(s)
-    assert "left a step in the middle" in words_of(s.network.weight(0))
+    assert "in the middle of a step" in words_of(s.network.weight(0))
     assert state(s) == before
 
 

@@ -59,8 +59,8 @@ def test_numbers_before_and_now_are_written_at_what_changes(stage: Stage) -> Non
     assert f"{before[ROW]:.2f} → " in words and ".60" in words
     assert f"was {hidden:.2f}".replace("0.", ".").replace("-", "−") in words
     assert sum(each.startswith("gives ") for each in words) == 3
-    assert "before your hand" in words and "at the start" not in words
-    assert any("asked again while you drag" in each for each in words)
+    assert "before your change" in words and "at the start" not in words
+    assert any("again while you drag" in each for each in words)
 
 
 def test_the_headline_has_the_answers_before_and_now(stage: Stage) -> None:

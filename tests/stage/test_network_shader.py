@@ -518,7 +518,7 @@ print(process.exitcode, right(made))
 """)
     assert lines[0] == "True" and lines[-1] == "0 True"
     assert len(lines) == 4 and lines[1] == lines[2]
-    assert 'start it by multiprocessing.get_context("spawn")' in lines[1]
+    assert 'start it with multiprocessing.get_context("spawn")' in lines[1]
 
 
 @pytest.mark.slow

@@ -409,7 +409,7 @@ def test_a_weight_of_a_kernel_is_told_at_all_its_places() -> None:
     session, row = picture_session(), 1 * 18 + 9 + 4
     told = walk(session, row)["weight gradient 0"]
     assert told.title.startswith("This weight should be ") and told.rows == (row,)
-    assert told.formula == "gradient = x × signal, added up over 16 places"
+    assert told.formula == "gradient = x × signal, summed over 16 places"
     first, last = told.numbers
     assert "... 13 more (" in first and "2 more samples" in last
     grad = session.network.bank.grad[row]
@@ -469,11 +469,13 @@ def test_a_dropout_says_what_became_of_a_number(is_out: bool) -> None:
 def test_a_weight_that_lies_beyond_the_edge_everywhere_is_told() -> None:
     session = session_of_layers(sv.Conv2d((1, 1, 1), 1, 3, padding=1), sv.Dense(1, 1))
     told = walk(session, 0)
-    assert told["weight gradient 0"].numbers == ("gradient = 0: it only ever lies beyond the edge",)
+    assert told["weight gradient 0"].numbers == (
+        "gradient = 0: it lies beyond the edge at every place",
+    )
     said_of_it = [
         block.words for block in blocks_of_weight(session, 0) if isinstance(block, CardLine)
     ]
-    assert "gradient = 0: it only ever lies beyond the edge" in said_of_it
+    assert "gradient = 0: it lies beyond the edge at every place" in said_of_it
     assert all(said.title for said in told.values())
 
 

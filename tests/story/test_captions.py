@@ -130,8 +130,8 @@ def test_the_formulas_of_a_step() -> None:
         "L = mean of (p - t)²",
         "signal = 2 × (p - t) / (8 samples × 3 outputs) × p × (1 - p)",
         "gradient = a × signal",
-        "arrives = sum of w × signal",
-        "signal = arrives × (1 - a²)",
+        "incoming = sum of w × signal",
+        "signal = incoming × (1 - a²)",
         "gradient = x × signal",
         "new w = w - lr × gradient",
     ]
@@ -140,10 +140,10 @@ def test_the_formulas_of_a_step() -> None:
 @pytest.mark.parametrize(
     ("z", "words"),
     [
-        (0.1, "The curve is steep here: most blame passes. 0.99 of the blame goes on."),
-        (0.9, "The curve lets some of the blame through. 0.49 of the blame goes on."),
-        (2.0, "The curve is flat here: little blame passes. 0.07 of the blame goes on."),
-        (0.4, "The curve is steep here: most blame passes. 0.86 of the blame goes on."),
+        (0.1, "The curve is steep here: most blame passes. 0.99 of the blame is passed on."),
+        (0.9, "The curve lets some of the blame through. 0.49 of the blame is passed on."),
+        (2.0, "The curve is flat here: little blame passes. 0.07 of the blame is passed on."),
+        (0.4, "The curve is steep here: most blame passes. 0.86 of the blame is passed on."),
         (30.0, "The curve is level here: no blame gets through."),
     ],
 )
@@ -161,7 +161,7 @@ def test_relu_says_what_became_of_the_sum() -> None:
     network.bank.value[:2] = 1.0, -1.0
     s = sv.Session(network, ([[1.0]], [[0.0]]), optimizer=sv.SGD(0.1), engine="python")
     s.advance(3, "operation")
-    assert caption(s, 0).title.startswith("Plus stays as it is: ")
+    assert caption(s, 0).title.startswith("Plus is unchanged: ")
     assert caption(s, 0).numbers[-1] == "The sum of neuron 0 is above 0: relu lets it through."
     assert caption(s, 1).title == "Minus becomes 0: the neuron is off."
     assert caption(s, 1).numbers[-1] == "The sum of neuron 1 is not above 0: relu makes it 0."
@@ -560,7 +560,7 @@ def test_before_relu_the_sum_that_goes_on_is_told_and_last_what_the_right_class_
         largest = int(sums.argmax())
         assert told[f"convolution {layer}"].neurons[0][1] == largest
         assert told[f"delta {layer}"].neurons[0][1] == largest
-        assert told[f"relu {layer}"].title.startswith("Plus stays")
+        assert told[f"relu {layer}"].title.startswith("Plus is")
 
 
 @pytest.mark.parametrize("sample", [0, 3])
@@ -695,7 +695,7 @@ CHANGES = {
     0.5: "has halved",
     0.66: "has fallen by a third",
     0.9: "has fallen a little",
-    1.0: "hardly changes",
+    1.0: "has hardly changed",
     1.5: "has risen",
 }
 

@@ -299,7 +299,7 @@ def test_a_gradient_that_is_not_finite_is_said(mixed: bool) -> None:
     if not mixed:
         net.bank.grad[0] = np.inf
     words = lines_of(card_of(session, 0))
-    assert ("The step will be refused: gradient is not finite." in words) != mixed
+    assert ("The step will be refused: the gradient is not finite." in words) != mixed
     assert ("It is not finite: this step counts it as 0." in words) == mixed
 
 
@@ -309,11 +309,11 @@ def test_a_card_says_which_samples_moved_the_weight_most() -> None:
     table = inputs, np.array([[0.0], [1.0], [1.0], [0.0]])
     session = sv.Session(network, table, optimizer=sv.SGD(0.3), engine="python", batch=3)
     assert not any(
-        "moved most" in line for line in lines_of(card_of(session, 3), "quiet")
+        "moved it most" in line for line in lines_of(card_of(session, 3), "quiet")
     )  # no step yet
     session.advance(40)
     wanted = session.samples_that_moved(3, 30, 3, progress=False)
-    (line,) = (line for line in lines_of(card_of(session, 3), "quiet") if "moved most" in line)
+    (line,) = (line for line in lines_of(card_of(session, 3), "quiet") if "moved it most" in line)
     first = wanted.samples[0]
     assert f"samples {first.sample} ({first.amount / wanted.total:.0%})," in line
     assert line.startswith("In the last 30 steps")
@@ -510,7 +510,7 @@ def test_a_card_has_the_operation_and_what_came_back(s: sv.Session) -> None:
 def test_before_the_way_back_a_card_says_what_it_goes_into(s: sv.Session) -> None:
     s.advance(4, "operation")
     card = node_card_of(s, "[1]", 4)
-    assert lines_of(card)[1:] == ["It goes into u × tanh(x).", "It goes into x × u."]
+    assert lines_of(card)[1:] == ["Its output goes to u × tanh(x).", "Its output goes to x × u."]
     assert [name for name, _ in card.facts] == ["value"]
     assert node_card_of(s, "[3]", 4).facts[0][1] == "not computed yet"
 
@@ -520,7 +520,7 @@ def test_on_the_way_back_a_card_has_the_part_that_has_come(s: sv.Session) -> Non
     s.advance(done, "operation")
     card = node_card_of(s, "[1]", done)
     assert [row[0] for row in table_of(card).rows] == ["x × u"]
-    assert lines_of(card)[-1] == "It goes into u × tanh(x)."
+    assert lines_of(card)[-1] == "Its output goes to u × tanh(x)."
 
 
 def test_nothing_else_has_such_a_card() -> None:

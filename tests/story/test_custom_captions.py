@@ -373,7 +373,7 @@ def test_an_own_activation_is_seen_as_its_formula() -> None:
     s = advanced(session(activation="bump"), 1)
     told = walk(s, ROW)
     assert told["bump 0"].formula == "a = bump(z) = 1 / (1 + z²)"
-    assert told["delta 0"].formula == "signal = arrives × -2 × z × a²"
+    assert told["delta 0"].formula == "signal = incoming × -2 × z × a²"
     for which in ("bump 0", "delta 0"):
         found = equations(told[which])
         assert found

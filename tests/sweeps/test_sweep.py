@@ -478,7 +478,7 @@ def test_a_run_that_make_returns_otherwise_is_not_blamed_on_the_processor() -> N
 
     runs = advanced(sv.sweep(make, {}, seeds=[0]), 20)
     calls += [0] * 20
-    with pytest.warns(UserWarning, match="same session") as caught:
+    with pytest.warns(UserWarning, match="equal sessions") as caught:
         runs[0, 0]
     assert caught[0].filename == __file__
 

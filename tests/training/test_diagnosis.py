@@ -302,7 +302,7 @@ def test_a_gradient_that_is_not_finite_is_found_in_the_step_that_was_refused() -
 def test_a_finding_is_a_sentence_with_its_step() -> None:
     found = sv.diagnose(frozen_layer(0))
     assert repr(found) == (
-        "step 0, layer 0: its weights have never moved, while those of other layers do. "
+        "step 0, layer 0: its weights have never moved, unlike the weights of other layers. "
         "Try s.freeze(part, on=False), or a higher rate for it."
     )
     assert str(Finding("slow", "", 1200, "a", "b")) == "step 1,200: a. b."

@@ -268,7 +268,7 @@ MISTAKES = [
         "return upstream * self.value",
         "return self.grad",
         "is -8, expected -2",
-        "that is the gradient of the weight",
+        "this is the gradient of the weight",
     ),
     (
         "weight",
@@ -332,7 +332,7 @@ MISTAKES = [
         "other.data * out.grad",
         "out.grad",
         "a.grad of a * b is 1, expected 3",
-        "multiplied by the derivative",
+        "multiply it by the derivative",
     ),
     ("value", "+= other.data", "-= other.data", "a.grad of a * b is -3, expected 3", "sign"),
     (
@@ -347,21 +347,21 @@ MISTAKES = [
         "1 - out.data**2",
         "1 - self.data**2",
         "a.grad of tanh(a) is 0.75, expected 0.786448",
-        "wrong place",
+        "wrong point",
     ),
     (
         "value",
         "1 - out.data**2",
         "1 - math.tanh(out.data)**2",
         "a.grad of tanh(a) is 0.813542",
-        "wrong place",
+        "wrong point",
     ),
     (
         "value",
         "(1 - out.data**2) * ",
         "",
         "a.grad of tanh(a) is 1, expected 0.786448",
-        "multiplied by the derivative",
+        "multiply it by the derivative",
     ),
     ("value", "(out.data > 0) * ", "", "c.grad of relu(c) is 1, expected 0", "1 * 0"),
     (
@@ -399,14 +399,14 @@ MISTAKES = [
         "weights_grad[0] after backward(2.0) is 1, expected 0.143734",
         "the derivative of tanh is missing",
     ),
-    ("perceptron", "self.y**2", "self.sum**2", "is -1.64062, expected 0.143734", "wrong place"),
-    ("perceptron", "self.y**2", "math.tanh(self.y)**2", "is 0.469409", "wrong place"),
+    ("perceptron", "self.y**2", "self.sum**2", "is -1.64062, expected 0.143734", "wrong point"),
+    ("perceptron", "self.y**2", "math.tanh(self.y)**2", "is 0.469409", "wrong point"),
     (
         "perceptron",
         "+= delta * x",
         "+= delta",
         "is 0.287469, expected 0.143734",
-        "multiplied by its input",
+        "multiply it by the input",
     ),
     (
         "perceptron",
@@ -499,7 +499,7 @@ MISTAKES = [
         "+= self.x.T @ upstream",
         "= upstream.T @ self.x",
         "the shape of weights_grad is (3, 2), expected (2, 3)",
-        "the shape of what it belongs to",
+        "the shape of its array",
     ),
     (
         "sgd",
@@ -509,7 +509,7 @@ MISTAKES = [
         "uphill",
     ),
     ("sgd", "0.1 * g", "g", "is 8.5, expected 1.3", "rate is missing"),
-    ("sgd", "w - 0.1", "-0.1", "is 0.8, expected 1.3", "the change alone"),
+    ("sgd", "w - 0.1", "-0.1", "is 0.8, expected 1.3", "only the change"),
     ("sgd", "return w - 0.1 * g", "return w", "is 0.5, expected 1.3", "w has not moved"),
     ("sgd", "return w - 0.1 * g", "w -= 0.1 * g", "is None, expected 1.3", "sgd moves w by 0.8"),
     (
@@ -715,7 +715,7 @@ def test_an_error_is_reported_with_its_line() -> None:
     assert found.wrong is not None and found.wrong.expected is None
 
 
-DOTS = "is not written yet: write code of your own where the dots ... stand"
+DOTS = "is not written yet: replace the dots ... with your code"
 
 
 @pytest.mark.parametrize(

@@ -64,17 +64,15 @@ def texts() -> Mapping[str, str]:
         translated = translation(language, english)
     except (OSError, ValueError, RecursionError) as error:
         problem = (
-            "texts stay English: %s names no table of texts (%s): give it the path of a JSON file "
-            "with keys of english.json"
+            "texts stay English: %s is not a table of texts (%s): set it to the path of a JSON "
+            "file with the keys of english.json"
         )
         LOG.warning(problem, setting, error)
         return english
     lacking = [key for key in english if key not in translated]
     if lacking:
         counts = len(lacking), len(english)
-        problem = (
-            "%d of %d texts stay English: %s lacks them, or gives them other fields; one is %s"
-        )
+        problem = "%d of %d texts stay English: %s lacks them or changes their fields; one is %s"
         LOG.warning(problem, *counts, setting, lacking[0])
     return {**english, **translated}
 
@@ -83,7 +81,7 @@ def translation(language: str, english: Mapping[str, str]) -> dict[str, str]:
     """Return the usable texts of a translation, given by name or file."""
     found = json.loads(file_of(language).read_text(encoding="utf-8"))
     if not isinstance(found, dict):
-        raise ValueError("it is no object of keys and texts")
+        raise ValueError("it is not an object of keys and texts")
     return {key: words for key, words in found.items() if is_usable(key, words, english)}
 
 

@@ -54,7 +54,7 @@ def table(rows: Iterable[RowT]) -> dict[str, RowT]:
     """Return rows by name; asserts that names are unique."""
     found: dict[str, RowT] = {}
     for row in rows:
-        assert row.name not in found, f"two rows are called {row.name}"
+        assert row.name not in found, f"two rows are named {row.name}"
         found[row.name] = row
     return found
 

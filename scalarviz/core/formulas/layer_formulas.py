@@ -406,8 +406,8 @@ def formula_called(name: str, digest: str) -> ParametricFormula:
     row = pick(PARAMETRIC_FORMULAS, name, "formula")
     require(
         row.digest == digest,
-        f"another formula has the name {name} by now, so that this layer cannot be copied or "
-        "saved: register the former one with sv.layer(...), or give the other one another name",
+        f"another formula has the name {name} now, so this layer cannot be copied or saved: "
+        "register the previous formula with sv.layer(...), or rename the new one",
     )
     return row
 

@@ -412,8 +412,8 @@ class Loss:
         """
         if self.row.outputs not in (0, outputs):
             raise ShapeError(
-                f"the loss {self.name!r} takes {self.row.outputs} outputs a sample, not {outputs}: "
-                "give the last layer as many"
+                f"the loss {self.name!r} takes {self.row.outputs} outputs per sample, not "
+                f"{outputs}: give the last layer this many"
             )
         return self.row.targets or outputs
 

@@ -44,7 +44,7 @@ def rows_of_metrics(metrics: object) -> dict[str, MetricRow]:
         row = own_metric(each) if callable(each) else pick(METRICS, each, "metric")
         require(
             row.name not in found,
-            f"two metrics are called {row.name!r}: give one another name",
+            f"two metrics are named {row.name!r}: rename one",
         )
         found[row.name] = row
     return found
@@ -57,8 +57,8 @@ def own_metric(function: Callable[[FloatArray, FloatArray], float]) -> MetricRow
         name.isidentifier()
         and name not in (LOSS, "step", *METRICS)
         and not name.startswith(HELD_OUT),
-        f"a metric of your own cannot be called {shorten(name)}: write it as a function with a "
-        "name of its own, def share_above(predictions, targets): ...",
+        f"a custom metric cannot be named {shorten(name)}: write it as a function with a "
+        "different name, def share_above(predictions, targets): ...",
     )
     arguments = ["predictions", "targets"]
     check_signature(function, arguments, f"the metric {name}", f"def {name}(predictions, targets)")
@@ -70,8 +70,9 @@ def check_of_one_class(name: str, t: FloatArray) -> None:
     several = ((t == 0.0) | (t == 1.0)).all() and (t.sum(axis=1) != 1.0).any()
     require(
         name != "accuracy" or t.shape[1] == 1 or not several,
-        "accuracy is of targets of one class each, and some of these have several or none: "
-        "binary_accuracy counts each output, subset_accuracy samples that are all right",
+        "accuracy is of targets of one class each, and some targets here have several classes or "
+        "none: use binary_accuracy, which counts each output, or subset_accuracy, which counts "
+        "samples with all outputs right",
     )
 
 

@@ -188,8 +188,9 @@ def schedule_called(name: str, digest: str) -> ScheduleRow:
     if name in SCHEDULES and SCHEDULES[name].digest == digest:
         return SCHEDULES[name]
     raise InputError(
-        f"a pickle names the schedule {name!r}, and this process has none of that name and source: "
-        f"call sv.schedule({name}) before it is loaded; workers that load it must be threads"
+        f"a pickle names the schedule {name!r}, which this process lacks or has with another "
+        f"source: call sv.schedule({name}) before it is loaded; workers that load it must be "
+        "threads"
     )
 
 

@@ -95,7 +95,7 @@ def lower_as_python(layer: Layer, program: Program) -> None:
     """
     require(
         not layer.state_size,
-        f"{layer} keeps numbers of its batches, and does not say by which operations: define "
+        f"{layer} keeps state between batches, but does not define its operations: define "
         "lower(self, program)",
     )
     program.set_shape(layer.input_shape)
@@ -116,7 +116,7 @@ def lower_as_python(layer: Layer, program: Program) -> None:
 def evaluated(layer: Layer, batch: Batch) -> Batch:
     """Return the outputs by the forward of a copy without state; other threads may compute."""
     if layer.layers:
-        raise InputError(f"{layer} is made of layers, which keep numbers: define evaluate_rows")
+        raise InputError(f"{layer} contains layers with state: define evaluate_rows")
     other = object.__new__(type(layer))
     vars(other).update(vars(layer), kept=[])
     return other.forward_rows(batch)

@@ -51,7 +51,7 @@ class WeightedLayer(Layer):
     def _parameter(self, role: str) -> ParameterArray:
         found = own_parameters(self).get(role)
         if found is None:
-            raise InputError(f"{self} has no {role}: make a layer with one")
+            raise InputError(f"{self} has no {role}: make a layer that has one")
         found.name = f"the {'kernel' if role == 'weight' else role} of {self}"
         self._has_lent = True
         return found

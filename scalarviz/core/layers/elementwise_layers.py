@@ -163,8 +163,8 @@ def counts_of(row: ParametricFormula, features: int, parameters: object) -> tupl
     names, given = row.parameters, {} if parameters is None else parameters
     if not isinstance(given, Mapping) or not given.keys() <= set(names):
         raise InputError(
-            f"the parameters of {row.name} are {', '.join(names)}, not {shorten(parameters)}: give "
-            "how many numbers each has, as in {'" + names[0] + "': 1}"
+            f"the parameters of {row.name} are {', '.join(names)}, not {shorten(parameters)}: "
+            "give the number of values of each, as in {'" + names[0] + "': 1}"
         )
     counts = tuple([size(given.get(key, 1), f"the numbers of {key}") for key in names])
     for key, count in zip(names, counts, strict=True):

@@ -330,7 +330,7 @@ class Layer(Part):
 
     def state_name(self, place: int) -> str:
         """Return the name of a number of the state; `place` counts from the layer's first."""
-        raise IndexError(f"{self} keeps nothing of its batches")
+        raise IndexError(f"{self} keeps no state between batches")
 
     @final
     @property
@@ -342,8 +342,8 @@ class Layer(Part):
         """Raise InputError if this layer cannot have the activation `name`."""
         require(
             name == self._activation,
-            f"{self} has no activation that could be changed: choose a layer that has one, "
-            "such as Dense, Conv2d or Activation",
+            f"{self} has no activation to change: choose a layer with an activation, such as "
+            "Dense, Conv2d or Activation",
         )
 
     def set_activation(self, name: str) -> None:

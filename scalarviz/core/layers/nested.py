@@ -159,8 +159,8 @@ class TwoBranches(NestedLayer):
         if outputs is None or shape is None:
             gives = [each.output_shape or each.outputs for each in ends]
             raise ShapeError(
-                f"the branches of a {name} give {gives[0]} and {gives[1]} numbers, which do not "
-                "fit together: make them equal"
+                f"the branches of a {name} give {gives[0]} and {gives[1]} numbers, which must be "
+                "equal"
             )
         super().__init__(found, a.input_shape or b.input_shape or a.inputs, shape or outputs)
         self._first = len(pair[0])  # layers of the first branch
@@ -350,13 +350,13 @@ class Residual(BranchesOfOneSize):
         end_size, end_shape = begin.inputs, begin.input_shape
         if around:
             end_size, end_shape = around[-1].outputs, around[-1].output_shape
-            check_beginnings(begin, around[0], "the ways of a Residual")
+            check_beginnings(begin, around[0], "the paths of a Residual")
         if end_size != last.outputs or unlike(end_shape, last.output_shape):
             raise ShapeError(
-                f"{last} gives {last.output_shape or last.outputs} numbers, to be added to the "
-                f"{end_shape or end_size} that "
-                f"{f'{around[-1]} gives' if around else f'{begin} takes'}: make the two equal"
-                + ("" if around else ", or pass skip=, layers that the inputs go through")
+                f"{last} gives {last.output_shape or last.outputs} numbers, but "
+                f"{f'{around[-1]} gives' if around else f'{begin} takes'} {end_shape or end_size}: "
+                "make the two equal"
+                + ("" if around else ", or pass skip=, layers applied to the inputs")
             )
         shapes = begin.input_shape or begin.inputs, last.output_shape or end_shape or last.outputs
         NestedLayer.__init__(self, (*inside, *around), *shapes)
@@ -403,7 +403,7 @@ def as_layers(
     if all(isinstance(layer, Layer) for layer in layers):
         require(
             activation is None and output is None,
-            "activation= and output= go with a list of sizes: give each layer its own "
+            "activation= and output= are for a list of sizes: give each layer its own "
             "activation, such as Dense(3, 8, 'tanh')",
         )
         return check_chain(tuple(layer for layer in layers if isinstance(layer, Layer)))
@@ -411,8 +411,8 @@ def as_layers(
     leads = isinstance(first, Layer)  # then further sizes are Dense layers
     require(
         leads or not any(isinstance(layer, Layer) for layer in layers),
-        "a network of layers and sizes begins with a layer, which tells the number of inputs: "
-        "write Network([Affine(3), 8, 3]) or Network([Dense(3, 8), Dense(8, 3)])",
+        "a network of layers and sizes must begin with a layer, which defines the number of "
+        "inputs: write Network([Affine(3), 8, 3]) or Network([Dense(3, 8), Dense(8, 3)])",
     )
     sizes = [size(n, "each size of a network") for n in layers if not isinstance(n, Layer)]
     require(
@@ -456,7 +456,8 @@ def check_parts(layers: tuple[Layer, ...]) -> None:
     every = Counter([*whole, *[part for layer in whole for part in inner(layer)]])
     for layer, count in every.items():
         require(
-            count == 1, f"{layer} is used twice, at least once in another layer: make a second one"
+            count == 1,
+            f"{layer} is used twice, at least once inside another layer: make a second one",
         )
 
 

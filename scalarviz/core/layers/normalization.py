@@ -465,14 +465,14 @@ def standards(columns: FloatArray) -> tuple[FloatArray, FloatArray]:
     if not fits.all():
         column = int(np.argmin(fits))
         raise InputError(
-            f"column {column} of what Affine is to standardize has the deviation "
-            f"{deviation[column]:.2g}, too far from 1 for float32: multiply it by a number first"
+            f"column {column} of the data for Affine has the deviation {deviation[column]:.2g}, "
+            "too far from 1 for float32: multiply it by a number first"
         )
     if (np.abs(ratio) > MOST_MEAN).any():
         column = int(np.argmax(np.abs(ratio)))
         inform(
-            f"column {column} of what Affine standardizes has the mean {mean[column]:.4g} and the "
-            f"deviation {deviation[column]:.2g}, so that in float32 few digits of it are left: "
-            "subtract most of the mean before"
+            f"column {column} of the data for Affine has the mean {mean[column]:.4g} and the "
+            f"deviation {deviation[column]:.2g}, so few digits of it remain in float32: subtract "
+            "most of the mean first"
         )
     return scale, -ratio

@@ -65,7 +65,7 @@ class ParameterArray(Part):
     @value.setter
     def value(self, numbers: object) -> None:
         in_place = isinstance(numbers, np.ndarray) and np.may_share_memory(numbers, self.value)
-        state = "numpy has written it already: set finite numbers" if in_place else UNCHANGED
+        state = "numpy has already written it: set finite numbers" if in_place else UNCHANGED
         checked = checked_array(numbers, self.name, self.shape, self._bank.dtype, state)
         with self._bank.guard:
             self.value[...] = checked
@@ -212,8 +212,8 @@ def check_free(layer: Layer) -> None:
         check_free(part)
     require(
         layer._bank is None,
-        f"{layer} has its numbers already, from another network or from being used by itself: "
-        "make a new layer",
+        f"{layer} already has its parameters, from another network or from direct use: make a new "
+        "layer",
         OwnershipError,
     )
 

@@ -253,8 +253,8 @@ def check_fit(windows: Windows) -> None:
     padding = windows.padding_height, windows.padding_width
     require(
         all(n < extent for n, extent in zip(padding, windows.extent, strict=True)),
-        f"with a padding of {in_short(padding)} a window of {size} would see "
-        "nothing of the picture: choose a smaller padding",
+        f"with a padding of {in_short(padding)} a window of {size} would cover only padding: "
+        "choose a smaller padding",
         ShapeError,
     )
 

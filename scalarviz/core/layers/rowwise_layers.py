@@ -252,7 +252,7 @@ class Reshape(ReshapeLayer):
         self.shape = shape_of(shape, "Reshape")
         require(
             prod(self.shape) == count,
-            f"{count} numbers are no picture of {shorten(self.shape)}, which has "
+            f"{count} numbers do not form a picture of {shorten(self.shape)}, which has "
             f"{prod(self.shape)}: make the two equal",
             ShapeError,
         )

@@ -279,7 +279,7 @@ def main(paths: Sequence[str], report: int | None = None) -> None:
             kernel._cache.load_overload = lambda *key: None
             kernel.compile()
             if not is_compiled(Path(path)):
-                sys.exit("the kernel cannot be kept")
+                sys.exit("the kernel cannot be stored")
         if report is not None:
             with suppress(OSError):  # a full disk
                 os.write(report, b".")

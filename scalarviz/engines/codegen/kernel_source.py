@@ -121,9 +121,9 @@ def _plain_text(function: AnyFunction) -> str:
         if isinstance(syntax, ast.FunctionDef) and is_source(syntax, function):
             return plain_text(syntax)
     raise InputError(
-        f"the source of the formula {getattr(function, '__name__', function)!r} cannot be had, "
-        "and kernels are made from it: write it with a plain def, in a file that has not "
-        "changed since or in a cell of a notebook"
+        f"the source of the formula {getattr(function, '__name__', function)!r} is not available, "
+        "and kernels are made from it: write it with a plain def, in an unmodified file or in a "
+        "notebook cell"
     )
 
 

@@ -401,8 +401,8 @@ def forward(reference: Reference, tile: FallbackTile) -> None:
         alone = reference.forward(tile.operation, numbers._replace(inputs=(numbers.x[:1],)))
         if not np.allclose(alone, y[:1], 1e-6, 1e-9, equal_nan=True):
             raise InputError(
-                f"{own} gives a sample other numbers alone than beside others, and the engine cpu "
-                "passes some of a batch at a time: compute each by itself, or choose the engine "
+                f"{own} gives a sample different numbers alone and within a batch, and the engine "
+                "cpu splits batches: compute each sample independently, or choose the engine "
                 "'python'"
             )
         _tried.add(own)
@@ -469,8 +469,8 @@ class Fallback:
         """Compute a tile; after an error, which is raised at the end of the call, do nothing."""
         if self._worker == threading.get_ident():  # the lock would wait forever
             self._errors[job] = OrderError(
-                f"{operation.owner} computes with the network that it is part of, which waits for "
-                "it: compute with a copy, net.copy()"
+                f"{operation.owner} computes with its own network, which waits for it: compute "
+                "with a copy, net.copy()"
             )
             return
         with self._lock:

@@ -208,8 +208,8 @@ class Steps:
 # ---- failures -----------------------------------------------------------------------------------
 
 MOST_SAID = 120  # characters
-BEFORE = "the numbers are those from before this call"
-KEYFRAME = "the session goes back to its last keyframe"
+BEFORE = "all numbers are as before this call"
+KEYFRAME = "the session returns to its last keyframe"
 # Packages that raise errors of a GPU, its driver, its compiler and its linker.
 CARD = ("numba.cuda", "numba_cuda", "cuda.")
 
@@ -229,12 +229,13 @@ def card_error(error: BaseException, kept: str = BEFORE) -> EngineError:
     if is_out_of_memory(error):
         return EngineError(
             f"the GPU has too little free memory for this: {kept}; use a smaller batch, end other "
-            "programs that use the GPU, or go on without it by session.to('cpu') or net.to('cpu')"
+            "programs that use the GPU, or continue on the CPU with session.to('cpu') or "
+            "net.to('cpu')"
         )
     said = " ".join(str(error).split())[:MOST_SAID] or type(error).__name__
     return EngineError(
-        f"the GPU failed ({said}): {kept}; go on without the GPU by session.to('cpu') or "
-        "net.to('cpu'), or begin a new process to use it"
+        f"the GPU failed ({said}): {kept}; continue on the CPU with session.to('cpu') or "
+        "net.to('cpu'), or start a new process to use the GPU"
     )
 
 

@@ -213,8 +213,8 @@ def index_of(row: Any, rows: list[Any], kind: str) -> int:
     same = [each.name == row.name and each.digest == row.digest for each in rows]
     require(
         any(same),
-        f"the {kind} {row.name!r} was replaced by another one of that name, and the cuda "
-        "engine has the newest only: make it anew, and the session with it",
+        f"the {kind} {row.name!r} was replaced by another one with this name, and the cuda engine "
+        "knows only the newest: create it again, and also the session",
         EngineError,
     )
     return same.index(True)
@@ -453,7 +453,7 @@ def set_optimizer(plan: Whole, scalars: FloatArray, optimizer: Optimizer) -> Non
     """Set the fields of optimizer and schedule; raise EngineError if it has separate decays."""
     require(
         not optimizer.own_decays,
-        "groups have no decay on the engine 'cuda', where all weights have that of the "
+        "groups have no decay on the engine 'cuda', where all weights use the decay of the "
         "optimizer: leave it out of the groups, or train on the engine 'cpu'",
         EngineError,
     )

@@ -42,8 +42,8 @@ CAUSES = (
     ),
     (
         r"(?i)unsupported.ptx.version|unsupported toolchain",
-        "the NVIDIA driver cannot read what was compiled for it: nvJitLink is missing, or newer "
-        "than the driver ({install})",
+        "the NVIDIA driver cannot read compiled kernels: nvJitLink is missing, or newer than the "
+        "driver ({install})",
     ),
     (r"(?i)libnvvm|nvvm|libdevice", "numba-cuda finds no libnvvm to compile with ({install})"),
     (r"(?i)nvjitlink", "numba-cuda cannot link: nvJitLink is missing or too old ({install})"),

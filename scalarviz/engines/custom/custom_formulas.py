@@ -30,7 +30,7 @@ from scalarviz.engines.custom.user_functions import (
 from scalarviz.errors import InputError
 
 BUILT_IN_ACTIVATIONS = frozenset(ACTIVATIONS)
-REMEDY = ": mend it, or pass check=False to keep it"
+REMEDY = ": fix it, or pass check=False to keep it"
 
 
 @answered
@@ -104,11 +104,11 @@ FAR = 1000.0
 WIDTH = 4  # numbers per sample in the checks of a row loss, by default
 STEP = 1e-5
 OTHER = (
-    "outputs= says how many numbers a sample has, if the loss does not take any number of them, "
-    "and check=False takes it untried"
+    "outputs= sets the number of outputs of a sample, if the loss needs a fixed number; "
+    "check=False skips the check"
 )
 ASKED_OF_A_FORMULA = (
-    "a formula gives a number everywhere; pass domain=(0, 1) if predictions lie between these"
+    "a formula must return a number everywhere; pass domain=(0, 1) if predictions are between these"
 )
 NEAR = 1e-4  # relative error of a difference
 ROUNDING = 1e-14  # of a value, relative; it is divided by STEP
@@ -182,7 +182,7 @@ def loss(
     require(
         targets <= outputs,
         f"the loss takes {targets} targets and {outputs or 'any number of'} outputs: pass "
-        "outputs= with targets=, as many or more; a formula can pass over some of them",
+        "outputs= with targets=, at least this many; a formula can ignore some of them",
     )
     name = checked_name(name, value, "a loss", BUILT_IN_LOSSES)
     about: dict[str, Any] = {
@@ -227,7 +227,8 @@ def row_loss(value: Any, gradient: Any, name: str, about: Mapping[str, Any]) -> 
     how = "def gradient(p, t, gradient): ..., which writes gradient[i] for each p[i]"
     require(
         gradient is not None,
-        f"the gradient of the loss {name!r} on rows is not found by itself: pass it, as {how}",
+        f"the gradient of the loss {name!r} on rows cannot be derived automatically: "
+        f"pass it, as {how}",
     )
     check_signature(gradient, ["p", "t", "gradient"], "the gradient of a loss on rows", how)
     made = RowLossRow(name, on_numbers(value), on_numbers(gradient), **about)
@@ -360,7 +361,7 @@ def in_brief(numbers: Sequence[float]) -> str:
 
 BUILT_IN_PARAMETRIC = frozenset(PARAMETRIC_FORMULAS)
 ASKED_OF_A_LAYER = (
-    "a layer gives a number everywhere for its first parameters: give these other defaults"
+    "a layer must return a number everywhere for its initial parameters: change their defaults"
 )
 MOST = 7  # maximum number of parameters in kernels
 HOW = "def snake(x, slope=1.0): ..."
@@ -403,8 +404,8 @@ def layer(
     picture = max(counts.values(), default=1) if shape is None else shape
     require(
         shape is not None or picture != 1,
-        "the layer has no number of features: pass shape=8, say, or a parameter with one for "
-        "each, as in parameters={'" + starts[0][0] + "': (8,)}",
+        "the number of features is missing: pass shape=8, for example, or a parameter with one "
+        "value per feature, as in parameters={'" + starts[0][0] + "': (8,)}",
     )
     _, features = numbers_of(picture, "the numbers of a layer")
     row = row_of(freezing()(function), starts, name)
@@ -423,7 +424,7 @@ def starts_of(function: Any) -> tuple[tuple[str, float], ...]:
     require(
         1 <= len(found) <= MOST,
         f"the function of a layer takes a number and 1 to {MOST} parameters, as in {HOW}, and "
-        f"this one {len(found)}: for none, write sv.activation",
+        f"this one {len(found)}: without parameters, write sv.activation",
     )
     starts = [1.0 if each.default is each.empty else each.default for each in found]
     return tuple(
@@ -452,8 +453,8 @@ def count_of(key: str, shape: Any) -> Any:
         return shape
     require(
         len(shape) <= 1,
-        f"the parameter {key} has the shape (n,) or (), not {shorten(shape)}: a layer of more "
-        "sides is a class of your own",
+        f"the parameter {key} has the shape (n,) or (), not {shorten(shape)}: for more dimensions "
+        "write a custom layer class",
     )
     return shape[0] if shape else 1
 
@@ -477,7 +478,7 @@ def check_number(row: ParametricFormula, given: list[float]) -> None:
     """Raise InputError unless a formula returns a number."""
     place = f"{row.name}({', '.join(f'{each:.6g}' for each in given)})"
     if math.isnan(attempt(lambda: float(row.value(*given)), place, hint=ASKED_OF_A_LAYER)):
-        raise InputError(f"{place} is no number; {ASKED_OF_A_LAYER}")
+        raise InputError(f"{place} is not a number; {ASKED_OF_A_LAYER}")
 
 
 def by_place(function: Any, slopes: list[Any]) -> Any:

@@ -46,7 +46,9 @@ HOW = "def update(w, g, m, lr, beta=0.9): ... return w_new, m_new, with slots=('
 
 CLASSES: dict[str, type[Optimizer]] = {}  # keeps them alive for files that refer to their rows
 
-ASKED_OF_AN_UPDATE = "an update gives numbers for all weights and gradients, and for g = 0"
+ASKED_OF_AN_UPDATE = (
+    "an update must return finite numbers for all weights and gradients, also for g = 0"
+)
 
 # Weights, gradients and steps of the checks.
 WEIGHTS = (0.5, -2.0, 0.0)
@@ -92,7 +94,7 @@ def optimizer(
     name = checked_name(name, update, "an optimizer", BUILT_IN)
     require(
         plain(name) not in BUILT_IN,
-        f"{name!r} is too much like {plain(name)!r}: choose another name",
+        f"{name!r} is too similar to {plain(name)!r}: choose another name",
     )
     names = checked_slots(slots)
     settings, rate = settings_of(name, update, len(names), constants)
@@ -177,8 +179,8 @@ def settings_of(
     if "lr" in names[2:] and names.index("lr") != 2 + slots:
         between = tuple(names[2 : names.index("lr")])
         raise InputError(
-            f"the update of {name!r} takes {len(between)} numbers between g and lr, one for each "
-            f"slot, and {slots} are named: pass slots={between!r}"
+            f"the update of {name!r} takes {len(between)} numbers between g and lr, one per slot, "
+            f"but {slots} are named: pass slots={between!r}"
         )
     if not rate:
         slots_too = ", one number for each slot" if slots else ""
@@ -196,12 +198,12 @@ def settings_of(
     for parameter in settings:
         require(
             parameter.default is not parameter.empty,
-            f"{parameter.name} of {name!r} has no default: write {parameter.name}=0.9, say, "
-            "after lr; constants of a step come from constants=",
+            f"{parameter.name} of {name!r} has no default: write {parameter.name}=0.9, for "
+            "example, after lr; constants of a step come from constants=",
         )
         require(
             parameter.name not in RESERVED,
-            f"{parameter.name} cannot be a setting of {name!r}: it has a meaning",
+            f"{parameter.name} cannot be a setting of {name!r}: this name is reserved",
         )
         found[parameter.name] = number(parameter.default, parameter.name)
     given = 0 if constants is None else len(computed(constants, name, 1.0, found))

@@ -60,13 +60,13 @@ def checked_name(name: object, function: Function, kind: str, built_in: Containe
     name = name or getattr(function, "__name__", "")
     if name in built_in:
         kinds = kind.partition(" ")[2].replace("loss", "losse") + "s"
-        raise InputError(f"{name!r} is one of scalarviz's own {kinds}: choose another name")
+        raise InputError(f"{name!r} is one of the built-in {kinds}: choose another name")
     if not (isinstance(name, str) and name.isidentifier()) or keyword.iskeyword(name):
         raise InputError(
             f"{shorten(name)} cannot be the name of {kind}: pass name= a plain word"
             if name
-            else f"{kind} is a function with a plain def, from whose source kernels are made, not "
-            f"{shorten(function)}"
+            else f"{kind} must be a function with a plain def, whose source is compiled to "
+            f"kernels, not {shorten(function)}"
         )
     return name
 
@@ -85,7 +85,7 @@ def check_plain(function: Function) -> None:
         text = ast.unparse(found[0]) if found else ast.unparse(syntax)
     except RecursionError as error:
         raise InputError(
-            f"the formula {name} is nested too deep: give parts of it names, on lines of their own"
+            f"the formula {name} is nested too deep: assign parts of it to names, on separate lines"
         ) from error
     takes = syntax.args
     require(
@@ -94,7 +94,7 @@ def check_plain(function: Function) -> None:
     )
     require(
         not found,
-        f"the formula {name} has {shorten(text)}, which kernels cannot have: use assignments "
+        f"the formula {name} has {shorten(text)}, which kernels do not support: use assignments "
         "of names and return",
     )
 
@@ -363,8 +363,8 @@ def recorded_derivative(
         compares = isinstance(error, InputError) and "has no number" in str(error)
         why = "it compares or converts a number" if compares else f"{shorten(str(error))}"
         raise InputError(
-            f"the derivative of {what} {name!r} is not found by itself, since {why}: {remedy}"
-            "choose with sv.where(condition, a, b)"
+            f"the derivative of {what} {name!r} cannot be derived automatically, since {why}: "
+            f"{remedy}choose with sv.where(condition, a, b)"
         ) from error
     arguments = list(inspect.signature(function).parameters)[: len(given)]
     others = [extra + "_" * (extra in arguments)] if extra else []

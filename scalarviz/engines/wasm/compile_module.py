@@ -267,7 +267,7 @@ def imports_of(content: bytes, low: int, high: int, kernels: int) -> bytes:
         names.add(name)
         if kind == A_FUNCTION:
             reader.unsigned()
-            require(name in IMPORTED, f"it calls {name}, which no page has", strange)
+            require(name in IMPORTED, f"it calls {name}, which pages do not have", strange)
         elif kind == A_GLOBAL and name == POINTER:
             reader.at += 2
         elif (kind, name) in ((A_MEMORY, MEMORY), (A_TABLE, TABLE)):

@@ -178,7 +178,7 @@ class PageLink:
         try:
             require(
                 name in FOR_ALL or not reader.looks,
-                "you are looking on: only the one who shows this can change it",
+                "you are a viewer: only the presenter can change it",
             )
             answers = self._answers(reader, name, args)
             if answers is not None:
@@ -211,7 +211,7 @@ class PageLink:
         if name == "past":
             require(
                 args.get("order") != LANDSCAPE or not reader.looks,  # there is one for all pages
-                "you are looking on: the landscape is for who shows this",
+                "you are a viewer: only the presenter can use the landscape",
             )
             return past_of(self.stage, args)
         return None
@@ -233,7 +233,7 @@ class PageLink:
     def _take_picture(self, reader: PageReader, address: object) -> None:
         asked, reader.draws = reader.draws, False
         if not (asked and isinstance(address, str) and len(address) <= LARGEST_PICTURE):
-            raise InputError("a page sends its picture when it is asked for it")
+            raise InputError("a page sends its picture on request")
         with suppress(ValueError):
             found = b64decode(address.removeprefix(PNG), validate=True)
             self.drawn = found if found.startswith(PNG_BEGINS) else self.drawn
@@ -493,7 +493,7 @@ def use(link: PageLink, name: str, value: object, *, owns: bool) -> None:
         link.face.lead.stage.press(name.removeprefix(BUTTON))
         return
     controls = offered_controls(state)
-    require(name in controls, f"this training has no control {shorten(name)}")
+    require(name in controls, f"this training run has no control {shorten(name)}")
     control = controls[name]
     shown, kind = control.shown(state), control.row.kind
     label = control.row.words("label") or name

@@ -147,7 +147,7 @@ def paths_of(scenes: Sequence[str]) -> dict[str, Path]:
         path = path_of_lesson(each) or find(each)
         require(
             path.stem not in found and f"{path.stem}.html" != INDEX,
-            f"the page of {shorten(each)} would have the name of another one, "
+            f"the page of {shorten(each)} would have the same name as another one, "
             f"{path.stem}.html: rename the file",
         )
         found[path.stem] = path
@@ -392,7 +392,7 @@ class Collecting:
         self.path = as_path(path)
         require(
             self.path.suffix == KIND,
-            f"answers are kept in a file {KIND}, not in {shown(self.path)}",
+            f"answers are saved in a {KIND} file, not in {shown(self.path)}",
         )
         check_place(self.path)
         try:
@@ -455,14 +455,14 @@ class Collecting:
             del self._left[next(iter(self._left))]
         if rest < 0.0:
             wait = ceil(-rest * EVERY)
-            raise InputError(f"too many answers come from here: send them again in {wait} s")
+            raise InputError(f"too many answers from this device: send them again in {wait} s")
 
     def _take(self, sent: str | bytes, who: str) -> LessonRecord:
         """Keep and return a record; raise InputError if it cannot be kept, or without the token."""
         found = read(sent) if len(sent) <= LARGEST_RECORD else None
         if found is None:
             raise InputError(
-                f"answers come as JSON of at most {LARGEST_RECORD:,} letters: load the page again"
+                f"answers are JSON of at most {LARGEST_RECORD:,} characters: reload the page"
             )
         try:
             if self.tokens is not None:
@@ -474,7 +474,7 @@ class Collecting:
         count = ceil(len(line) / USUAL)
         require(
             self._kept[who] + count <= MOST_OF_ONE,
-            "no more answers are kept from here: say that to your teacher",
+            "no more answers are saved from this device: tell your teacher",
         )
         self._charge(who, -1)  # one was charged when it came
         self._charge(who, count)
@@ -489,14 +489,16 @@ class Collecting:
                 size = file.seek(0, os.SEEK_END)
                 require(
                     self._count < MOST_RECORDS and size + len(line) <= FILES[KIND][0],
-                    "the file of your teacher is full: say that, and send again",
+                    "the file of your teacher is full: tell your teacher, and send again",
                 )
                 if file.write(line) != len(line):
                     file.truncate(size)
                     raise OSError("the disk is full")
         except OSError as error:
             say(*unsaved(self.path, error).lines)
-            raise InputError("your teacher's machine cannot keep answers: say that") from None
+            raise InputError(
+                "your teacher's machine cannot save answers: tell your teacher"
+            ) from None
         self._count += 1
 
     def _opened(self) -> BinaryIO:

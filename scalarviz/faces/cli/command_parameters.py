@@ -197,8 +197,7 @@ def sweep_command() -> Callable[..., None]:
         [],
         "--grid",
         metavar="NAME=VALUE,VALUE",
-        help="Values of an option; can be given several times. Values with commas are separated "
-        "by semicolons.",
+        help="Values of an option; repeatable. Separate values that contain commas by semicolons.",
     )
 
     def run(
@@ -212,21 +211,21 @@ def sweep_command() -> Callable[..., None]:
         seeds: str = typer.Option(
             "10", metavar="N", help="Number of seeds, or a range such as 5-14."
         ),
-        steps: int = typer.Option(2000, metavar="N", help="Steps of each training."),
+        steps: int = typer.Option(2000, metavar="N", help="Steps of each training run."),
         every: int | None = typer.Option(
-            None, metavar="N", help="Steps between two checks; else 40 checks."
+            None, metavar="N", help="Steps between two checks; default: 40 checks in all."
         ),
         success: str | None = typer.Option(
             None,
             metavar="LOSS",
-            help="A run succeeds when its loss is below this; else when all few samples of two "
-            "sides are right.",
+            help="A run succeeds when its loss is below this; default: when every sample is "
+            "right, for few samples of two classes.",
         ),
         goal: str | None = typer.Option(
             None,
             metavar="NAME",
-            help="Rank by loss, held_out_loss, accuracy, held_out_accuracy or another metric; else "
-            "by the loss, of held-out samples if there are some.",
+            help="Rank by loss, held_out_loss, accuracy, held_out_accuracy or another metric; "
+            "default: the held-out loss, or the loss without held-out samples.",
         ),
         ends: bool = typer.Option(
             False, "--stop-at-success", help="End each network when it succeeds."
@@ -243,10 +242,10 @@ def sweep_command() -> Callable[..., None]:
             "-o",
             "--out",
             metavar="FILE",
-            help="Runs, one a line, as .csv or .parquet; the table of settings is printed.",
+            help="One run per line, as .csv or .parquet; the table of settings is printed.",
         ),
         folder: str | None = typer.Option(
-            None, metavar="FOLDER", help="Where results are kept; else beside the file."
+            None, metavar="FOLDER", help="Folder for results; default: next to the file."
         ),
         picture: str | None = typer.Option(None, metavar="FILE", help="Draw the sweep as .png."),
         watched: bool = typer.Option(
@@ -261,7 +260,7 @@ def sweep_command() -> Callable[..., None]:
         order: str | None = typer.Option(
             None,
             metavar="COLUMN",
-            help="Order by a column, such as rank, or -success: largest first.",
+            help="Sort by a column, such as rank, or by -success, largest first.",
         ),
         group: str | None = typer.Option(
             None, metavar="COLUMN", help="Group the settings by a column."

@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 FIRST = "rgb"  # the scene of `scalarviz` alone
 LINK = "link"
 VERBS = {
-    "watch": "Train a scene in front of your eyes; a scene is a name, or the path of a file. "
-    "Several stand side by side.",
-    "render": "Train a scene and draw it into a file: .png, .mp4, .gif, or .html for one step. "
-    "Several stand side by side.",
-    "train": "Train a scene with a progress bar, or line by line where nobody looks.",
-    "page": "Write a scene as a web page that trains: one .html file, which needs no network.",
+    "watch": "Train a scene and watch it; a scene is a name, or the path of a file. "
+    "Several are shown side by side.",
+    "render": "Train a scene and draw it to a file: .png, .mp4, .gif, or .html for one step. "
+    "Several are shown side by side.",
+    "train": "Train a scene with a progress bar, or with plain lines outside of a terminal.",
+    "page": "Write a scene as a web page that trains: one .html file, which works offline.",
 }
 # Frequent names of options that are called otherwise here.
 MEANT = {
@@ -54,7 +54,7 @@ MEANT = {
 WANTED = {"int": "a whole number, such as 8", "float": "a number, such as 0.1"}
 # Options that were taken away, and what to use instead.
 GONE = {
-    "--terminal": "there is no --terminal any more: `{program} train` shows a progress bar in "
+    "--terminal": "--terminal was removed: `{program} train` shows a progress bar in "
     "the terminal, and `{program} watch --browser` a page in a browser",
 }
 ABOUT = "See a neural network learn."
@@ -166,7 +166,7 @@ def application(words: Sequence[str]) -> Typer:
     def simple(name: str, help_text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
         return app.command(name, help=help_text, cls=QuietCommand)
 
-    simple("list", "Print the scenes there are.")(print_scenes)
+    simple("list", "List the available scenes.")(print_scenes)
     several = scenes_in(words)
     asked = words[1] if words[:1] and words[0] in VERBS and words[1:] else "-"
     for verb, help_text in VERBS.items():
@@ -194,17 +194,17 @@ def application(words: Sequence[str]) -> Typer:
             run = command(verb, load(path), path.stem)
             group.command(asked, help=help_of(verb, asked, about(path)), cls=QuietCommand)(run)
 
-    @simple("replay", "Open a training that was kept in a file.")
+    @simple("replay", "Open a saved training run.")
     def _(
         path: str = typer.Argument(
-            metavar="FILE", help="The file of a training.", show_default=False
+            metavar="FILE", help="A saved training run.", show_default=False
         ),
         theme: str = typer.Option("auto", metavar="NAME", help="dark, light or auto."),
         limit: int | None = typer.Option(
-            None, metavar="N", help="Bytes that data may take which it describes."
+            None, metavar="N", help="Memory limit, in bytes, for data that the file only describes."
         ),
         branches: bool = typer.Option(
-            False, "--branches", help="Show its branches side by side, 6 at most."
+            False, "--branches", help="Show its branches side by side, up to 6."
         ),
     ) -> None:
         replay(path, theme, limit, branches=branches)
@@ -215,11 +215,11 @@ def application(words: Sequence[str]) -> Typer:
     named = typer.Argument(
         None,
         metavar="[SCENE]...",
-        help="Names or files; else rgb xor circle.",
+        help="Names or files; default: rgb xor circle.",
         autocompletion=beginning(scenes()),
     )
 
-    @simple("class", "Serve pages that train to a class, from this machine's memory.")
+    @simple("class", "Serve pages that train to a class, from this machine.")
     def _(
         scenes: list[str] | None = named,
         address: str = typer.Option(
@@ -228,20 +228,20 @@ def application(words: Sequence[str]) -> Typer:
             help="Address to serve on: 0.0.0.0 for the whole network.",
         ),
         port: int | None = typer.Option(
-            None, metavar="N", help="Port to serve on; else 8000, or a free one."
+            None, metavar="N", help="Port to serve on; default: 8000, or a free port."
         ),
         collect: str | None = typer.Option(
-            None, metavar="FILE", help="Keep the answers that pages send in this file, .jsonl."
+            None, metavar="FILE", help="Save the answers sent by pages in this .jsonl file."
         ),
         without: bool = without,
     ) -> None:
         sys.exit(class_pages().serve(scenes or (), address, port, collect, without=without))
 
-    @simple("collect", "Print the answers of a class to the questions of lessons, as a table.")
+    @simple("collect", "Print the answers of a class to the lesson questions, as a table.")
     def _(
         folder: str = typer.Argument(
             metavar="FOLDER",
-            help="A folder of notebooks and files of answers, or one file.",
+            help="A folder of notebooks and answer files, or one file.",
             show_default=False,
         ),
         out: str | None = typer.Option(
@@ -253,11 +253,11 @@ def application(words: Sequence[str]) -> Typer:
     read = typer.Argument(
         None,
         metavar="[LESSON]...",
-        help="Numbers of lessons, glossary, questions-before, questions-after, or files .md; else "
+        help="Lesson numbers, glossary, questions-before, questions-after, or .md files; default: "
         "all lessons and the glossary.",
     )
 
-    @simple("lesson", "Write lessons as pages: text, questions, pictures that train.")
+    @simple("lesson", "Write lessons as pages with text, questions and pictures that train.")
     def _(
         lessons: list[str] | None = read,
         out: str | None = typer.Option(
@@ -265,7 +265,7 @@ def application(words: Sequence[str]) -> Typer:
         ),
         without: bool = without,
         solutions: bool = typer.Option(
-            False, "--solutions", help="Write one page of the solutions instead."
+            False, "--solutions", help="Write one page with the solutions instead."
         ),
     ) -> None:
         class_pages().write_lessons(lessons or (), out, without=without, solutions=solutions)
@@ -273,7 +273,7 @@ def application(words: Sequence[str]) -> Typer:
     @simple("lessons", "Copy the lessons and the guide into a folder, and open them.")
     def _(
         folder: str = typer.Argument(
-            "scalarviz-lessons", metavar="[FOLDER]", help="Where they are copied."
+            "scalarviz-lessons", metavar="[FOLDER]", help="Target folder."
         ),
     ) -> None:
         class_pages().copy_lessons(folder)
@@ -281,22 +281,22 @@ def application(words: Sequence[str]) -> Typer:
     sweeping = sweep_command() if words[:1] == ["sweep"] else print_scenes
     simple("sweep", "Train a scene under many settings and seeds.")(sweeping)
 
-    @simple("doctor", "Find out what works here, and what mends the rest.")
+    @simple("doctor", "Check this installation, and print how to fix what is missing.")
     def _(
         for_class: bool = typer.Option(
-            False, "--class", help="Whether all is ready to teach the lessons."
+            False, "--class", help="Check whether the lessons can be taught here."
         ),
     ) -> None:
         from scalarviz.faces.cli.doctor import examine
 
         sys.exit(examine(for_class=for_class))
 
-    @simple("warm", "Compile kernels now: for a class, a container, CI.")
+    @simple("warm", "Compile kernels in advance: for a class, a container, CI.")
     def _(
         engine: str = typer.Option(
             "cpu",
             metavar="NAME",
-            help="cpu: all kernels; cuda: those of the scenes; auto: the fastest that works here.",
+            help="cpu: all kernels; cuda: kernels of the scenes; auto: the fastest available.",
             autocompletion=beginning(["cpu", "cuda", "auto"]),
         ),
     ) -> None:
@@ -304,7 +304,7 @@ def application(words: Sequence[str]) -> Typer:
 
         warm(engine)
 
-    @simple("bench", "Measure steps a second, in some 20 seconds.")
+    @simple("bench", "Measure steps per second; takes about 20 seconds.")
     def _() -> None:
         from scalarviz.faces.cli.kernel_commands import measure
 
@@ -385,7 +385,7 @@ def open_command() -> Callable[..., None]:
 
     link = typer.Argument(
         metavar="LINK...",
-        help="A scene, with options after a ?, or a training's file; after a #, its moment: "
+        help="A scene, with options after a ?, or a saved training run; after a #, the moment: "
         "step=120, op=7, pin=42, neuron=tanh 0:3, sample=2, play=10, theme=dark. Put it in quotes. "
         "Several are shown side by side.",
         show_default=False,
@@ -476,7 +476,9 @@ def help_of(verb: str, scene: str, what: str) -> str:
 def help_of_several(verb: str, words: Sequence[str]) -> str:
     """Return the help of several scenes, with examples."""
     start = f"scalarviz {verb} {' '.join(map(shlex.quote, words))}"
-    what = "Several scenes side by side, on one clock. Options of one follow a ? behind its name."
+    what = (
+        "Several scenes side by side, on one clock. Options of one scene follow a ? after its name."
+    )
     return with_examples(what, f"{start} --steps 500", f"scalarviz {verb} 'rgb?hidden=4' rgb")
 
 
@@ -490,7 +492,7 @@ def replay(path: str, theme: str, limit: int | None, *, branches: bool = False) 
 
         require(
             not path.endswith(".py"),
-            f"{path!r} is a scene, not a training that was kept: write `{program()} watch {path}`",
+            f"{path!r} is a scene, not a saved training run: write `{program()} watch {path}`",
         )
         session = Session.load(path, limit=limit)
         is_one = not branches or len(session.branches) == 1
@@ -542,8 +544,8 @@ def named_scenes(words: Sequence[str]) -> list[NamedScene]:
         name, _, query = word.partition("?")
         require(
             "#" not in word,
-            f"scenes side by side begin at their start, and {shorten(word)} names a moment: "
-            "leave out what follows its #",
+            f"scenes side by side start at step 0, and {shorten(word)} names a moment: leave out "
+            "the # and everything after it",
         )
         found.append(NamedScene(find(name), dict(pairs_of(query))))
     return found
@@ -595,7 +597,7 @@ def command_of_several(verb: str, words: Sequence[str]) -> Callable[..., None]:
             return render_several(Several.of(named_shows), given)
 
     others = typer.Argument(
-        None, metavar="[SCENE]...", help="Further scenes; options of one follow a ?, as in rgb?lr=1"
+        None, metavar="[SCENE]...", help="More scenes; options of one follow a ?, as in rgb?lr=1"
     )
     return with_options(
         run,

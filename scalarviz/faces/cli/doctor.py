@@ -101,7 +101,7 @@ CHECKS = (
         "cuda",
         "cuda",
         debian="nvidia-driver",
-        macos="there is no CUDA for macOS: the engine cpu is used",
+        macos="CUDA is not available on macOS: the engine cpu is used",
         windows="install NVIDIA's driver from https://www.nvidia.com/drivers",
         ubuntu="sudo ubuntu-drivers install",
         gpu=True,
@@ -298,7 +298,7 @@ def version_of(module: str) -> str:
 
 
 def python() -> str:
-    require(sys.maxsize >= 2**32, "a Python of 32 bits, for which there is no numba")
+    require(sys.maxsize >= 2**32, "32-bit Python, which numba does not support")
     machine = {"system": platform.system(), "processor": platform.machine()}
     return text("doctor.found.python", version=platform.python_version(), **machine)
 
@@ -325,10 +325,10 @@ def numba() -> str:
 
     require(
         compiler.njit(parallel=True)(total)(np.ones(1000)) == 1000.0,
-        "a compiled loop gave a wrong sum",
+        "a compiled loop returned a wrong sum",
     )
     layer = compiler.threading_layer()
-    require(layer != "workqueue", f"{found}, slowly: it finds no OpenMP", works=True)
+    require(layer != "workqueue", f"{found}, slowly: OpenMP was not found", works=True)
     return text("doctor.found.numba", found=found, count=compiler.get_num_threads(), layer=layer)
 
 
@@ -362,7 +362,7 @@ def opengl() -> str:
         raise Lack(first_line(error)) from error
     except Exception as error:  # drivers raise errors of any class
         raise Lack(f"no OpenGL context: {first_line(error)}") from error
-    require(tuple(pixel[:3]) == (255, 0, 0), "a red frame did not come back red")
+    require(tuple(pixel[:3]) == (255, 0, 0), "a red test frame was not red")
     return f"{found}, {maker}"
 
 
@@ -397,7 +397,7 @@ def window() -> str:
         check_libraries()
     require(
         has_display(),
-        "there is no display: sit at the machine, or connect with ssh -X",
+        "no display: work directly on the machine, or connect with ssh -X",
         NOTHING,
     )
     try:
@@ -492,7 +492,7 @@ def pictures() -> str:
     pace = count / (perf_counter() - began)
     require(
         pace >= SMOOTH,
-        f"only {pace:.0f} pictures a second: close other programs",
+        f"only {pace:.0f} pictures per second: close other programs",
         NOTHING,
         works=True,
     )
@@ -504,7 +504,7 @@ def kernels() -> str:
     lacking = len(import_module("scalarviz.engines.every_kernel").lacking_kernels())
     require(
         not lacking,
-        f"{lacking} are not compiled: a lesson waits some seconds where it needs them first",
+        f"{lacking} are not compiled: a lesson waits some seconds when it first needs them",
         COMMAND,
         works=True,
     )

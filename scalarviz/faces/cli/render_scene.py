@@ -180,7 +180,7 @@ def check_kind(chosen: Mapping[str, Any], name: str, kind: str) -> None:
     given = [each for each in OF_VIDEOS if chosen[each] != RENDERING[each].default]
     if given and kind not in VIDEOS:
         raise InputError(
-            f"--{given[0]} is for videos, .mp4 or .gif, and {name} is none: leave it out"
+            f"--{given[0]} is for videos, .mp4 or .gif, but {name} is not a video: leave it out"
         )
     require(
         "hold" not in given or chosen["operations"],

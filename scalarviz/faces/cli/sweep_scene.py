@@ -92,14 +92,14 @@ def sweep_scene(
     if out is not None:
         require(
             as_path(out).suffix in (CSV, PARQUET),
-            f"a sweep is written as .csv or .parquet, not as {shorten(out)}",
+            f"a sweep is saved as .csv or .parquet, not as {shorten(out)}",
         )
         check_place(as_path(out))
         folder = folder or str(as_path(out).with_suffix(".runs"))
     if picture is not None:
         require(
             as_path(picture).suffix.lower() == ".png",
-            f"a picture is kept as .png, not as {shorten(picture)}",
+            f"a picture is saved as .png, not as {shorten(picture)}",
         )
         check_place(as_path(picture))
     if not executor.startswith(ADDRESSES):
@@ -151,7 +151,7 @@ def grid_of(texts: Sequence[str], known: Mapping[str, Option]) -> dict[str, list
             f"--grid takes NAME=VALUE,VALUE, not {shorten(each)}: write --grid lr=0.1,0.3",
         )
         option = pick(known, name, "option of the scene")
-        require(name not in found, f"--grid has {name} twice: write all its values at one place")
+        require(name not in found, f"--grid has {name} twice: list all its values together")
         parts = values.split(";" if ";" in values else ",")
         found[name] = [as_kind(part.strip(), kind_of(option), name) for part in parts]
         for value in found[name]:

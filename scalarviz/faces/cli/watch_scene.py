@@ -237,7 +237,7 @@ def open_side_by_side(links: Sequence[str], given: Mapping[str, Any]) -> int:
         link = read_link(words)
         require(
             not link.names_moment,
-            f"side by side all begin where they stand: leave out #{link.fragment}",
+            f"sessions side by side start at their own positions: leave out #{link.fragment}",
         )
         shows[unused(Path(link.target).stem, shows)] = opened(link, given)[0]
     return watch_anywhere(shows, given, "-".join(shows), play=True)
@@ -286,18 +286,19 @@ def opened(link: Link, given: Mapping[str, Any]) -> tuple[Show, Recipe | None]:
         return show_with(load(scenes()[target]), target, link.options)
     if target.lower().endswith(".py"):
         raise InputError(
-            f"a link opens scenes of the package and files of trainings, and {shorten(target)} is "
-            f"code: if you trust it, write `{program()} watch` and its path"
+            f"a link opens scenes of the package and saved training runs, but {shorten(target)} "
+            f"is code: if you trust it, write `{program()} watch` and its path"
         )
     if "://" in target or target.startswith(("//", "\\\\")):
-        raise InputError(f"a link opens what is on this machine, and not {shorten(target)}")
+        raise InputError(f"a link opens files on this machine, not {shorten(target)}")
     if not os.path.isfile(target):
         if os.path.basename(target) == target and "." not in target:
             raise UnknownNameError("scene", target, scenes())
-        raise InputError(f"there is no file {shorten(target)}: name a scene, or a training's file")
+        raise InputError(f"file not found: {shorten(target)}: pass a scene or a saved training run")
     require(
         not link.options,
-        f"{shorten(target)} is a file, which has no options: leave out what follows its ?",
+        f"{shorten(target)} is a file and takes no options: leave out the ? and "
+        "everything after it",
     )
     session = Session.load(target, limit=given["limit"])
     run = session.trainer.run
@@ -354,7 +355,7 @@ def go_to_moment(session: Session, link: Link, keep: Autosave) -> bool:
         count = len(session.operations)
         require(
             link.operation <= count,
-            f"a step has {count} operations here, and not {link.operation:,}",
+            f"a step has {count} operations here, not {link.operation:,}",
         )
         session.advance(link.operation, "operation")
     if step is not None:

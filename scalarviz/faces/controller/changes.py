@@ -334,7 +334,7 @@ def check_hidden_layers(session: Session) -> None:
     """Raise InputError unless there are hidden layers, and all layers are Dense."""
     layers = session.network.layers
     if len(layers) < 2 or not all(isinstance(each, Dense) for each in layers):
-        raise InputError("this takes a network of two or more Dense layers: try it on rgb or xor")
+        raise InputError("this needs a network of two or more Dense layers: try it on rgb or xor")
 
 
 # What each does to a session: it changes that, or returns another one, which is shown instead. The

@@ -222,15 +222,15 @@ def link_here(
         return link_to(session, name, options, pinned)
     if kept is None or not kept.has(timeline.branch):
         raise InputError(
-            "a link leads to a scene as it comes, or to a file, and this training "
+            "a link leads to an unchanged scene or to a file, but this training run "
             f"{'was changed' if was_changed else 'is neither'}: save it first"
         )
     here = session.clock
     left = timeline.branch.actions_at(here.place)[here.actions :]
     require(
         not any(action.kind != "engine" for action in left),
-        "a link leads past the changes that were made at this very moment, which are not done "
-        "yet: go back or on by an operation first",
+        "a link would leave out the changes of this moment, which are not done yet: first go "
+        "back or forward by one operation",
     )
     return link_to(session, str(kept.path), None, pinned)
 
@@ -371,7 +371,7 @@ def export_of(
     pick({each: each for each in KINDS[what]}, kind, "kind of file")
     require(
         what != "video" or last_step(sessions),
-        "there is nothing to make a video of yet: let it play first",
+        "nothing to make a video of yet: play it first",
     )
     if what == "page":
         from scalarviz.pages.page import trains  # slow to import

@@ -251,7 +251,7 @@ class Options:
         data = settings.data
         require(
             data.picture_setting,
-            "this network does not learn a picture: drop one on `scalarviz watch texture`",
+            "this network does not learn a picture: drop the picture on `scalarviz watch texture`",
         )
         learned = data.changed(data.picture_setting, path)
         self._take_data(session, learned, self.values(settings) | {data.picture_setting: path})
@@ -510,23 +510,25 @@ CLICKS = {
     re.compile(r"write a finite number there, such as net\.bank\.value\[\d+\] = 0\.0"): "type",
     re.compile(r"pass a session of a Network"): "scene",
     re.compile(r"(?P<layer>layer \d+) is (?P<kind>\w+)\([^()]*\)"): "kind",
-    re.compile(r"choose a layer before it"): "earlier_layer",
+    re.compile(r"choose an earlier layer"): "earlier_layer",
     re.compile(r"choose another layer"): "another_layer",
-    re.compile(r"make one of all of them, sv\.data\.Arrays\(inputs, targets\)"): "fewer_samples",
+    re.compile(
+        r"make a new one of all samples, sv\.data\.Arrays\(inputs, targets\)"
+    ): "fewer_samples",
     re.compile(r"runs on the engine cpu, as in net\.to\('cpu', precision='mixed'\)"): "on_cpu",
     re.compile(
         r"write sv\.Session\(\.\.\., metrics=\['\w+'\], every=100\)"
         r"(, with data that hold samples out)?"
     ): "unmeasured",
-    re.compile(r"drop one on `scalarviz watch texture`"): "texture",
+    re.compile(r"drop the picture on `scalarviz watch texture`"): "texture",
     re.compile(
-        r"register (it|the former one) with sv\.\w+\(\.\.\.\) before loading"
-        r"|pass it again, with data=|define that class, a subclass of sv\.Layer, before loading"
+        r"register (it|the original) with sv\.\w+\(\.\.\.\) before loading"
+        r"|pass it again, with data=|define this class, a subclass of sv\.Layer, before loading"
         r"|pass them with data=\(inputs, targets\), or .*"
     ): "program",
-    re.compile(r"give yours another name, and make the network anew"): "program_saves",
+    re.compile(r"rename yours, and make the network again"): "program_saves",
     re.compile(
-        r"pass one that scalarviz has saved(, whole)?"
+        r"pass a (complete )?file saved by scalarviz"
         r"|make the network, and write net\.load_state_dict\(safetensors\.numpy\.load_file\("
         r"path\)\)"
     ): "saved_here",

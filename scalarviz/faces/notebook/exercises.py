@@ -82,7 +82,7 @@ def predict(
         choices = tuple(choices)
         require(
             all(isinstance(each, str) for each in choices),
-            f"choices are texts, such as '1', not {shorten(choices)}",
+            f"choices are strings, such as '1', not {shorten(choices)}",
         )
         require(
             isinstance(replies, Mapping | None),

@@ -42,7 +42,7 @@ def loop_of_cells() -> asyncio.AbstractEventLoop:
         return asyncio.get_running_loop()
     except RuntimeError:
         raise InputError(
-            "a training is shown by a cell: call sv.watch there, not on a thread of your own"
+            "a training run is shown by a cell: call sv.watch there, not in another thread"
         ) from None
 
 

@@ -29,7 +29,7 @@ def check_window() -> None:
             f"a window needs PySide6, which is not installed: {pip_command('desktop')}"
         )
     if not has_display():
-        raise DisplayError("there is no screen to open a window on: run it where DISPLAY is set")
+        raise DisplayError("no screen to open a window on: run it where DISPLAY is set")
     try:
         import_module("PySide6.QtOpenGLWidgets")
     except ImportError as error:
@@ -47,7 +47,9 @@ def check_linux() -> None:
         raise lack(why)
     display = os.environ.get("DISPLAY", "")
     if not connects(display):
-        raise DisplayError(f"the screen {display!r} does not answer: set DISPLAY to one that does")
+        raise DisplayError(
+            f"the screen {display!r} does not answer: set DISPLAY to a working screen"
+        )
 
 
 @functools.cache

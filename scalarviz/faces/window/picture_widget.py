@@ -217,8 +217,8 @@ def choose_binding() -> None:
             import_module("OpenGL.platform")
     if binding() != kind:
         raise DisplayError(
-            f"this program has drawn by {binding()} already, and Qt would draw by {kind}, which "
-            "cannot both be: open the window first, or from another program"
+            f"this program already draws with {binding()}, and Qt would draw with {kind}: open "
+            "the window first, or from another program"
         )
 
 

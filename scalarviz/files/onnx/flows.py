@@ -156,7 +156,7 @@ class Flow:
         """Return the same numbers in another shape."""
         require(
             prod(shape) == prod(self.shape),
-            f"{shorten(self.shape)} has not as many numbers as {shorten(shape)}",
+            f"{shorten(self.shape)} has a different number of values than {shorten(shape)}",
         )
         waves = self.waves
         if waves is not None:
@@ -194,7 +194,7 @@ class Flow:
             return scaled.then(sine, {"node": waves.nodes[-1].name}, shape=scaled.shape)
         layer = waves.encoding(inputs)
         if layer is None or len(self.seen) != 1:
-            raise UnsupportedNode(f"it is no frequency encoding: {READ}", waves.nodes[0])
+            raise UnsupportedNode(f"it is not a frequency encoding: {READ}", waves.nodes[0])
         names = {"frequencies": waves.stored}
         for node in waves.nodes:
             names[ROLES.get(node.operator, "node")] = node.name
@@ -247,7 +247,7 @@ class NodeContext:
         first = self.inputs[0] if self.inputs else None
         rest = [each for each in self.inputs[1:] if isinstance(each, Flow)]
         if not isinstance(first, Flow) or rest:
-            raise InputError("it is to work on one computed value, and on numbers of the file else")
+            raise InputError("it needs one computed value, and otherwise stored numbers")
         return first
 
     @property

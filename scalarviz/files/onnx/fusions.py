@@ -333,8 +333,8 @@ class KnownLayers:
         first, before = self.layers[known[0]]
         require(
             are_one(first, made),
-            f"its weights {shorten(known[0])} are used by two layers that differ in more "
-            "than their place: give each place weights of its own",
+            f"its weights {shorten(known[0])} are used by two layers that differ in more than "
+            "their place: give each place separate weights",
         )
         return renamed(before, made)
 
@@ -354,7 +354,7 @@ class KnownLayers:
             require(
                 not each.tied or each.name not in self.taken,
                 f"its weights {shorten(each.name)} are used twice, at least once in a branch, "
-                "where layers share none: give each place weights of its own",
+                "where layers share none: give each place separate weights",
             )
             parameters.append(replace(each, name=unused(each.name, self.taken)))
         inner = tuple(map(self.apart, made.inner))

@@ -91,11 +91,11 @@ def read_graph(path: Path, budget: Budget) -> ModelGraph:
     try:
         model = onnx.ModelProto.FromString(data)
     except Exception as error:  # the parser raises errors of many classes
-        raise InputError("it is damaged, or no ONNX file") from error
+        raise InputError("it is damaged or not an ONNX file") from error
     try:
         return as_graph(model, path.parent, budget)
     except UnicodeDecodeError as error:
-        raise InputError("it is damaged: a name in it is no text") from error
+        raise InputError("it is damaged: a name in it is not text") from error
 
 
 def read_bytes(path: Path, limit: int) -> bytes:
@@ -104,7 +104,7 @@ def read_bytes(path: Path, limit: int) -> bytes:
         Budget(limit).take(size_of(path), "the whole file")
         return path.read_bytes()
     except FileNotFoundError:
-        raise FileError(f"there is no file {shown(path)}: check the path") from None
+        raise FileError(f"file not found: {shown(path)}: check the path") from None
     except OSError as error:
         raise InputError(f"it cannot be read: {error.strerror or error}") from error
 
@@ -112,7 +112,7 @@ def read_bytes(path: Path, limit: int) -> bytes:
 def as_graph(model: Any, folder: Path, budget: Budget) -> ModelGraph:
     """Return a ModelProto as plain data."""
     found = model.graph
-    require(found.node and found.output, "it is damaged, or no ONNX file: there is no graph in it")
+    require(found.node and found.output, "it is damaged or not an ONNX file: it has no graph")
     budget.allow(len(found.node), "nodes", NODE)
     stored = {
         name: Constant(name, Stored(each, folder, budget))
@@ -157,12 +157,12 @@ def a_text(name: Any) -> str:
     """Return a name; raise InputError for invalid UTF-8, which the parser returns as bytes."""
     if isinstance(name, str):
         return name
-    raise InputError(f"it is damaged: {shorten(name)} is no name")
+    raise InputError(f"it is damaged: {shorten(name)} is not a name")
 
 
 def a_name(name: Any) -> str:
     """Return a name, or raise InputError if it is too long."""
-    require(len(a_text(name)) <= LONGEST, f"it is damaged: {shorten(name)} is no name")
+    require(len(a_text(name)) <= LONGEST, f"it is damaged: {shorten(name)} is not a name")
     return str(name)
 
 
@@ -195,7 +195,7 @@ def as_port(value: Any) -> Port:
     sizes: Sizes | None = None
     if len(tensor.shape.dim) > MOST_DIMENSIONS + 1:  # the batch comes first
         dimensions = f"{len(tensor.shape.dim):,} dimensions"
-        raise InputError(f"{shorten(value.name)} has {dimensions}, more than there can be")
+        raise InputError(f"{shorten(value.name)} has {dimensions}, which is too many")
     if tensor.HasField("shape"):
         sizes = tuple(d.dim_value if d.dim_value > 0 else None for d in tensor.shape.dim)
     return Port(a_text(value.name), sizes, tensor.elem_type in FLOATS)
@@ -328,7 +328,7 @@ def decode(tensor: Any, folder: Path, budget: Budget) -> Array:
     """Return the numbers of a TensorProto; errors continue after the name of the tensor."""
     require(
         tensor.data_type in TYPES,
-        f"are of the type {tensor.data_type}, which is none of plain numbers",
+        f"are of the type {tensor.data_type}, which is not a plain number type",
     )
     kind, listed = TYPES[tensor.data_type]
     shape = tuple(tensor.dims)
@@ -343,9 +343,7 @@ def decode(tensor: Any, folder: Path, budget: Budget) -> Array:
     except InputError as error:
         raise InputError(f"have the shape {shorten(shape)}, which is too large: {error}") from None
     found = numbers_of(tensor, listed, stored, count, folder)
-    require(
-        len(found) == count, f"have the shape {shorten(shape)}, but there are {len(found)} of them"
-    )
+    require(len(found) == count, f"have the shape {shorten(shape)}, but {len(found)} values")
     require(tensor.data_type not in FLOATS or np.isfinite(found).all(), "are not all finite")
     return found.reshape(shape)
 
@@ -357,7 +355,7 @@ def numbers_of(tensor: Any, name: str, stored: np.dtype[Any], count: int, folder
     if tensor.HasField("raw_data"):
         return as_numbers(tensor.raw_data, stored)
     listed = getattr(tensor, name)
-    require(len(listed) == count, f"should be {count:,}, but there are {len(listed):,} of them")
+    require(len(listed) == count, f"should be {count:,}, not {len(listed):,}")
     if tensor.data_type == HALF:  # float16 bits stored as integers
         return np.array(listed, np.int64).astype(np.uint16).view("<f2")
     return np.array(listed, stored)
@@ -367,7 +365,7 @@ def as_numbers(data: bytes, stored: np.dtype[Any]) -> Array:
     """Decode bytes as numbers."""
     require(
         len(data) % stored.itemsize == 0,
-        f"take {len(data):,} bytes, which is no whole number of them",
+        f"take {len(data):,} bytes, which is not a whole number of them",
     )
     if stored.kind == "b":
         return np.frombuffer(data, np.uint8).astype(np.bool_)
@@ -383,7 +381,7 @@ def read_external(tensor: Any, length: int, folder: Path) -> bytes:
         offset = int(about.get("offset", "0"))
         stated = int(about.get("length", length))
     except ValueError:
-        raise InputError("lie in another file at a place that is no number") from None
+        raise InputError("are in another file at an offset that is not a number") from None
     require(
         offset >= 0 and stated == length,
         f"take {length:,} bytes, and their file is said to have {stated:,}",
@@ -392,14 +390,14 @@ def read_external(tensor: Any, length: int, folder: Path) -> bytes:
         status = path.stat()
         require(
             stat.S_ISREG(status.st_mode) and status.st_size >= offset + length,
-            f"lie in the file {path.name!r}, which is too short",
+            f"are in the file {path.name!r}, which is too short",
         )
         with path.open("rb") as file:
             file.seek(offset)
             data = file.read(length)
     except OSError as error:
         raise InputError(
-            f"lie in the file {path.name!r}, which cannot be read: {error.strerror or error}"
+            f"are in the file {path.name!r}, which cannot be read: {error.strerror or error}"
         ) from error
     return data
 
@@ -410,13 +408,13 @@ def inside(location: str, folder: Path) -> Path:
     odd = PureWindowsPath(location).anchor or "\\" in location or "\0" in location
     require(
         parts and not odd and ".." not in parts and parts[0] != "/",
-        f"lie in {shorten(location)}, which is no file in the model's folder",
+        f"are in {shorten(location)}, which is not a file in the model's folder",
     )
     root = Path(os.path.realpath(folder))
     path = Path(os.path.realpath(root / location))
     require(
         path.is_relative_to(root),
-        f"lie in {shorten(location)}, which leads out of the model's folder",
+        f"are in {shorten(location)}, which is outside of the model's folder",
     )
     return path
 
@@ -479,4 +477,4 @@ def number_at(data: bytes, place: int, end: int) -> tuple[int, int]:
 
 
 def broken() -> InputError:
-    return InputError("it is damaged, or no ONNX file")
+    return InputError("it is damaged or not an ONNX file")

@@ -83,7 +83,7 @@ def reshape(at: NodeContext) -> Flow:
     stored = at.needed(1, "sizes").array
     require(
         stored.ndim == 1 and stored.dtype.kind == "i" and stored.size,
-        "its sizes are no list of whole numbers",
+        "its sizes are not a list of whole numbers",
     )
     first, *rest = at.few(1)
     if not at.get("allowzero", 0):
@@ -251,7 +251,7 @@ def pool(kind: Callable[..., Pool], at: NodeContext) -> Flow:
     at.only("storage_order", 0)
     require(
         kind is MaxPool2d or not any(edges) or at.get("count_include_pad", 0),
-        "its count_include_pad is 0, and what lies beyond the edge counts here",
+        "its count_include_pad is 0, and numbers beyond the edge count here",
     )
     one = [1] * (2 - at.sides)  # along a sequence
     layer = kind(layer_size(at.flow.shape), one + kernel, one + strides, [0] * len(one) + edges)
@@ -320,7 +320,7 @@ def multiply(at: NodeContext) -> Flow:
     waves = waves_of(at, flow)
     require(
         numbers.dtype.kind == "f" and not flow.is_wave and len(flow.seen) == 1,
-        f"it multiplies by numbers that are no frequencies: {READ}",
+        f"it multiplies by numbers that are not frequencies: {READ}",
     )
     require(
         numbers.ndim <= len(flow.shape) + 1 and prod(numbers.shape[: -len(flow.shape)]) == 1,
@@ -360,7 +360,7 @@ def concat(at: NodeContext) -> Flow:
     flows = [each for each in at.inputs if isinstance(each, Flow) and each.waves is not None]
     require(
         flows and len(flows) == len(at.inputs),
-        "it puts values side by side, and only those of an encoding can be",
+        "it puts values side by side, which is supported only for an encoding",
     )
     require(
         all(flow.steps == flows[0].steps for flow in flows),
@@ -523,7 +523,7 @@ def moved(at: NodeContext) -> Flow:
         return add(replace(at, inputs=(flows[0], less)))
     require(
         len(flows) == 1 and len(stored) == 1,
-        "it is to take one computed value, and numbers of the file",
+        "it needs one computed value and stored numbers",
     )
     sign = -1.0 if at.node.operator == "Sub" else 1.0
     scale = sign if at.inputs[0] is stored[0] else 1.0
@@ -697,7 +697,7 @@ def clip(at: NodeContext) -> Flow:
     bounds = bound(at, 1, "min", -inf), bound(at, 2, "max", inf)
     require(
         bounds in CLIPPED or inf not in map(abs, bounds),
-        "it has one bound, and hard_tanh has two; a lower bound of 0 alone is relu",
+        "it has one bound, and hard_tanh has two; a single lower bound of 0 is relu",
     )
     name = CLIPPED.get(bounds) or activation_row("hard_tanh({},{})".format(*bounds)).name
     return at.activated(name, **constant_names(at, clip1=1, clip2=2))
@@ -791,7 +791,7 @@ def rms_norm(at: NodeContext) -> Flow:
     eps, axes = at.needed(2, "eps").array, at.constant(3)
     require(
         eps.size == 1 and (at.few(3) if axes else at.get("axes", [])) in ([-1], [1]),
-        "it is no RMSNorm over all numbers of a sample",
+        "it is not an RMSNorm over all numbers of a sample",
     )
     number = float(eps.ravel()[0])
     layer = RMSNorm(flow.shape[0], number if eps.dtype == np.float64 else shortest(number))

@@ -36,7 +36,7 @@ MOST_TOLD = 40  # lines about unsupported nodes
 ZIP_MAP = "ai.onnx.ml.ZipMap"
 HINTS = {
     "If": "export the model in evaluation mode",
-    "Neg": "put it into the weights or biases of the layer beside it",
+    "Neg": "move it into the weights or biases of the neighbouring layer",
 }
 
 
@@ -135,7 +135,7 @@ def before_map(node: GraphNode) -> str:
 
 def unknown(node: GraphNode) -> str:
     hint = HINTS.get(node.operator)
-    return f"there is no such layer{f': {hint}' if hint else ''}"
+    return f"unsupported layer{f': {hint}' if hint else ''}"
 
 
 def told(found: tuple[GraphNode, str]) -> str:
@@ -227,7 +227,7 @@ def walk(graph: ModelGraph, target: str) -> tuple[dict[str, Shape], tuple[LayerS
     if odd:
         raise InputError(*all_of(odd))
     if found is None:
-        raise InputError(f"nothing leads from its input to {shorten(target)}")
+        raise InputError(f"no path leads from its input to {shorten(target)}")
     check_output(graph, target, found)
     return shapes, join(steps)
 
@@ -268,7 +268,7 @@ def all_of(odd: Sequence[tuple[GraphNode, str]]) -> list[str]:
     """Return the lines of the error that lists all unsupported nodes."""
     count = len(set(map(told, odd)))
     nodes = "1 node has" if count == 1 else f"{count} nodes have"
-    return [f"{nodes} no counterpart here; export it without, or leave it out:", *list_of(odd)]
+    return [f"{nodes} no counterpart here; export without, or remove:", *list_of(odd)]
 
 
 def list_of(odd: Sequence[tuple[GraphNode, str]]) -> list[str]:

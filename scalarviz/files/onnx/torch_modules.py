@@ -78,7 +78,7 @@ def the_package() -> Any:
         return import_module("torch")
     except ImportError as error:
         raise InputError(
-            "this needs PyTorch 2, which is not installed: see its own page for the command"
+            "this needs PyTorch 2, which is not installed: see its web site for the command"
         ) from error
 
 
@@ -128,7 +128,7 @@ def from_torch(module: object, example: object) -> Network:
     except InputError as error:
         first, *rest = error.lines
         raise InputError(
-            f"this {type(model).__name__} is no network here: {first}", *rest
+            f"this {type(model).__name__} cannot be converted: {first}", *rest
         ) from error
     arrays = [batch.detach().cpu().double().numpy() for batch in batches]
     check_same(torch, model, net, arrays, rows_of(made))
@@ -168,11 +168,11 @@ def check_same(
             near = DIFFERENCE * max(np.abs(wanted).max(initial=0.0), DIFFERENCE * most)
             require(
                 bool(difference <= near),
-                f"{name} trains otherwise than its layers: in one step, the gradient of its "
+                f"{name} trains differently than its layers: in one step, the gradient of its "
                 f"parameter {shorten(key)} differs by {difference:.2g}",
             )
     if idle := sorted(gradients.keys() - rows.keys()):
-        inform(f"{name} does not use its parameters {shorten(idle)}: the network has none of them")
+        inform(f"{name} does not use its parameters {shorten(idle)}: the network leaves them out")
 
 
 def module_step(
@@ -312,7 +312,7 @@ class Traced:
         kind, settings = type(module).__name__, described(module)
         require(
             kind not in BATCH_NORMS or settings["affine"],
-            f"its {name} ({kind}) has no gains, and here its statistics would stay: make it with "
+            f"its {name} ({kind}) has no gains, so its statistics would be lost: make it with "
             "affine=True",
         )
         value = node.args[0].name if node.args else next(iter(node.kwargs.values())).name
@@ -439,7 +439,7 @@ def layer(at: NodeContext) -> Flow:
         raise
     except (LookupError, ValueError, TypeError) as error:
         given = ", ".join(f"{name}={each!r}" for name, each in settings.items())
-        told = f"it is given {shorten(flow.shape)} a sample, and no layer here does the same"
+        told = f"it is given {shorten(flow.shape)} a sample, and no layer here does this"
         raise InputError(f"{told} with {given}" if given else told) from error
     parameters = []
     for role, sizes in made.parameter_shapes().items():  # a norm may lack it, unlike our layers

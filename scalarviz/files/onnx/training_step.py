@@ -241,14 +241,14 @@ def check_step(session: Session) -> None:
     elif optimizer.clip_norm < math.inf:
         why = "clip_norm looks at all gradients at once"
     elif optimizer.own_rates or optimizer.own_decays:
-        why = "some weights have decays or learning rates of their own"
+        why = "some weights have separate decays or learning rates"
     elif session.trainer.batches.weights is not None:
         why = "its samples have weights"
     else:
         arrays = [array for _, array in net.named_parameters()]
         some = [each for each in arrays if net.bank.frozen[each.rows].any() and not each.frozen]
         why = f"only a part of {some[0].name} is frozen" if some else ""
-    require(not why, f"this training cannot be saved as a step of plain operators: {why}")
+    require(not why, f"this training step cannot be saved as plain operators: {why}")
 
 
 @final

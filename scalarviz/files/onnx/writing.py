@@ -106,8 +106,8 @@ def check_places(layers: Sequence[Layer]) -> None:
     for layer, places in Counter(layers).items():
         require(
             places == 1 or not layer.size or has_matrix(layer),
-            f"{layer} is used in more than one place, which an ONNX file cannot express: "
-            "give each place a layer of its own to save it there",
+            f"{layer} is used in more than one place, which an ONNX file cannot express: give "
+            "each place a separate layer to save it there",
         )
 
 

@@ -43,8 +43,8 @@ def export_network(net: Network, path: object, precision: str = "float32") -> No
     suffix = found.suffix.lower()
     require(
         suffix in EXPORTS,
-        f"{shown(found)} names no format of exports: end its name in one of "
-        f"{', '.join(EXPORTS)}; net.save(path) writes .onnx, and what scalarviz reads",
+        f"{shown(found)} has no export format: use one of the endings {', '.join(EXPORTS)}; "
+        "net.save(path) writes .onnx and scalarviz files",
     )
     replace_file(found, EXPORTS[suffix](net, rounded(net, precision), precision))
 

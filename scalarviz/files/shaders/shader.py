@@ -377,7 +377,7 @@ def write_shader(net: Network, values: FloatArray, language: Language, note: str
     require(
         len(values) <= MOST_WEIGHTS,
         f"the network has {len(values):,} parameters, and a shader can hold {MOST_WEIGHTS:,}: "
-        "export it as .npz and hand the shader a texture, or make the network smaller",
+        "export it as .npz and pass it to the shader as a texture, or make the network smaller",
     )
     shader = Shader(net, language)
     fours = shader.in_fours(np.concatenate([values, net.bank.state])).reshape(-1, 4)
@@ -396,8 +396,8 @@ def check_workspace(net: Network) -> None:
     """Raise InputError if a network has more numbers per sample than a shader can store."""
     require(
         net.program.workspace <= MOST_NUMBERS,
-        f"the network holds {net.program.workspace:,} numbers for each sample, and a shader "
-        f"can hold {MOST_NUMBERS:,}: export it as .npz, or give it smaller pictures",
+        f"the network holds {net.program.workspace:,} numbers for each sample, and a shader can "
+        f"hold {MOST_NUMBERS:,}: export it as .npz, or use smaller pictures",
     )
 
 

@@ -120,7 +120,7 @@ class ShaderTranslation:
                 return [*lines, f"{indent}}}"]
             case ast.For(target=ast.Name(id=name), body=body, orelse=[]):
                 return [self.loop(node, name, indent), *self.block(body, inner), f"{indent}}}"]
-        self.refuse(node, "is a statement that shaders do not have")
+        self.refuse(node, "is a statement that shaders do not support")
 
     def assign(self, target: ast.expr, operator: str, value: ast.expr) -> str:
         text, kind = self.expression(value)
@@ -142,7 +142,7 @@ class ShaderTranslation:
     def loop(self, node: ast.For, name: str, indent: str) -> str:
         call = node.iter
         if not (isinstance(call, ast.Call) and self.value(call.func) is range and call.args):
-            self.refuse(call, "is no range")
+            self.refuse(call, "is not a range")
         bounds = [self.whole(bound) for bound in call.args]
         first, end = (["0", *bounds] if len(bounds) == 1 else bounds)[:2]
         if len(bounds) > 2:
@@ -161,7 +161,7 @@ class ShaderTranslation:
 
     def whole(self, node: ast.expr) -> str:
         text, kind = self.expression(node)
-        return text if kind == "int" else self.refuse(node, "is no whole number")
+        return text if kind == "int" else self.refuse(node, "is not a whole number")
 
     def truth(self, node: ast.expr) -> str:
         text, kind = self.expression(node)
@@ -203,21 +203,21 @@ class ShaderTranslation:
                 return self.element(node), "float"
             case ast.Call():
                 return self.call(node)
-        self.refuse(node, "is something that shaders do not have")
+        self.refuse(node, "is not supported in shaders")
 
     def outside(self, node: ast.expr, value: object) -> Typed:
         """Return a literal, or a number referred to by a global name."""
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            self.refuse(node, "is no number")
+            self.refuse(node, "is not a number")
         if isinstance(value, int):
             return (str(value) if value >= 0 else f"({value})"), "int"
         if not math.isfinite(value):
-            self.refuse(node, f"is {value}, and shaders have no such number")
+            self.refuse(node, f"is {value}, which shaders do not support")
         return (literal(value) if value >= 0.0 else f"({literal(value)})"), "float"
 
     def arithmetic(self, node: ast.BinOp) -> Typed:
         if type(node.op) not in ARITHMETIC:
-            self.refuse(node, "is arithmetic that shaders do not have")
+            self.refuse(node, "is arithmetic that shaders do not support")
         sign = ARITHMETIC[type(node.op)]
         left, right = self.expression(node.left), self.expression(node.right)
         if left[1] == right[1] == "int" and sign != "/":
@@ -228,7 +228,7 @@ class ShaderTranslation:
         """Translate // or % of nonnegative integers."""
         (left, one), (right, other) = self.expression(node.left), self.expression(node.right)
         if not one == other == "int":
-            self.refuse(node, "is arithmetic that shaders do not have")
+            self.refuse(node, "is arithmetic that shaders do not support")
         whole = f"({left} / {right})"
         text = whole if isinstance(node.op, ast.FloorDiv) else f"({left} - {right} * {whole})"
         return text, "int"
@@ -247,14 +247,14 @@ class ShaderTranslation:
         parts = []
         for i, operator in enumerate(node.ops):
             if type(operator) not in COMPARISONS:
-                self.refuse(node, "is a comparison that shaders do not have")
+                self.refuse(node, "is a comparison that shaders do not support")
             parts.append(f"{texts[i]} {COMPARISONS[type(operator)]} {texts[i + 1]}")
         return f"({' && '.join(parts)})", "bool"
 
     def element(self, node: ast.Subscript) -> str:
         row, kind = self.expression(node.value)
         if kind != "row":
-            self.refuse(node, "is no number of a row")
+            self.refuse(node, "is not a number of a row")
         return f"{row}[{self.whole(node.slice)}]"
 
     def call(self, node: ast.Call) -> Typed:
@@ -273,7 +273,7 @@ class ShaderTranslation:
         if function is float:
             return arguments[0], "float"
         if not callable(function):
-            self.refuse(node, "calls something that is no function")
+            self.refuse(node, "calls something that is not a function")
         return f"{self.name_of(function)}({', '.join(arguments)})", "float"
 
     def value(self, node: ast.expr) -> Any:

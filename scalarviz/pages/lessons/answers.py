@@ -106,11 +106,11 @@ class LessonRecord:
 def record_of(found: object) -> LessonRecord:
     """Return a record of JSON; raise InputError for anything else."""
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise InputError("it holds no answers of scalarviz")
+        raise InputError("it contains no answers of scalarviz")
     if found.get("version") != VERSION:
         raise InputError(
-            f"its version is {shorten(found.get('version'))}, and {VERSION} is read here: take the "
-            "newest scalarviz"
+            f"its version is {shorten(found.get('version'))}, and this scalarviz reads {VERSION}: "
+            "update scalarviz"
         )
     answers = checked("answers", found.get("answers"))
     picture = found.get("guessed")
@@ -148,7 +148,7 @@ def checked(what: str, value: object) -> Any:
         raise InputError(f"{what!r} is {shorten(value)}, not {KINDS[kind]}")
     size = len(value) if isinstance(value, (str, list, dict)) else value
     if not 0 <= size <= most:  # type: ignore[operator]  # a number
-        raise InputError(f"{what!r} is too large: {shorten(size)}, and {most:,} is the most")
+        raise InputError(f"{what!r} is too large: {shorten(size)}, and {most:,} is the limit")
     return visible(" ".join(value.split()), most) if isinstance(value, str) else value
 
 
@@ -327,7 +327,7 @@ def table_in(place: Path) -> AnswerTable:
     """
     if not (found := list(files_in(place))):
         raise FileError(
-            f"there are no answers in {shown(place)}: name a folder with files of the kinds "
+            f"no answers in {shown(place)}: pass a folder with files of the kinds "
             f"{', '.join(FILES)}, or one of them"
         )
     given, remarks = [], []

@@ -129,17 +129,17 @@ def lesson_of(path: Path) -> Lesson:
     """Return the lesson of a file, .ipynb or .md; raise InputError if it cannot be read as one."""
     read = {".ipynb": of_notebook, ".md": of_markdown}.get(path.suffix)
     if read is None:
-        raise InputError(f"a lesson is a file .md or .ipynb, not {shorten(path.name)}: rename it")
+        raise InputError(f"a lesson is an .md or .ipynb file, not {shorten(path.name)}: rename it")
     try:
         require(
             path.stat().st_size <= LARGEST,
-            f"{path.name} has more than {LARGEST} bytes: no lesson is as large",
+            f"{path.name} has more than {LARGEST} bytes, the limit of a lesson",
         )
         content = path.read_text(encoding="utf-8-sig")  # Notepad may begin a text with a mark
     except OSError as error:
-        raise InputError(f"{path.name}: {error.strerror}: name the file of a lesson") from error
+        raise InputError(f"{path.name}: {error.strerror}: pass the file of a lesson") from error
     except UnicodeDecodeError as error:
-        raise InputError(f"{path.name} is no text: save it as UTF-8") from error
+        raise InputError(f"{path.name} is not text: save it as UTF-8") from error
     return read(content, path)
 
 
@@ -153,7 +153,7 @@ def of_notebook(content: str, path: Path) -> Lesson:
     except InputError:
         raise
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(f"{path.name} is no notebook: save it anew from JupyterLab") from error
+        raise InputError(f"{path.name} is not a notebook: save it again from JupyterLab") from error
     code = tuple(
         source if cell["cell_type"] == "code" and not is_left_out(cell) else ""
         for cell, source in zip(cells, sources, strict=True)
@@ -255,7 +255,9 @@ def of_markdown(content: str, path: Path) -> Lesson:
     for kind, words in parted(content, path):
         count += kind == "question"
         parts.append(block(kind, words, path, f"{count:02d}") if kind else prose(words, path))
-    require(count <= MOST, f"{path.name} has {count:,} questions, and {MOST} are the most: part it")
+    require(
+        count <= MOST, f"{path.name} has {count:,} questions, and {MOST} is the limit: split it"
+    )
     return Lesson(path.stem, title_of(content, path), tuple(parts))
 
 
@@ -280,8 +282,8 @@ def prose(words: str, path: Path) -> Text:
     found = FROM_FILE.search(html)
     if found:
         raise InputError(
-            f"{path.name} shows {shorten(found[1])}, and a page holds no pictures from files: "
-            "leave it out, or write it as data:image/png;base64,..."
+            f"{path.name} shows {shorten(found[1])}, and a page cannot show picture files: leave "
+            "it out, or write it as data:image/png;base64,..."
         )
     return Text(html)
 
@@ -292,7 +294,7 @@ def block(kind: str, content: str, path: Path, key: str) -> Question | LessonPic
         table = tomllib.loads(content)
     except (ValueError, RecursionError) as error:
         raise InputError(
-            f"the {kind} {shorten(content.strip())} in {path.name} is no TOML: {error}"
+            f"the {kind} {shorten(content.strip())} in {path.name} is not TOML: {error}"
             + ("; 'single quotes' around a text keep its backslashes" if "\\" in content else "")
         ) from error
     if kind == "question":
@@ -419,8 +421,8 @@ class LessonTranslation:
             name in TRANSLATED and FIELDS[name](words) for name, words in given.items()
         ) or len(choices) != len(english.choices):
             raise InputError(
-                f"the translated question {english.key} has other fields than the English one: "
-                f"give it {', '.join(TRANSLATED)}, and as many choices"
+                f"the translated question {english.key} has different fields than the English "
+                f"one: give it {', '.join(TRANSLATED)}, and the same number of choices"
             )
         if english.choices:
             given["answer"] = choices[english.choices.index(str(english.answer))]
@@ -439,7 +441,7 @@ def translation_of(lesson: str) -> LessonTranslation:
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"the translation {path.name} is no TOML: {error}") from error
+        raise InputError(f"the translation {path.name} is not TOML: {error}") from error
     if not all(isinstance(each, dict) for each in found.values()):
         raise InputError(
             f"the translation {path.name} has a line outside of its tables: put [texts] before "

@@ -59,7 +59,7 @@ def lesson_page(
     require(
         len(content) <= LARGEST,
         f"the page of {lesson.name} would have {size_words(len(content))}, and "
-        f"{size_words(LARGEST)} are the most: take fewer or smaller pictures",
+        f"{size_words(LARGEST)} is the limit: use fewer or smaller pictures",
     )
     return content
 

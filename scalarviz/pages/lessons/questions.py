@@ -97,7 +97,7 @@ class Question:
         is_word = isinstance(self.answer, str) and self.answer.strip() != ""
         require(
             not self.choices or (is_word and self.answer in self.choices),
-            f"the answer {shorten(self.answer)} is none of the choices: "
+            f"the answer {shorten(self.answer)} is not among the choices: "
             f"{', '.join(map(repr, self.choices))}",
         )
         if not is_word:
@@ -112,7 +112,7 @@ class Question:
                 self._agree(wrong, self.answer)
             except InputError as error:
                 raise InputError(
-                    f"nobody can guess {shorten(wrong)}, to which there is a reply: {error}"
+                    f"the reply to {shorten(wrong)} can never be shown: {error}"
                 ) from error
 
     values = values_at
@@ -157,14 +157,14 @@ def questions_in(content: str, lesson: str = "") -> dict[str, Question]:
     try:
         tables = tomllib.loads(content)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(f"the questions are no TOML: {error}") from error
+        raise InputError(f"the questions are not TOML: {error}") from error
     return {key: made(table, lesson, key) for key, table in tables.items()}
 
 
 def made(table: Any, lesson: str, key: str) -> Question:
     """Return the question of a table; raise InputError for a field that it lacks or has not."""
     if not isinstance(table, dict):
-        raise InputError(f"{shorten(key)} stands outside of a question: put [name] before it")
+        raise InputError(f"{shorten(key)} is outside of a question: put [name] before it")
     for name in ("ask", "answer"):
         require(name in table, f"the question {key} has no {name}: add one")
     for name, given in table.items():

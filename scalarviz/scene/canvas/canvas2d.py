@@ -192,7 +192,7 @@ def color(value: Color) -> tuple[float, float, float, float]:
         red, green, blue, alpha = parts if len(parts) == 4 else (*parts, 1.0)
     except (TypeError, ValueError, IndexError):
         raise InputError(
-            f'{value!r} is no colour: write "#rrggbb", "#rrggbbaa" or 3 or 4 numbers from 0 to 1'
+            f'{value!r} is not a colour: write "#rrggbb", "#rrggbbaa" or 3 or 4 numbers from 0 to 1'
         ) from None
     return (red, green, blue, alpha)
 

@@ -203,8 +203,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         if len(shown) < len(self.plates):
             inform(
                 f"{len(self.plates) - len(shown)} of {len(self.plates)} plates of cubes are not "
-                f"drawn: textures of this graphics card hold {most:,} numbers of a network, and "
-                f"these plates come after them"
+                f"drawn: textures of this graphics card hold only {most:,} numbers of a network"
             )
         self._set_geometry(shown)
         self._set_textures(min(self.count, most), largest)

@@ -28,8 +28,8 @@ def check_float_textures() -> None:
     is_new = int(version.partition(".")[0]) >= LEAST_VERSION
     if not is_new and not set(FLOAT_TEXTURES) <= set(gl.glGetParameter(gl.GL_EXTENSIONS).split()):
         raise DisplayError(
-            f"this graphics driver has OpenGL {version} without float textures, in which cubes "
-            "have their numbers: install a driver with OpenGL 3"
+            f"this graphics driver has OpenGL {version} without float textures, which the cubes "
+            "need: install a driver with OpenGL 3"
         )
 
 
@@ -115,8 +115,8 @@ def matrix_of(transform: Any) -> FloatArray:
     expected = BASIS[4] @ matrix
     if not np.abs(mapped[4] - expected).max() <= 1e-6 * max(1.0, np.abs(mapped).max()):
         raise DisplayError(
-            "cubes, spheres and wires need a linear transform, such as those of vispy's cameras, "
-            "and this one bends lines"
+            "cubes, spheres and wires need a linear transform, such as that of a vispy camera, "
+            "and this transform bends lines"
         )
     return matrix
 

@@ -126,7 +126,9 @@ class Followed:
             except FOREIGN as error:
                 raise FileError(f"{shorten(self.path)} is damaged: {error}") from error
         if not self._heads:
-            raise FileError(f"{shorten(self.path)} ends before the first step: nothing was kept")
+            raise FileError(
+                f"{shorten(self.path)} ends before the first step: nothing was recorded"
+            )
         return self._heads[number]
 
     @property
@@ -190,7 +192,7 @@ class Followed:
         pages = self.record.fulls if full else self.record.pages
         if step not in pages:
             near = min(pages, key=lambda each: abs(each - step), default=0)
-            raise InputError(f"step {step} was not kept: the nearest kept one is {near}")
+            raise InputError(f"step {step} was not recorded: the nearest recorded step is {near}")
         found = self.record.numbers(step, full=full)
         if found is None:
             raise FileError(f"{shorten(self.path)}: step {step:,} was dropped or is damaged")
@@ -249,7 +251,7 @@ class Followed:
             stats.append((last, numbers))
         require(
             stats and shown,
-            "no step was kept yet, so nothing can be diagnosed: train first",
+            "no step was recorded yet, so nothing can be diagnosed: train first",
             OrderError,
         )
         table = np.array([numbers[shown] for _, numbers in stats], np.float64)

@@ -123,13 +123,15 @@ def path_of(path: object) -> str:
         raise InputError(f"a path must be a str or a Path, not {shorten(path)}")
     found = os.fsdecode(path)
     if (ending := os.path.splitext(found)[1]) != ".sv":
-        raise InputError(f"the record of a followed training is kept as .sv, not as {ending!r}")
+        raise InputError(
+            f"the record of a followed training run is saved as .sv, not as {ending!r}"
+        )
     if not os.path.isdir(folder := os.path.dirname(found) or "."):
-        raise FileError(f"there is no folder {shorten(folder)} for the record of a training")
+        raise FileError(f"folder not found for the record of a training run: {shorten(folder)}")
     if os.path.exists(found) and not is_record(found) and os.path.getsize(found):
         raise FileError(
-            f"{shorten(found)} is not the record of a training, and is not replaced: pass another "
-            "path, or remove it"
+            f"{shorten(found)} is not the record of a training run and is not replaced: pass "
+            "another path, or remove it"
         )
     return found
 
@@ -290,13 +292,12 @@ class Following:
         hooks: Any = sys.modules.get("torch.optim.optimizer")
         require(
             hasattr(hooks, "register_optimizer_step_post_hook"),
-            f"PyTorch {torch.__version__} has no hooks around the steps of optimizers: install "
-            "PyTorch 2",
+            f"PyTorch {torch.__version__} has no optimizer step hooks: install PyTorch 2",
         )
         group: Any = getattr(torch, "distributed", None)
         is_one_of = group and group.is_available() and group.is_initialized()
         if is_one_of and (rank := group.get_rank()):
-            inform(f"the training of process {rank} is not followed: that of process 0 is")
+            inform(f"process {rank} is not followed: only process 0 is")
             self.is_closed = True
             return
         try:
@@ -314,15 +315,15 @@ class Following:
         """Log the name of the followed model, before the viewer starts."""
         count = numbers_in(each for each in source.arrays if not each.is_buffer)
         then = f"the record is {shorten(self.path)}"
-        then = then if self._show is None else "the viewer starts with the first step"
+        then = then if self._show is None else "the viewer opens at the first step"
         if source.is_lazy:
-            inform(f"following {name}, whose weights get their shapes in its first call; {then}")
+            inform(f"following {name}, whose weights get their shapes in the first call; {then}")
         elif count:
             inform(f"following {name}, {count:,} weights; {then}")
         else:
             inform(
-                f"{name} has no parameters, so nothing is recorded until it has some: layers in a "
-                "list belong into an nn.ModuleList"
+                f"{name} has no parameters, so nothing is recorded until it has parameters: put "
+                "layers of a list into an nn.ModuleList"
             )
 
     # Methods called by a training loop.
@@ -340,8 +341,8 @@ class Following:
         self._lonely += not self.steps
         if self._lonely == LONELY and not self.steps:
             inform(
-                f"{LONELY} losses were reported, and no step: no optimizer that moves a parameter "
-                "of this model has taken one, so nothing is recorded; without an optimizer write "
+                f"{LONELY} losses were reported, but no step: no optimizer of this model's "
+                "parameters has taken one, so nothing is recorded; without an optimizer, call "
                 "run.step() after each step"
             )
 
@@ -371,7 +372,10 @@ class Following:
         if self._source is None:
             self._source = ArraySource(flat_arrays(arrays, "arrays"), {})
         source = self._source
-        require(not source.used, "the steps of this model are seen anyway: leave out run.step")
+        require(
+            not source.used,
+            "the steps of this model are recorded automatically: leave out run.step",
+        )
         self._keeps = self._wants(begun[0])
         if isinstance(source, TorchSource):
             source.explains = False
@@ -405,7 +409,7 @@ class Following:
             OrderError: before the first step.
         """
         if self._keeper is None:
-            raise OrderError("no step was seen yet, so nothing is recorded: train first")
+            raise OrderError("no step yet, so nothing is recorded: train first")
         self._try(self._flush)
         if not self._within and not self.is_closed:
             self._try(self._look, self._keeper.look)
@@ -536,7 +540,7 @@ class Following:
             if unknown := [rate for rate in rates if math.isnan(number_of(rate))]:
                 inform(
                     f"the rate of {type(optimizer).__name__} is unknown, since its lr is "
-                    f"{shorten(unknown[0])}: its steps are recorded without it"
+                    f"{shorten(unknown[0])}: steps are recorded without a rate"
                 )
             if self._keeper is not None:
                 self._try(self._keeper.begin, anew=False)
@@ -551,8 +555,9 @@ class Following:
             self._try(self._keeper.begin, anew=True)
         if self._keeper and names:
             words = (
-                f"parameters came, went or were exchanged: {', '.join(names[:3])}"
-                f"{', ...' * (len(names) > 3)}; from here on the record has those of now"
+                "parameters were added, removed or replaced: "
+                f"{', '.join(names[:3])}{', ...' * (len(names) > 3)}; the record continues with "
+                "the current ones"
             )
             self._try(self._keeper.note, note("exchanged", self.steps, names[0], words))
 

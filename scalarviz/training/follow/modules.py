@@ -140,7 +140,7 @@ def folded(rows: int, columns: int) -> int:
 def walls_of(head: Head) -> tuple[list[Layer], list[Array]]:
     """Return a ModuleArray for each matrix and each line of parameters, and their order."""
     left = [each for each in head.arrays if not each.is_buffer and 0 not in each.kept]
-    require(left, "the record has no parameters that could be shown")
+    require(left, "the record has no parameters to show")
     names = {each["name"] for each in head.modules}
     layers: list[Layer] = []
     order: list[Array] = []

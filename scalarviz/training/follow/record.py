@@ -134,7 +134,7 @@ class Recorder:
         if room < least:
             needed = math.ceil((self._end + len(head) + least / (1.0 - LOGGED)) / 1e6)
             raise InputError(
-                f"size={self.bound:,} bytes have no room for {FEWEST} moments of this model: pass "
+                f"size={self.bound:,} bytes cannot hold {FEWEST} moments of this model: pass "
                 f"size={needed}_000_000, or more"
             )
         known = self.pages.get(b"PAGE")
@@ -294,7 +294,7 @@ class Record:
                 self._moved[place] = None
             case b"NOTE":
                 found = json.loads(content)
-                require(type(found["kind"]) is type(found["text"]) is str, "a note is no text")
+                require(type(found["kind"]) is type(found["text"]) is str, "a note is not text")
                 require(type(found["step"]) is int and self._is_near(found["step"]), "of no step")
                 self.notes.append(found)
             case _:

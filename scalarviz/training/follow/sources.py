@@ -335,7 +335,7 @@ class ArraySource:
         for given in (arrays, {**arrays, **gradients}):
             if {name: each.shape for name, each in given.items()} != shapes:
                 raise InputError(
-                    f"names and shapes of arrays and gradients stay those of the first step, "
+                    "names and shapes of arrays and gradients must match the first step, "
                     f"{shorten(shapes)}"
                 )
         self._given, self._gradients = arrays, gradients

@@ -180,7 +180,7 @@ class Expression(Model):
             return part
         place = place_of(part)
         if place is None or place[0] is not self.bank:
-            raise OwnershipError(f"{shorten(part)} is no parameter of this expression")
+            raise OwnershipError(f"{shorten(part)} is not a parameter of this expression")
         return place[1]
 
     def _step(self, optimizer: Optimizer) -> None:

@@ -192,10 +192,12 @@ def as_problem(target: Any, x: Any, rng: np.random.Generator) -> Problem:
     point = np.array(as_sample(np.atleast_1d(x), None, "gradcheck of a function"))
     inputs = [Value(v) for v in point.tolist()]
     names = [f"x{i}" for i in range(len(inputs))]
-    check_signature(target, names, "a function of Values", "as many numbers in x as it takes")
+    check_signature(target, names, "a function of Values", "an x with one number for each argument")
     output = target(*inputs)
     if not isinstance(output, Value):
-        raise InputError(f"the function returned {output!r}: return a Value made of its inputs")
+        raise InputError(
+            f"the function returned {output!r}: return a Value computed from its inputs"
+        )
     output.backward()
     return Problem(
         lambda p: float(target(*[Value(v) for v in p.tolist()]).data),

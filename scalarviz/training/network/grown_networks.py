@@ -203,8 +203,8 @@ def inner_dense(net: Network, layer: object, fails: str) -> tuple[int, Dense, De
         raise InputError(f"the network has layers 0 to {count - 1}, and no {shorten(layer)}")
     require(
         index != count - 1,
-        f"{fails} layer {index}, which gives the outputs of the network, as many as the data "
-        "has: choose a layer before it",
+        f"{fails} layer {index}, which gives the outputs of the network, as the data requires: "
+        "choose an earlier layer",
     )
     old = dense_at(net, index, "only Dense layers can grow and shrink")
     only = f"layer {index} can only grow and shrink before a Dense layer"
@@ -218,8 +218,8 @@ def dense_at(net: Network, index: int, only: str) -> Dense:
         raise InputError(f"{only}, and layer {index} is {layer}: choose another layer")
     require(
         net.layers.count(layer) <= 1,
-        f"{only} with weights of its own, and those of layer {index} are shared with another "
-        "one: choose another layer",
+        f"{only} with unshared weights, and layer {index} shares its weights with another one: "
+        "choose another layer",
     )
     return layer
 
@@ -358,15 +358,15 @@ def check_biases(net: Network, on: bool) -> None:
     """Raise InputError unless biases can be added to a network, or removed from it."""
     require(
         not any(layer.layers for layer in net.layers),
-        "biases come and go in networks of layers in a row, and this one has a Residual: make "
-        "its layers with bias= instead",
+        "biases can be added and removed only in sequential networks, and this one has a "
+        "Residual: make its layers with bias= instead",
     )
     found = {layer.has_bias for layer in net.layers if isinstance(layer, PerceptronLayer)}
-    require(found, "this network has no perceptrons, whose biases could come or go")
+    require(found, "this network has no perceptrons with biases to add or remove")
     if (not on) not in found:
         raise InputError(
             f"all perceptrons of this network {'have' if on else 'lack'} biases already: pass "
-            f"on={not on} for the other way"
+            f"on={not on} for the opposite"
         )
 
 
@@ -418,14 +418,14 @@ def begin_with_affine(network: Any, data: DataSet) -> bool:
         return False
     require(
         network.layers,
-        "data with standardize=True put an Affine before the layers of a network, and a "
-        "compiled function has none: scale its inputs in the function, or leave it out",
+        "data with standardize=True put an Affine before the layers of a network, and a compiled "
+        "function has no layers: scale its inputs in the function, or leave it out",
     )
     require(
         is_as_made(network),
         "data with standardize=True put an Affine before the first layer of a new network, and "
-        "this one was computed with, changed or read already: make it with that layer, "
-        "sv.Network([data.affine(), 16, 3]), say",
+        "this network was already used, changed or read: make it with this layer, for example "
+        "sv.Network([data.affine(), 16, 3])",
         OrderError,
     )
     shape = network.input_shape or (network.inputs,)

@@ -96,8 +96,9 @@ class Model(Part):
         if upstream is None:
             if any(JUDGED.get(id(each)) is each for each, _ in self._waiting[-1:]):
                 caution(
-                    "backward took ones, the gradient of the sum of the outputs, and not that of "
-                    "the loss: write net.backward(loss.backward()), after loss.forward"
+                    "backward used ones, the gradient of the sum of the outputs, instead of the "
+                    "gradient of the loss: write net.backward(loss.backward()), after "
+                    "loss.forward"
                 )
             batch, single = self._ones()
         else:

@@ -48,7 +48,8 @@ def check_fits(data: DataSet, network: Model) -> None:
     if shape and not is_picture(shape, network.input_shape):
         takes = network.input_shape or f"rows of {network.inputs} numbers"
         remedy = (
-            "inputs.reshape(len(inputs), -1), a row for each, if their numbers are in its order"
+            "inputs.reshape(len(inputs), -1), one row per sample, if the order of the "
+            "numbers matches"
         )
         if has_channels_last(shape, network.input_shape):
             remedy = "np.moveaxis(inputs, -1, 1), as the channels come first"
@@ -83,16 +84,16 @@ def remark(model: Model, data: DataSet, batches: Batches) -> None:
         each.kind == "batch_norm" and each.settings[1] == 1.0 for each in operations
     ):
         inform_once(
-            "BatchNorm subtracts the mean of the batch, which is that of its 1 sample, so that "
-            "nothing before it is learned: pass batch=32, or use LayerNorm"
+            "BatchNorm subtracts the mean of the batch, which is the sample itself for batch=1, "
+            "so earlier layers learn nothing: pass batch=32, or use LayerNorm"
         )
     if isinstance(data, TableSet) and operations[:1] and operations[0].kind in UNSCALED:
         inputs = data.training[0]
         largest = max(float(inputs.max(initial=0.0)), -float(inputs.min(initial=0.0)))
         if largest > LARGE:
             inform_once(
-                f"inputs as large as {largest:.6g} are hardly learned from: give them mean 0 and "
-                "deviation 1, by sv.data.Arrays(inputs, targets, standardize=True) or a "
+                f"inputs as large as {largest:.6g} are hard to learn from: give them mean 0 and "
+                "deviation 1, with sv.data.Arrays(inputs, targets, standardize=True) or a "
                 "StandardScaler"
             )
 
@@ -103,8 +104,9 @@ def remark_of_schedule(optimizer: Optimizer, first: int, last: int) -> None:
     end = schedule.settings.get("steps", math.inf)
     if first <= end < last and schedule.factor(int(end)) < NOTHING:
         inform_once(
-            f"the schedule {schedule.name!r} ends after {end:g} steps, and then the rate stays at "
-            f"{optimizer.lr * schedule.factor(int(end)):g}: its steps= are those of the training"
+            f"the schedule {schedule.name!r} ends after {end:g} steps, and then the rate is "
+            f"constant at {optimizer.lr * schedule.factor(int(end)):g}: set its steps= to the "
+            "steps of the training run"
         )
 
 
@@ -138,8 +140,8 @@ def check_engine(
     row = model._choose(engine, 1 if batches is None or has_weights else batches.size, chosen)
     require(
         not has_weights or row.weighs,
-        "weights of samples are known to a Network on the engines 'cpu' and 'python' only: "
-        "choose one of these, or leave out sample_weight and class_weight",
+        "sample weights need a Network on the engine 'cpu' or 'python': choose one of these, or "
+        "leave out sample_weight and class_weight",
         EngineError,
     )
     row.check(model._bank, chosen, model.program)
@@ -160,7 +162,7 @@ def evaluate_on_auto(model: Model, batch: FloatArray) -> FloatArray | None:
 def check_activation(model: Model, layer: int, name: str) -> int:
     """Return the index of a `layer`; raise InputError if it cannot have the activation `name`."""
     count = len(model.layers)
-    require(count, "a compiled function has no layers whose activation could be changed")
+    require(count, "a compiled function has no layers, so no activation to change")
     if not isinstance(layer, (int, np.integer)) or layer not in range(-count, count):
         raise InputError(f"the network has layers 0 to {count - 1}, and no {shorten(layer)}")
     model.layers[layer].check_activation(name)
@@ -223,7 +225,7 @@ def side_by_side(named: Mapping[Any, object], widths: Mapping[str, int], who: st
     counts = dict(zip(widths, map(len, tables), strict=True))
     require(
         len({*counts.values()}) == 1,
-        f"the inputs differ in their samples, {shorten(counts)}: pass equally many of each",
+        f"the inputs differ in their samples, {shorten(counts)}: pass equal numbers of samples",
     )
     return one_or_all(np.hstack(tables), single)
 

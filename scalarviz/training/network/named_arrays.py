@@ -109,7 +109,7 @@ def checked_dict(state_dict: object) -> Mapping[str, Any]:
         return state_dict
     raise InputError(
         f"a state dict maps names to arrays, and cannot be {shorten(state_dict)}: pass "
-        "model.state_dict(), say"
+        "model.state_dict(), for example"
     )
 
 
@@ -149,13 +149,13 @@ def check_keys(keys: LoadedKeys, more: str) -> None:
     """Raise InputError if there are unmatched names."""
     said = [
         f"{what} {listed(names)}"
-        for what, names in zip(("it lacks", "it has besides"), keys, strict=True)
+        for what, names in zip(("it lacks", "it also has"), keys, strict=True)
         if names
     ]
     if said:
         raise InputError(
-            f"the state dict does not fit the network, and nothing was changed: {'; '.join(said)}: "
-            f"rename what stands for it{more}"
+            "the state dict does not fit the network, and nothing was changed: "
+            f"{'; '.join(said)}: rename the matching entry{more}"
         )
 
 
@@ -231,9 +231,7 @@ def as_arrays(parameters: object) -> dict[str, npt.NDArray[Any]]:
         )
     found: dict[str, npt.NDArray[Any]] = {}
     homes: dict[int, str] = {}
-    require(
-        REST not in parameters, f"{REST!r} is what Values without a name are: choose another name"
-    )
+    require(REST not in parameters, f"{REST!r} is reserved for unnamed Values: choose another name")
     for name, values in parameters.items():
         found[name] = array = np.array(values, object)
         if array.ndim > 2 or not array.size:
@@ -244,12 +242,12 @@ def as_arrays(parameters: object) -> dict[str, npt.NDArray[Any]]:
         for value in array.flat:
             if not isinstance(value, Value) or value._inputs:
                 raise InputError(
-                    f"{name!r} holds {shorten(value)}, which is no Value made from a number; its "
-                    "rows are equally long"
+                    f"{name!r} holds {shorten(value)}, which is not a Value made from a number; "
+                    "all rows need equal length"
                 )
             if id(value) in homes:
                 raise InputError(
-                    f"a Value of {name!r} stands in {homes[id(value)]!r} already: name it once"
+                    f"a Value of {name!r} is already in {homes[id(value)]!r}: name it once"
                 )
             homes[id(value)] = name
     return found
@@ -272,8 +270,8 @@ def walls_of(
         rows = places[start : start + prod(shape)]
         if (np.diff(rows) != 1).any():
             raise OwnershipError(
-                f"the Values of {name!r} are in a bank already, in another order: compile the "
-                "function with `parameters` first, before others that use them"
+                f"the Values of {name!r} are in a bank already, in another order: first compile "
+                "the function with `parameters`, before others that use them"
             )
         found[name] = Wall(int(rows[0]), shape)
     return found

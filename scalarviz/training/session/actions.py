@@ -166,8 +166,8 @@ def addable(data: DataSet) -> TableSet:
     if isinstance(data, TableSet):
         return data
     raise InputError(
-        f"{type(data).__name__} makes its samples itself, so that none can be added: take a table, "
-        "such as sv.data.Arrays(inputs, targets)"
+        f"{type(data).__name__} generates its samples, so none can be added: use a table, such as "
+        "sv.data.Arrays(inputs, targets)"
     )
 
 

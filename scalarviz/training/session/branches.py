@@ -481,7 +481,7 @@ def checked_name(name: object) -> str:
     A name has at most 60 characters, without invisible or control characters.
     """
     if not isinstance(name, str):
-        raise InputError(f"the name of a branch is a text, not {shorten(name)}")
+        raise InputError(f"the name of a branch is a string, not {shorten(name)}")
     name = name.strip()
     require(
         len(name) <= LONGEST,
@@ -490,8 +490,8 @@ def checked_name(name: object) -> str:
     )
     require(
         visible(name, LONGEST) == name,
-        f"the name of a branch is one line of characters that can be seen, and not "
-        f"{visible(name)}: leave the others out",
+        f"the name of a branch is one line of visible characters, not {visible(name)}: remove the "
+        "others",
     )
     return name
 
@@ -517,10 +517,10 @@ def branch_of_name(branches: Sequence[Branch], name: str) -> Branch:
         return found[0]
     if not found:
         names = ", ".join(repr(each.name) for each in branches[-LISTED:])
-        raise InputError(f"no branch is called {shorten(name)}: the newest ones are {names}")
+        raise InputError(f"no branch is named {shorten(name)}: the newest ones are {names}")
     numbers = ", ".join(str(each.number) for each in found)
     raise InputError(
-        f"several branches are called {shorten(name)}: take one of the numbers {numbers}"
+        f"several branches are named {shorten(name)}: use one of the numbers {numbers}"
     )
 
 

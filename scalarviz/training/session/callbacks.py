@@ -146,7 +146,9 @@ class StepView(StepNumbers):
         """
         self._check()
         if not isinstance(reason, str) or not reason:
-            raise InputError(f"the reason of a stop must be some text, not {shorten(reason)}")
+            raise InputError(
+                f"the reason of a stop must be a non-empty string, not {shorten(reason)}"
+            )
         self.stopped = reason
 
     def _ask(self, kind: str, **details: Any) -> None:
@@ -156,8 +158,8 @@ class StepView(StepNumbers):
     def _check(self) -> None:
         if self.is_over:
             raise OrderError(
-                f"the callback of step {self.step:,} has returned, so its view changes nothing any "
-                "more: call methods of the session, such as s.edit(weight, value)"
+                f"the callback of step {self.step:,} has returned, so its view is read-only: call "
+                "methods of the session, such as s.edit(weight, value)"
             )
 
 
@@ -299,9 +301,9 @@ def is_rising(metric: str, mode: str) -> bool:
     mode, name = pick(MODES, mode, "mode"), metric.removeprefix(HELD_OUT)
     if mode == "auto" and name != LOSS and name not in METRICS:
         raise InputError(
-            f"whether {metric!r} should rise or fall is not known here: choose one of "
-            f"{', '.join([LOSS, *METRICS])}, or of the same with {HELD_OUT} before, or, for a "
-            "metric of your own, write mode='max' or mode='min'"
+            f"whether {metric!r} should rise or fall is unknown: choose one of "
+            f"{', '.join([LOSS, *METRICS])}, with or without the prefix {HELD_OUT}, or, for a "
+            "custom metric, pass mode='max' or mode='min'"
         )
     return METRICS[name].rises if mode == "auto" and name != LOSS else mode == "max"
 
@@ -341,8 +343,8 @@ class MetricCallback(ABC):
         who = type(self).__name__
         if metrics is None:
             raise InputError(
-                f"{who} watches the metric {self.metric!r}, and this session measures none: write "
-                "sv.Session(..., metrics=['accuracy'], every=100)"
+                f"{who} watches the metric {self.metric!r}, which this session does not measure: "
+                "write sv.Session(..., metrics=['accuracy'], every=100)"
             )
         if self.metric.startswith(HELD_OUT) and not held_out:
             raise InputError(

@@ -346,7 +346,7 @@ def parse(text: object, metrics: Sequence[str] | None = None) -> list[Condition]
         )
     if re.search(r" and ", text, re.IGNORECASE):
         raise InputError(
-            f"conditions are joined by 'or' alone, and {shorten(text)} has 'and': write a function "
+            f"conditions are joined only by 'or', but {shorten(text)} has 'and': write a function "
             "of a view, such as lambda view: view.loss < 1 and view.step > 100"
         )
     clauses = re.split(r"\bor\b", " ".join(text.split()), flags=re.IGNORECASE)
@@ -395,7 +395,7 @@ def of_quantity(
         shown = metric.replace(HELD_OUT, "held-out ")
         return Condition(f"{shown} {words}", Quantity(metric, MEASURED), predicate, number)
     if quantity.has_row and found is None:
-        raise InputError(f"{name!r} is one of many: write its row, as in '{name} 7 {words}'")
+        raise InputError(f"{name!r} needs a row: write '{name} 7 {words}'")
     if not quantity.has_row:
         return Condition(f"{quantity.name} {words}", quantity, predicate, number)
     return Condition(f"{quantity.name} {row} {words}", quantity, predicate, number, row)

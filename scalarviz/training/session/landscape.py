@@ -145,8 +145,8 @@ class Landscape:
         model, batches = timeline.trainer.network, timeline.trainer.batches
         if timeline.trainer.recorded is not None:
             raise InputError(
-                "the record of a training has no samples, so its loss cannot be computed "
-                "elsewhere: pass a session that trains a Network"
+                "the record of a training run has no samples, so the loss of other weights "
+                "cannot be computed: pass a session that trains a Network"
             )
         model.bank.fetch()
         first, second = map(model.name_of, rows) if rows else ("", "")
@@ -268,7 +268,7 @@ def checked(model: Model, weights: object, points: object) -> tuple[list[int], i
     require(
         count <= MOST_POINTS,
         f"a landscape has at most {MOST_POINTS} points in each direction, not {count:,}: pass "
-        "size=101, say",
+        "size=101, for example",
     )
     require(
         len(trained) >= 2,
@@ -279,8 +279,8 @@ def checked(model: Model, weights: object, points: object) -> tuple[list[int], i
         return [], count
     if not isinstance(weights, (list, tuple, np.ndarray)) or len(weights) != 2:
         raise InputError(
-            f"a landscape goes along two weights, not {shorten(weights)}: pass weights=(3, 7), "
-            "say, or None for the directions in which the weights moved most"
+            f"a landscape takes two weights, not {shorten(weights)}: pass weights=(3, 7), for "
+            "example, or None for the main directions of the training"
         )
     rows = [one_row(model, each) for each in weights]
     if rows[0] == rows[1]:
@@ -290,7 +290,7 @@ def checked(model: Model, weights: object, points: object) -> tuple[list[int], i
     for row in rows:
         if row not in trained:
             raise InputError(
-                f"{model.name_of(row)} is frozen, and a landscape goes along weights that training "
+                f"{model.name_of(row)} is frozen, and a landscape needs weights that training "
                 f"moves: pass another one, or unfreeze it by s.freeze({row}, on=False)"
             )
     return rows, count

@@ -80,8 +80,8 @@ def metrics_of(metrics: object, every: int, settings: Settings) -> Metrics | Non
     check_compared([name for name, row in rows.items() if not row.is_own], settings)
     if not rows and metrics and data.held_out is None:
         raise InputError(
-            "the loss as a metric is that of held-out samples, and this data has none: write "
-            "sv.data.Arrays(inputs, targets, share=0.8), say"
+            "the metric 'loss' is the held-out loss, and this data has no held-out samples: "
+            "write sv.data.Arrays(inputs, targets, share=0.8), for example"
         )
     if isinstance(data, TableSet):
         for name in rows:
@@ -99,8 +99,8 @@ def check_compared(names: Iterable[str], settings: Settings) -> None:
     for name in names:
         require(
             has_all_targets(settings),
-            f"{name!r} compares each output with a target, of which the loss {settings.loss.name} "
-            "takes fewer: pass a function of your own, f(predictions, targets)",
+            f"{name!r} compares each output with a target, but the loss {settings.loss.name} "
+            "takes fewer targets: pass a custom function, f(predictions, targets)",
         )
 
 

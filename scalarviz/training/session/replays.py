@@ -298,12 +298,12 @@ def samples_that_moved(
     trainer, now = timeline.trainer, timeline.clock
     if trainer.network.program.is_graph or trainer.recorded is not None:
         raise InputError(
-            "a compiled function has no samples that add up to a gradient, product by product, and "
-            "the record of a training has no samples: pass a session that trains a Network"
+            "compiled functions have no gradients per sample, and records of training runs have "
+            "no samples: pass a session that trains a Network"
         )
     require(
         now.step != 0,
-        "no step is done yet, so no sample has moved anything: advance first",
+        "no step yet, so no sample has moved anything: advance first",
         OrderError,
     )
     journal = timeline.branch.journal
@@ -344,8 +344,8 @@ def rows_of_batch(batches: Batches, step: int) -> Any:
     if isinstance(batches, TableBatches):
         return batches.rows(step)
     raise InputError(
-        "this data makes its samples anew in each step, so that none comes twice: take a table, "
-        "such as sv.data.Arrays(inputs, targets)"
+        "this data generates new samples in each step, so none occurs twice: use a table, such "
+        "as sv.data.Arrays(inputs, targets)"
     )
 
 

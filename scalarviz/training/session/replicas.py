@@ -64,12 +64,12 @@ class Replicas:
     def __init__(self, session: Session, seeds: Iterable[int]) -> None:
         if not isinstance(session, Session):
             raise InputError(
-                f"replicas are those of a session, not of {shorten(session)}: write "
+                f"replicas are made from a session, not from {shorten(session)}: write "
                 "sv.replicate(sv.Session(net, data), seeds=range(100))"
             )
         require(
             session.network.layers,
-            "only sessions of networks have replicas, not those of expressions",
+            "only sessions of networks have replicas, not sessions of expressions",
         )
         self.seeds = as_many_as_fit(seeds, session)
         require(
@@ -90,8 +90,8 @@ class Replicas:
         batches = [session.data.batches(trainer.settings.batch, seed) for seed in self.seeds]
         if isinstance(batches[0], GeneratedBatches):
             raise InputError(
-                f"{session.data} makes its batches by code, which replicas cannot share: make "
-                "tables of samples, such as sv.data.Arrays(inputs, targets)"
+                f"{session.data} generates its batches by code, which replicas cannot share: use "
+                "a table, such as sv.data.Arrays(inputs, targets)"
             )
         stack = BankStack(len(self.seeds), session.network.bank, session.optimizer.row.slots)
         self._banks = stack.banks
@@ -112,8 +112,8 @@ class Replicas:
         )
 
     __reduce_ex__ = not_copied(
-        "replicas, whose numbers their kernels hold",
-        "replicas.networks[i].copy() is one of them, and its save(path) keeps it",
+        "replicas, whose numbers are in kernel memory",
+        "replicas.networks[i].copy() copies one of them, and save(path) saves it",
     )
 
     @property
@@ -306,7 +306,9 @@ def checked_seeds(seeds: object, most: int, too_many: str, needs: str) -> list[i
         needs: start of the error for an empty list
     """
     if not isinstance(seeds, Iterable):
-        raise InputError(f"seeds are several numbers, such as range(100), not {shorten(seeds)}")
+        raise InputError(
+            f"seeds is a sequence of numbers, such as range(100), not {shorten(seeds)}"
+        )
     some = list(islice(seeds, most + 1))
     require(len(some) <= most, too_many)
     require(some, f"{needs} at least one seed: write seeds=range(100)")

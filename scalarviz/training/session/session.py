@@ -203,7 +203,7 @@ class Session:
     timeline: Timeline
 
     __reduce_ex__ = not_copied(
-        "a session, which has locks and perhaps a thread of its own",
+        "a session, which has locks and possibly a thread",
         "s.copy() makes a second one, and s.save(path) keeps it in a file for Session.load(path)",
     )
 
@@ -231,9 +231,9 @@ class Session:
         names = {*LOSSES, *ROW_LOSSES, *OPTIMIZERS} if isinstance(data, str) else ()
         if isinstance(data, (Optimizer, Loss)) or data in names:
             raise InputError(
-                f"the data is missing, {shorten(data)} stands in its place: write sv.Session(net, "
-                "data, loss, optimizer), with data such as sv.data.Xor() or a pair of arrays "
-                "(inputs, targets)"
+                f"the data is missing, got {shorten(data)} instead: write sv.Session(net, data, "
+                "loss, optimizer), with data such as sv.data.Xor() or a pair of arrays (inputs, "
+                "targets)"
             )
         if isinstance(loss, (np.ndarray, list, tuple)):
             raise InputError(
@@ -430,7 +430,7 @@ class Session:
         if epochs is not None:
             require(
                 (n, unit) == (1, "step"),
-                "pass epochs= alone, without n and unit: s.advance(epochs=3)",
+                "pass only epochs=, without n and unit: s.advance(epochs=3)",
             )
             n, unit = size(epochs, "epochs", least=0), "epoch"
         check_unit(self.timeline, unit)
@@ -674,7 +674,8 @@ class Session:
                 )
                 name = self.network.name_of(rows[0]) if len(rows) == 1 else several
                 raise InputError(
-                    f"{name} is frozen, so that no rate moves it: write s.freeze(part, False) first"
+                    f"{name} is frozen, so it has no effective rate: write "
+                    "s.freeze(part, False) first"
                 )
             self.timeline.note("own rate", {"rows": rows, "rate": rate})
 
@@ -889,8 +890,8 @@ class Session:
                 known = {each.name: each for each in self.network.program.operations}
                 if operation in coming and operation not in list(known):
                     raise OrderError(
-                        f"{operation!r} has not been computed yet, since an activation was changed "
-                        f"after the step that is done, which has {', '.join(known)}: advance first"
+                        f"{operation!r} has not been computed yet, since an activation was "
+                        f"changed after the last step, which has {', '.join(known)}: advance first"
                     )
                 found = pick(known, operation, "operation")
                 return numbers_of(self.trainer, found, self.timeline.clock.operation)
@@ -922,7 +923,7 @@ class Session:
             data = self.trainer.settings.data
             asks = true_or_false(held_out, "held_out")
             given: Any = data.held_out if asks else getattr(data, "training", None)
-            lacks = "held-out samples" if held_out else "samples that stay the same in each step"
+            lacks = "held-out samples" if held_out else "fixed samples"
             require(given is not None, f"this data has no {lacks}: pass others, as sv.data.Arrays")
             inputs, targets = given
             return self.trainer.loss.of_each(self.network(inputs), targets)
@@ -1222,8 +1223,8 @@ class Session:
     def _check_owner(self) -> None:
         if self.trainer.bank.session is not self:
             raise OwnershipError(
-                "this network is trained by another session now: go on with that one, or give "
-                "each session a network of its own, such as net.copy()"
+                "this network is now trained by another session: continue with it, or give each "
+                "session a separate network, such as net.copy()"
             )
 
     def __repr__(self) -> str:
@@ -1231,7 +1232,7 @@ class Session:
         loss = "" if np.isnan(self.loss) else f", loss {self.loss:.4g}"
         came = f"; {self.origin}" if self.origin else ""
         own = len(self.trainer.settings.optimizer.own_rates)
-        rates = f", {own:,} weights with a rate of their own" if own else ""
+        rates = f", {own:,} weights with separate rates" if own else ""
         conditions = in_one_text(self.stop_conditions)
         stops = f"; stops when {conditions}" if conditions else ""
         about = f"{loss}, {self.engine}{rates}; {place}{came}{stops}"

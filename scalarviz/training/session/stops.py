@@ -293,8 +293,8 @@ def asked(timeline: Timeline, function: Function, name: str) -> bool:
     finally:
         require(
             not timeline.set_back_writes(),
-            f"the {name} has written numbers into the network, which were set back: a "
-            "condition only looks, and s.on_step(f) calls a function that changes something",
+            f"the {name} has written numbers into the network, which were restored: a condition "
+            "only reads; to change something, use s.on_step(f)",
             OrderError,
         )
     if isinstance(found, (bool, np.bool_)):

@@ -370,7 +370,7 @@ class SharedSnapshot(Snapshot):
         self._copy: Snapshot | None = None
 
     __reduce_ex__ = not_copied(
-        "the snapshot of a session, which shares its locks", "keep what its read() gives"
+        "the snapshot of a session, which shares its locks", "keep the result of read()"
     )
 
     def request(self) -> None:
@@ -538,8 +538,8 @@ class Turn:
                 self._timeline.settle()
             if self._timeline.is_at_work:
                 raise OrderError(
-                    "this session is at work, and was called again by a function that it called, "
-                    "such as one that makes data: do that after the first call has returned"
+                    "this session is busy and was called again from its own callback, such as a "
+                    "function that makes data: call it after the first call has returned"
                 )
             self._begin()
         except BaseException:

@@ -574,15 +574,15 @@ def check_unit(timeline: Timeline, unit: str) -> None:
     """Raise InputError if the unit is unknown or not available for this batch size."""
     require(
         unit != "neuron",
-        "neurons are gone through in a picture, where the unit is chosen: a session goes by "
-        "operations, of all neurons of a layer",
+        "the unit neuron exists only in pictures: a session moves by operations, of all neurons "
+        "of a layer",
     )
     pick(UNITS, unit, "unit")
     count = timeline.trainer.batches.size
     require(
         unit != "sample" or count == 1,
-        f"the batch has {count} samples, which go through each operation together: "
-        "go by operations, phases, steps or epochs",
+        f"the batch has {count} samples, which pass each operation together: move by operations, "
+        "phases, steps or epochs",
     )
 
 

@@ -144,8 +144,8 @@ class Trainer:
         """Raise OrderError if the training was recorded."""
         if self.recorded is not None:
             raise OrderError(
-                "this training was done by another program, and only its record is here: it cannot "
-                "be changed, nor can it go on beyond its last kept step"
+                "this is the record of a training run in another program: it cannot be changed "
+                "or continued beyond its last recorded step"
             )
 
     def check_untouched(self) -> None:
@@ -153,8 +153,8 @@ class Trainer:
         if self._set_network():
             self.run = self._make_run()
             raise OrderError(
-                "the engine or an activation of this network was changed past its session, and has "
-                "been set back: use s.to(...) or s.set_activation(...)"
+                "the engine or an activation of this network was changed outside its session and "
+                "has been restored: use s.to(...) or s.set_activation(...)"
             )
 
     def apply(self, *actions: Action) -> None:
@@ -219,7 +219,7 @@ def rows_of(network: Model, part: object) -> Any:
         rows = np.flatnonzero(rows)
     if rows.dtype.kind not in "iu" or rows.ndim != 1 or rows.size == 0:
         raise InputError(
-            f"weights are named by parts of the network or by whole numbers, not {shorten(part)}"
+            f"weights are selected by parts of the network or by whole numbers, not {shorten(part)}"
         )
     if rows.min() < 0 or rows.max() >= count:
         raise ShapeError(f"the network has rows 0 to {count - 1}, and not {shorten(part)}")

@@ -127,7 +127,7 @@ class UndoLog:
     def undo(self, timeline: Timeline) -> None:
         """Go to the moment before the last change; raise OrderError without changes."""
         if not self.done:
-            raise OrderError("there is nothing to undo: nothing was changed in this session")
+            raise OrderError("nothing to undo: nothing was changed in this session")
         change = self.done[-1]  # remains there if interrupted by Ctrl-C
         branch, clock = change.before
         left = timeline.branch
@@ -157,7 +157,7 @@ class UndoLog:
     def redo(self, timeline: Timeline) -> None:
         """Go to the moment after the change undone last, or make it again."""
         if not self.undone:
-            raise OrderError("there is nothing to redo: nothing was undone since the last change")
+            raise OrderError("nothing to redo: nothing was undone since the last change")
         change = self.undone[-1]
         if change.name is None:
             go(timeline, change.after or change.before)

@@ -40,12 +40,12 @@ def session_of(value: Value) -> Session:
     trace = write_down(recorded_inputs(1), [value])
     require(
         len(trace.operations),
-        f"{shorten(value)} has no graph, since no operation made it: show what is computed from it",
+        f"{shorten(value)} has no graph, since no operation made it: show a Value computed from it",
     )
     require(
         trace.parameters,
-        f"{shorten(value)} is computed from plain numbers alone, which nothing moves: make "
-        "one of them a Value",
+        f"{shorten(value)} is computed only from plain numbers, which training cannot change: "
+        "make one of them a Value",
     )
     leaves = [Value(float(x.data), label=x.label) for x in trace.parameters]
     name, trace = value.label or "value", replace(trace, parameters=leaves)
@@ -66,5 +66,5 @@ def check_graph(value: Value) -> None:
         if any(places.get(id(x), -1) >= i for x in each._inputs):
             raise InputError(
                 f"the graph of {shorten(value)} leads in a circle, since {shorten(each)} is "
-                "computed from itself: make the Value anew in each turn"
+                "computed from itself: create a new Value in each iteration"
             )

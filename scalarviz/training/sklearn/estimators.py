@@ -125,7 +125,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
         if self.early_stopping and data.held_out is None:
             raise InputError(
                 f"early_stopping holds samples out, and a validation_fraction of {held_out:g} of "
-                f"{data.samples} is none: make it larger, or pass more samples"
+                f"{data.samples} gives none: make it larger, or pass more samples"
             )
         session = self._begun(data, seed)
         if not self.early_stopping:
@@ -148,8 +148,8 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
         check_is_fitted(self, "network_")
         if "_session" not in vars(self):
             raise NotFittedError(
-                f"the session of a {type(self).__name__} does not come with a copy or a pickle: "
-                "call fit again, or est.session_.save(path) of the one that was fitted"
+                f"the session of a {type(self).__name__} is not part of a copy or pickle: call "
+                "fit again, or est.session_.save(path) on the fitted estimator"
             )
         return self._session
 
@@ -189,8 +189,8 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
             return Optimizer(self.optimizer, **{"lr": RATE, **given})  # type: ignore[arg-type]  # lr and l2 only
         require(
             not given,
-            "lr and l2 belong to an optimizer that is a name, and here is "
-            f"{shorten(self.optimizer)}: pass them to it, or write optimizer='adam'",
+            f"lr and l2 apply only to an optimizer given by name, not {shorten(self.optimizer)}: "
+            "pass them to it, or write optimizer='adam'",
         )
         return Optimizer.of(self.optimizer)
 
@@ -317,7 +317,7 @@ class Classifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]  # a 
         count = len(self.classes_)
         if count < 2:
             raise InputError(
-                "a classifier tells classes apart, and here is one class, "
+                "a classifier needs several classes, and there is only one, "
                 f"{shorten(self.classes_.tolist()[0])}: pass samples of two classes or more"
             )
         encoder = LabelEncoder()
@@ -356,8 +356,8 @@ class Classifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]  # a 
         """
         if classes is None and "network_" not in vars(self):
             raise InputError(
-                "the first partial_fit needs all classes there will be: write "
-                "est.partial_fit(X, y, classes=['no', 'yes'])"
+                "the first partial_fit needs all classes in advance: write est.partial_fit(X, y, "
+                "classes=['no', 'yes'])"
             )
         return self._go_on(X, y, sample_weight, classes=classes)
 
@@ -414,7 +414,7 @@ class Regressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):  # type: ig
             self._shape = targets.shape[1:]
             if (largest := float(np.abs(targets).max(initial=0.0))) > LARGE:
                 caution(
-                    f"targets as large as {largest:.6g} are hardly learned: fit "
+                    f"targets as large as {largest:.6g} are hard to learn: fit "
                     "TransformedTargetRegressor(est, transformer=StandardScaler())"
                 )
         frame = y.to_frame() if hasattr(y, "to_frame") else y

@@ -201,7 +201,7 @@ def test_sizes_may_follow_a_layer() -> None:
 @pytest.mark.parametrize(
     ("layers", "kind", "value"),
     [
-        ([3, sv.Affine(3), 2], InputError, "begins with a layer"),
+        ([3, sv.Affine(3), 2], InputError, "must begin with a layer"),
         ([sv.Affine(3), 0], InputError, "0"),
         ([sv.Affine(3), 4, sv.Affine(3)], ShapeError, "Affine(3 -> 3)"),
         ([sv.Affine(3), "tanh"], InputError, "tanh"),

@@ -218,7 +218,7 @@ def test_a_layer_whose_array_was_handed_out_joins_no_network() -> None:
 
 def test_what_numpy_has_written_in_place_is_not_called_unchanged() -> None:
     dense = network().layers[3]
-    with refused(NotFiniteError, "nan", "[0, 0]", "written it already"):
+    with refused(NotFiniteError, "nan", "[0, 0]", "already written it"):
         dense.kernel += np.nan
     dense.kernel = np.ones((5, 18))
     dense.kernel *= 2.0

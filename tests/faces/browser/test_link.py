@@ -265,7 +265,10 @@ def test_a_grown_network_is_described_anew(s: sv.Session) -> None:
     assert [each["version"] for each in described] == [2]
     assert described[0]["description"]["spec"]["scene"]["count"] == len(page.state["value"]) == 38
     came = described[0]["description"]["spec"]["page"]["came"]
-    assert came == "1 neuron added to layer 0 after step 3: it goes on with what it had learned."
+    assert (
+        came
+        == "1 neuron added to layer 0 after step 3: training continues with the learned weights."
+    )
     earlier = described[0]["description"]["spec"]["page"]["earlier"]
     assert (earlier["from"], earlier["past"]) == (-3, []) and earlier["values"]["shape"] == [3]
     page.ask("undo")
@@ -278,7 +281,7 @@ def test_who_looks_on_changes_nothing(s: sv.Session) -> None:
     page.ask("open", {"version": 1})
     for name in ASKED:
         if name not in ("open", "state"):
-            assert "looking on" in page.ask(name, {"count": 1, "row": 0, "value": 1.0})["refused"]
+            assert "a viewer" in page.ask(name, {"count": 1, "row": 0, "value": 1.0})["refused"]
     assert s.step_index == 0
 
 
@@ -541,7 +544,7 @@ def test_metrics_come_as_they_are_measured_and_go_where_the_training_goes_back()
         measured = page.state["measured"]
         return measured["from"], [(each["name"], *each["steps"]) for each in measured["series"]]
 
-    names = "loss of new ones", "new ones right"
+    names = "loss on new ones", "new ones right"
     assert seen() == (-1, [(name, 5.0, 10.0) for name in names])
     page.ask("advance", {"count": 8})
     assert seen() == (10, [(name, 15.0, 20.0) for name in names])
@@ -733,7 +736,7 @@ def test_a_page_asks_for_a_landscape_and_drags_its_ball(s: sv.Session, page: Fak
     for args in ({"x": "a", "y": 1}, {"x": 1}, {}):
         assert "refused" in page.ask("roll", args)
     onlooker = FakePage(page.link, looks=True)  # who would change the plane of all
-    assert "You are looking on" in onlooker.ask("past", asked)["refused"]
+    assert "You are watching" in onlooker.ask("past", asked)["refused"]
 
 
 def test_a_page_asks_which_samples_moved_a_weight_most(s: sv.Session, page: FakePage) -> None:
@@ -741,5 +744,5 @@ def test_a_page_asks_which_samples_moved_a_weight_most(s: sv.Session, page: Fake
     while (found := page.ask("moved", {"row": 4})["answers"]["words"]) is None:
         time.sleep(0.02)
     best = s.samples_that_moved(4, 30, 3, progress=False).samples[0]
-    assert f"by the samples {best.sample} (" in found
+    assert f"training samples {best.sample} (" in found
     assert "refused" in page.ask("moved", {"row": 99})

@@ -93,7 +93,7 @@ def test_another_neuron_keeps_camera_and_pin(browser: Any) -> None:
     assert (now["azimuth"], now["elevation"]) == (then["azimuth"], then["elevation"])
     page.app("pin(null)")
     page.rest(0.3)
-    assert "it goes on with what it had learned" in page.frame.locator("body").inner_text()
+    assert "training continues with the learned weights" in page.frame.locator("body").inner_text()
     assert page.complaints == []
 
 

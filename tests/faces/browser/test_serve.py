@@ -127,14 +127,14 @@ def short_token(served: Served) -> str:
 
 
 def test_the_owner_controls_and_others_look_on(served: Served) -> None:
-    assert "look on, and cannot change it" in served.said
+    assert "watch, but not change it" in served.said
     with joined(served, served.token) as own, joined(served, short_token(served)) as other:
         asked(own, 1, "open", version=1)
         asked(own, 2, "pause")
         step = asked(own, 3, "state")["state"]["step"]
         assert asked(own, 4, "advance", count=3)["state"]["step"] == step + 3
         assert asked(other, 1, "open", version=1)["state"]["step"] == step + 3
-        assert "looking on" in asked(other, 2, "advance", count=3)["refused"]
+        assert "a viewer" in asked(other, 2, "advance", count=3)["refused"]
         assert asked(own, 5, "state")["state"]["step"] == step + 3
 
 

@@ -194,7 +194,7 @@ def test_from_elsewhere_six_characters_let_one_look_and_copying_does_without_a_c
     assert not page.page.evaluate("isSecureContext || 'clipboard' in navigator")
     page.until("scalarviz.state.step > 0")
     page.page.evaluate("scalarviz.player.ask('pause'); null")
-    page.says("you are looking on".capitalize())
+    page.says("you are a viewer".capitalize())
     assert not page.page.is_visible("#play") and page.page.is_visible("#more")
     page.page.click("#cubes", position={"x": 5, "y": 5})
     page.page.evaluate("scalarviz.run('copy link')")

@@ -89,11 +89,14 @@ def test_the_named_scenes_are_served_to_this_machine_until_ctrl_c(
 ) -> None:
     code, out, err = run("xor", "circle", "--port", "0")
     assert (code, err) == (130, "")
-    assert re.search(r"^The pages are on http://127\.0\.0\.1:\d+/ for this machine", out, re.M)
+    assert re.search(r"^The pages are at http://127\.0\.0\.1:\d+/, for this machine", out, re.M)
     assert [*fetched] == ["", "xor.html", "circle.html", "index.html"]
     assert all(status == 200 and content for status, content in fetched.values())
     assert b"xor.html" in fetched[""][1] and b"rgb.html" not in fetched[""][1]
-    assert "127.0.0.1 opens xor.html\n127.0.0.1 opens circle.html\nStopped: 1 device came.\n" in out
+    assert (
+        "127.0.0.1 opens xor.html\n127.0.0.1 opens circle.html\nStopped. 1 device connected.\n"
+        in out
+    )
 
 
 @pytest.mark.usefixtures("_quick")
@@ -229,7 +232,7 @@ def test_two_scenes_of_one_name_are_refused(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("_quick")
 def test_what_no_page_can_train_is_said(run: Run) -> None:
     code, _, err = run("expression", "--port", "0")
-    assert code == 1 and "a page trains networks of layers, and Expression is none" in err
+    assert code == 1 and "a page trains networks of layers, not Expression" in err
 
 
 def test_lessons_and_the_guide_are_copied_and_what_is_there_stays(
@@ -241,7 +244,7 @@ def test_lessons_and_the_guide_are_copied_and_what_is_there_stays(
     mine.write_text("my answers")
     copy_lessons(str(tmp_path / "a room"))
     said = capsys.readouterr().out.splitlines()
-    assert said[1].startswith("1 files that were there already are as they were")
+    assert said[1].startswith("1 existing files are unchanged")
     assert said[2].endswith(f"jupyter lab '{tmp_path}/a room'")
     assert mine.read_text() == "my answers"
     for folder in ("notebooks", "docs/guide"):
@@ -481,7 +484,7 @@ def test_a_visitor_cannot_fill_the_file(
     at, large = room(), record("Bo", q=given(*["1" * 1000] * 9))
     told = [at.sends(each) for each in (large, record("Bo"), large, record("Cem"), record("Bo"))]
     assert [each == OK for each in told] == [True, True, False, True, False]
-    assert "to your teacher" in told[2]["error"] and told[4] == told[2]
+    assert "tell your teacher" in told[2]["error"] and told[4] == told[2]
     at.collecting._take(json.dumps({"record": record("Anna")}), "10.0.0.2")
     assert [each["name"] for each in at.lines] == ["Bo", "Bo", "Cem", "Anna"]
 
@@ -527,7 +530,7 @@ def test_what_the_disk_does_not_take_is_told_and_the_file_stays_whole(
             return self.file.write(line[:taken])
 
     monkeypatch.setattr(at.collecting, "_opened", Full)
-    assert "cannot keep" in at.sends(record("Bo"))["error"]
+    assert "cannot save" in at.sends(record("Bo"))["error"]
     assert "cannot be saved: " in capsys.readouterr().out  # where the teacher reads it
     monkeypatch.undo()
     assert at.sends(record("Cem")) == OK
@@ -594,7 +597,7 @@ def test_the_command_keeps_answers_and_ends_with_the_table(
 ) -> None:
     path = tmp_path / "class.jsonl"
     said = run_collecting("--collect", str(path))
-    assert f"Answers that pages on this machine send are kept in {path}." in said
+    assert f"Answers from pages on this machine are saved in {path}." in said
     assert "token" not in said and "Anna sends answers to 01-one-weight" in said
     with pytest.raises(SystemExit):
         commands.main(["collect", str(path)])
@@ -617,7 +620,7 @@ def test_for_a_room_the_address_has_a_token_and_who_can_send_is_said(
 ) -> None:
     said = run_collecting("--address", "0.0.0.0", "--collect", str(tmp_path / "class.jsonl"))
     assert re.search(r"/\?token=[2-9A-Z]{6}\n", said) or "in no network" in said
-    assert "Whoever has this address" in said and "only you can read" in said
+    assert "Anyone with this address" in said and "only you can read" in said
 
 
 @pytest.mark.parametrize("content", ["notes of a teacher\n", "{}\n", "a" * 8_000_001])

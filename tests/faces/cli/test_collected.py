@@ -149,7 +149,7 @@ def test_a_flood_of_made_up_questions_hides_none_of_the_class(
         put(f"{name}.json", record(name))
     table = table_in(tmp_path)
     assert len(table.columns) == 500 and table.summary(Column(LESSON, "gradient"))[0] == "0 of 2"
-    assert table.remarks == ["Of 80,402 questions those 500 are shown that most have answered."]
+    assert table.remarks == ["Shown: the 500 most answered of 80,402 questions."]
     assert Column(LESSON, "gradient") in table.columns and len(table.sheet()) < 10**7
 
 
@@ -167,11 +167,11 @@ def test_what_is_left_out_is_told_and_stops_nothing(
     collect_answers(str(tmp_path))
     said = capsys.readouterr().out.splitlines()
     assert said[-5:] == [
-        "a.json: it is damaged, or no JSON, left out.",
-        r"b\x1b[31m.json: it holds no answers of scalarviz, left out.",
-        "c.jsonl: 2 of 3 records are left out, the first because it is damaged, or no JSON.",
-        "d.ipynb: it has more than 5,000,000 bytes, left out.",
-        "e.txt: it has no answers, left out.",
+        "a.json was skipped: it is damaged or not JSON.",
+        r"b\x1b[31m.json was skipped: it contains no answers of scalarviz.",
+        "c.jsonl: 2 of 3 records were skipped, the first because it is damaged or not JSON.",
+        "d.ipynb was skipped: it has more than 5,000,000 bytes.",
+        "e.txt was skipped: it has no answers.",
     ]
     assert any("Anna" in line for line in said)
 

@@ -164,7 +164,7 @@ def test_a_run_is_saved_and_goes_on(run, custom_scene: str, tmp_path: Path) -> N
     ran = run("train", custom_scene, "--steps", "3", "--resume", kept)
     assert ran.code == 0 and re.search(r"^step +10 ", ran.out, re.MULTILINE)
     refused = run("train", custom_scene, "--resume", kept, "--size", "5")
-    assert refused.code == 1 and "has its size from the file: leave out --size" in refused.err
+    assert refused.code == 1 and "takes its size from the file: leave out --size" in refused.err
 
 
 def test_a_file_has_as_many_keyframes_as_asked_or_the_network_alone(
@@ -206,10 +206,10 @@ def test_ctrl_c_is_told_by_the_exit_code(run, custom_scene: str) -> None:
         (["train", *SMALL, "--batch", "-1"], 1, "batch must be an integer"),
         (["watch", *SMALL, "--speed", "-3"], 1, "the speed must be"),
         (["train", *SMALL, "--autosave", "3"], 1, "--autosave needs a file"),
-        (["train", *SMALL, "--save", "none/it"], 1, "there is no folder 'none' to save in"),
+        (["train", *SMALL, "--save", "none/it"], 1, "folder not found: 'none'"),
         (["train", *SMALL, "--resume", "none.safetensors"], 1, ".*none.safetensors"),
-        (["render", "it.safetensors"], 1, "'it.safetensors' is a file of a training: open it by"),
-        (["train", "none.py"], 1, "there is no file 'none.py'"),
+        (["render", "it.safetensors"], 1, "'it.safetensors' is a saved training run: open it with"),
+        (["train", "none.py"], 1, "file not found: 'none.py'"),
     ],
 )
 def test_a_mistake_is_answered_by_one_sentence(run, words, code: int, sentence: str) -> None:
@@ -397,7 +397,7 @@ def test_in_a_removed_folder_it_trains_and_says_where_nothing_can_be_kept(tmp_pa
     code, out, error = ran("train", "xor", "--engine", "python", "--save", "it.safetensors")
     assert (code, out) == (1, "") and "nothing can be saved in '.'" in error
     code, out, error = ran("page", "xor", "--engine", "python")
-    assert (code, out) == (1, "") and "there is no folder '.' to save in" in error
+    assert (code, out) == (1, "") and "folder not found: '.'" in error
 
 
 @pytest.mark.parametrize(
@@ -409,9 +409,9 @@ def test_in_a_removed_folder_it_trains_and_says_where_nothing_can_be_kept(tmp_pa
         ),
         (
             FileNotFoundError(2, "No usable temporary directory found in ['/tmp', '/'])"),
-            "there is no temporary folder to write to: name one by TMPDIR",
+            "no writable temporary folder: set TMPDIR to one",
         ),
-        (MemoryError(), "memory does not suffice: take smaller layers, batches or data"),
+        (MemoryError(), "not enough memory: use smaller layers, batches or data"),
     ],
 )
 def test_an_error_for_want_of_a_folder_or_of_memory_says_so(error: Exception, said: str) -> None:

@@ -72,15 +72,15 @@ def test_every_check_has_its_probe() -> None:
 def test_all_is_well_where_all_works() -> None:
     code, text = examined()
     assert code == 0 and "Scenes can be watched" in text
-    assert text.count("works ") == len(CHECKS) and "To mend" not in text
+    assert text.count("works ") == len(CHECKS) and "To fix" not in text
     assert all(f"about {check.name}" in text for check in CHECKS)
 
 
 def test_what_is_not_needed_may_lack() -> None:
     code, text = examined(cuda=SYSTEM, window=PIP, video=PIP)
     assert code == 0
-    assert "To mend window:\n" in text and "pip install 'PySide6-Essentials" in text
-    assert "To mend cuda (with an NVIDIA GPU only):" in text
+    assert "To fix window:\n" in text and "pip install 'PySide6-Essentials" in text
+    assert "To fix cuda (only with an NVIDIA GPU):" in text
 
 
 def test_without_numba_nothing_can_be_watched() -> None:
@@ -91,8 +91,8 @@ def test_without_numba_nothing_can_be_watched() -> None:
 @pytest.mark.parametrize("for_class", [False, True])
 def test_on_a_busy_machine_nothing_is_said_to_lack(*, for_class: bool) -> None:
     code, text = examined(for_class=for_class, numba=SLOW)
-    assert code == 0 and "lacks" not in text and "To mend" not in text
-    assert text.splitlines()[-1].startswith("Not known: numba took too long")
+    assert code == 0 and "lacks" not in text and "To fix" not in text
+    assert text.splitlines()[-1].startswith("Unknown: numba took too long")
 
 
 def test_a_teacher_is_told_in_one_screen() -> None:
@@ -123,7 +123,7 @@ def test_slow_pictures_are_said_to_be_slow(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(doctor, "SMOOTH", 1e9)
     found = answer("pictures")
     assert (found.works, found.mend) == (True, "")
-    assert "pictures a second: close other programs" in found.said
+    assert "pictures per second: close other programs" in found.said
 
 
 def test_a_full_disk_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +175,7 @@ def test_extras_that_are_missing_have_their_line(monkeypatch: pytest.MonkeyPatch
     code, text = examined(serve=PIP, onnx=PIP)
     assert code == 0
     for name, needed in (("serve", "websockets>=17"), ("onnx", "onnx>=1.16")):
-        assert f"To mend {name}:\n" in text
+        assert f"To fix {name}:\n" in text
         assert pip_command(name) in text and needed in requirements(name)
     monkeypatch.setattr(doctor, "find_spec", lambda module: None)
     monkeypatch.setattr(doctor, "lacking", lambda extra: ["websockets>=17"])
@@ -195,7 +195,7 @@ def test_extras_are_tried_and_not_only_looked_for(monkeypatch: pytest.MonkeyPatc
         ("numba", SYSTEM, "linux", "sudo apt-get install libgomp1"),
         ("numba", SYSTEM, "darwin", "brew install libomp"),
         ("numba", SYSTEM, "win32", "winget install Microsoft.VCRedist.2015+.x64"),
-        ("cuda", PIP, "darwin", "there is no CUDA for macOS"),
+        ("cuda", PIP, "darwin", "CUDA is not available on macOS"),
         ("window", "", "linux", ""),
         ("window", SYSTEM, "linux", "libxcb-cursor0"),
         ("video", PIP, "win32", '-m pip install "av>=12"'),
@@ -213,7 +213,7 @@ def test_each_system_has_its_command(
 def test_where_there_is_no_apt_the_names_are_still_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
     told = command_for(BY_NAME["numba"], Finding(False, ""), "linux")
-    assert told == "install what Debian calls libgomp1"
+    assert told == "install the Debian packages libgomp1, or their equivalents"
 
 
 # Probes, each in a process of its own.
@@ -230,7 +230,7 @@ def test_a_probe_that_dies_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(
         doctor.subprocess, "run", lambda command, **more: real([command[0], "-c", code], **more)
     )
-    assert run_probe("window") == Finding(False, "it died: no plugin", SYSTEM)
+    assert run_probe("window") == Finding(False, "it crashed: no plugin", SYSTEM)
 
 
 def test_a_probe_that_hangs_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,11 +276,11 @@ def test_what_is_lacking_is_compiled(
     monkeypatch.setattr(precompile, "is_ready", lambda kind: bool(means))
     assert every_kernel.lacking_kernels() == SMALL
     kernel_commands.warm()
-    assert capsys.readouterr().out == f"2 kernels compiled, kept in {tmp_path}\n"
+    assert capsys.readouterr().out == f"2 kernels compiled, stored in {tmp_path}\n"
     assert every_kernel.lacking_kernels() == [] and means == ["means"]
     assert all(kernel_files.is_compiled(kernel_units.path_of_unit(*each)) for each in SMALL)
     kernel_commands.warm()
-    assert capsys.readouterr().out == f"all kernels are compiled, kept in {tmp_path}\n"
+    assert capsys.readouterr().out == f"all kernels are compiled, stored in {tmp_path}\n"
     assert means == ["means"]
 
 
@@ -349,7 +349,7 @@ def test_the_kernels_of_the_scenes_are_compiled_for_a_gpu(
     compiled = [path.stem for path in tmp_path.glob("cuda_*.py")]
     assert len(compiled) > 10 and all(kernel_files.is_compiled(p) for p in tmp_path.glob("cuda_*"))
     assert any(name.startswith("cuda_train_float32") for name in compiled)
-    kept = f"kept in {tmp_path}\n"
+    kept = f"stored in {tmp_path}\n"
     assert said.out == f"{len(compiled)} kernels of the scenes compiled for the GPU, {kept}"
     assert "the scene lacking is left out" in said.err and "no_such_package" in said.err
     kernel_commands.warm("cuda")

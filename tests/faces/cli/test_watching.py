@@ -70,7 +70,7 @@ def test_without_a_screen_it_trains_and_writes_a_page_and_a_picture(folder: Path
         folder, "watch", "rgb", *QUICK, "--speed", "7", "--save", "it.safetensors"
     )
     assert code == 0 and "Traceback" not in error, error
-    assert "there is no screen" in out and "With --browser" in out and "needs PySide6" not in out
+    assert "no screen to open" in out and "Pass --browser" in out and "needs PySide6" not in out
     assert re.search(r"step +20 +loss", out) and "20 steps: loss from" in out
     assert "rgb.html: open it in any browser" in out and "rgb.png: a picture" in out
     assert files(folder) == ["it.safetensors", "rgb.html", "rgb.png"]
@@ -458,10 +458,10 @@ def test_the_same_scene_twice_has_two_names() -> None:
         (("render", "rgb?foo=3", "xor"), 2, "unknown option of rgb 'foo'"),
         (("render", "rgb?hidden=x", "xor"), 1, "'x'"),
         (("watch", "rgb#step=3", "xor"), 1, "'rgb#step=3' names a moment"),
-        (("watch", "rgb#step=3"), 1, f"go there by `{program()} open 'rgb#step=3'`"),
+        (("watch", "rgb#step=3"), 1, f"open it with `{program()} open 'rgb#step=3'`"),
         (("render", "rgb", "xor", "-o", "both.html"), 1, "a page shows one scene, not 2"),
         (("render", *["xor"] * 7), 1, "not 7"),
-        (("watch", "rgb", "xor", "--tour"), 1, "the tour is of one session"),
+        (("watch", "rgb", "xor", "--tour"), 1, "the tour shows one session"),
         (("watch", "rgb", "xor", "--nonsense"), 2, "--nonsense"),
     ],
 )
@@ -558,13 +558,16 @@ refuse_to_train = Mock(side_effect=AssertionError("a step was taken"))
         ("--past red", "unknown past 'red'"),
         ("--pin 700", "the network has rows 0 to 58, and not 700"),
         ("--pin -1", "the network has rows 0 to 58, and not -1"),
-        ("--samples 99", "a pixel has 1 to 4 samples a side, not 99"),
+        ("--samples 99", "a pixel has 1 to 4 samples per side, not 99"),
         ("--pixels 4x4", "the width of a picture is 16 to 8192 pixels, not 4"),
-        ("--move orbit", "--move is for videos, .mp4 or .gif, and NAME is none: leave it out"),
-        ("--fps 0", "--fps is for videos, .mp4 or .gif, and NAME is none: leave it out"),
-        ("--every 2", "--every is for videos, .mp4 or .gif, and NAME is none: leave it out"),
+        (
+            "--move orbit",
+            "--move is for videos, .mp4 or .gif, but NAME is not a video: leave it out",
+        ),
+        ("--fps 0", "--fps is for videos, .mp4 or .gif, but NAME is not a video: leave it out"),
+        ("--every 2", "--every is for videos, .mp4 or .gif, but NAME is not a video: leave it out"),
         ("--operations", "--operations is for videos, .mp4 or .gif, and NAME is none"),
-        ("--film", "--film is for videos, .mp4 or .gif, and NAME is none: leave it out"),
+        ("--film", "--film is for videos, .mp4 or .gif, but NAME is not a video: leave it out"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_before_the_first_step(
@@ -676,8 +679,8 @@ def test_a_loss_that_is_not_finite_is_told_and_drawn(
     assert render("lost.py", "--steps", "3", "--pixels", "64x48", "-o", name) == (0, "")
     assert Path(name).exists()
     assert (
-        "The loss is inf from step 1 on, most likely since the learning rate of 0.1 is too large."
-        "\nNothing was saved: begin again with --lr 0.01, or less.\n"
+        "The loss is inf from step 1 on; the learning rate 0.1 is probably too large."
+        "\nNothing was saved: start again with --lr 0.01 or less.\n"
     ) in out[-1]
 
 

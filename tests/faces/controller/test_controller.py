@@ -181,7 +181,7 @@ def test_play_goes_by_operation_where_that_is_the_unit(
     controller.time.play()
     assert played == [(pytest.approx(1.0), "operation", 2000)]
     assert controller.face.state.pace == "an operation in 1 s"
-    controller.time.set_speed(0.25)  # steps a second, of twelve operations
+    controller.time.set_speed(0.25)  # steps per second, of twelve operations
     assert played[-1] == (pytest.approx(3.0), "operation", 2000)
     assert controller.face.state.pace == "3 operations/s"
     controller.time.set_speed(None)  # no faster than can be seen
@@ -362,7 +362,7 @@ def test_what_is_offered_is_done(make: MakeController, show: Show) -> None:
     asked = []
     controller.face.start_editing = lambda name: asked.append(name == "edit")
     take_offer(controller, "Change a weight")
-    assert asked == [] and "Click on a cube" in controller.message
+    assert asked == [] and "Click a cube" in controller.message
     controller.stage.pinned = 3
     take_offer(controller, "Change a weight")
     assert asked == [True]
@@ -574,7 +574,7 @@ def test_another_size_begins_another_training_and_goes_on_playing(make: MakeCont
     assert len(controller.session.network.bank) == 31
     assert controller.stage.show is controller.show
     assert option(controller, "hidden").value == 4 and option(controller, "map").value == "grey"
-    assert controller.message == "Hidden set to 4. The training before stays as it is"
+    assert controller.message == "Hidden set to 4. The previous training run is unchanged"
     kept = before.network.bank.value[3]  # 0.5, and what the steps until then have changed
     controller.undo()
     assert controller.session is before and values(controller)[3] == kept
@@ -613,7 +613,7 @@ def test_a_picture_that_is_dropped_is_learned(make: MakeController, tmp_path: Pa
     assert settings["picture"].shape == (2, 4, 3) and settings["transform"] == "flip"
     assert settings["size"] == 32 and values(controller) == before
     assert option(controller, "picture").value == str(path)
-    assert controller.message == "red.png is the target from now on; the weights stay"
+    assert controller.message == "red.png is the target from now on; the weights are kept"
     drop(controller, tmp_path / "none.png")
     assert (
         "There is no file" in controller.message
@@ -630,7 +630,7 @@ def test_a_training_is_saved_and_goes_on(make: MakeController, tmp_path: Path) -
     controller.time.step(+1)
     drop(controller, path)  # as good as loading it
     assert controller.session.step_index == 4 and values(controller) == there
-    assert controller.message == f"{path} is open, at step 4"
+    assert controller.message == f"{path} opened at step 4"
     assert len(controller.face.state.options) == 5
     open_run(controller, tmp_path / "none.safetensors")
     assert "none.safetensors" in controller.message and controller.session.step_index == 4

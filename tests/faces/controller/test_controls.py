@@ -167,7 +167,7 @@ def test_another_network_is_one_of_its_own_and_undo_leads_back(
     made = controller.session
     assert made is not first and made.origin is not None and made.origin.session is first
     assert shown(controller)[name] == value
-    assert "The training before stays as it is" in last_notice(controller)
+    assert "The previous training run is unchanged" in last_notice(controller)
     controller.undo()
     assert controller.session is first and shown(controller)[name] == AT_FIRST[name]
     controller.redo()
@@ -358,7 +358,7 @@ WRONG: dict[type, list[Any]] = {
 @pytest.mark.parametrize(
     ("message", "shown"),
     [
-        ("there is nothing to undo", "There is nothing to undo"),
+        ("nothing to undo", "Nothing to undo"),
         ("features 'zzz': unknown", "Features 'zzz': unknown"),
         ("it.png is no picture", "it.png is no picture"),
         ("a_b is no name", "a_b is no name"),
@@ -554,13 +554,13 @@ OF_SCRIPTS = (
     "a session trains a",
     "the data is missing",
     "the loss is a name",
-    "this network is trained by another session",
-    "pass epochs=",
+    "this network is now trained by another session",
+    "pass only epochs=",
     "pass share=",
     "targets with classes=",
-    "1 must be a number that float32 can hold",
+    "1 must be a number within float32",
     "all perceptrons of this network",
-    "biases come and go in networks",
+    "biases can be added and removed",
     "data with standardize=True",
 )
 

@@ -138,7 +138,7 @@ def test_an_image_is_drawn_on_a_pad(pointer: Pointer, stage: Stage, studio: Stud
     pointer.release(LEFT, box.x, box.y)
     second = values(stage, "inputs").reshape(6, 6)
     assert (second >= first).all() and second[1, 4] > 0.9 and second.max() <= 1.0
-    assert stage.press("Draw anew") and not values(stage, "inputs").any()
+    assert stage.press("Draw again") and not values(stage, "inputs").any()
 
 
 @pytest.mark.some(1)
@@ -207,7 +207,7 @@ def test_an_input_of_ones_own_is_learned_and_that_is_undone(
     own = np.full(session.network.program.inputs.size, 0.25)
     put_in(pointer.controller, own)
     before = session.data.samples
-    name = "Learn this too" if session.network.program.inputs.size == 3 else "Learn as 1"
+    name = "Also learn this" if session.network.program.inputs.size == 3 else "Learn as 1"
     assert stage.press(name)
     assert session.data.samples == before + 1
     inputs, targets = training_of(session)

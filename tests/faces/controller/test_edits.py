@@ -369,13 +369,13 @@ def switch(rgb_controller: Any) -> None:
         (lambda c: c.edit(3, 0.75), "weight 3 = 0.75"),
         (lambda c: [c.edit(3, x, dragged=True) for x in (0.1, 0.2, 0.3)], "weight 3 = 0.3"),
         (lambda c: set_learning_rate(c, 0.25), "rate 0.25"),
-        (lambda c: set_rate(c, range(2, 4), 0.5), "rate 0.5 of 2 weights"),
+        (lambda c: set_rate(c, range(2, 4), 0.5), "rate 0.5 for 2 weights"),
         (lambda c: c.freeze(3, True), "weight 3 frozen"),
         (lambda c: c.set_option("activation", "relu"), "relu in layer 0"),
         (lambda c: c.set_option("map", "grey"), "data rgb grey"),
-        (lambda c: (c.edit(3, 0.75), c.time.step(+1, 3), c.time.reset()), "started again"),
+        (lambda c: (c.edit(3, 0.75), c.time.step(+1, 3), c.time.reset()), "restarted"),
         (lambda c: (c.time.step(+1, 3), c.session.branch()), "a new branch from step 3"),
-        (switch, "over to branch 0"),
+        (switch, "switched to branch 0"),
         (lambda c: setattr(c.session.current_branch, "name", "mine"), "branch 0 renamed"),
         (one_more, "1 neuron added to layer 0"),
         (lambda c: c.set_option("hidden", "3"), "hidden set to 3"),
@@ -388,7 +388,7 @@ def test_undo_and_redo_say_what_they_do(rgb_controller: Any, act: Act, did: str)
     assert rgb_controller.message.partition(";")[0] == f"Undone: {did}"
     assert rgb_controller.stage.action == "Redo"
     rgb_controller.stage.then()
-    assert rgb_controller.message.partition(";")[0] == f"Done again: {did}"
+    assert rgb_controller.message.partition(";")[0] == f"Redone: {did}"
     assert rgb_controller.stage.action == "Undo"
     rgb_controller.stage.then()
     assert rgb_controller.message.partition(";")[0] == f"Undone: {did}"
@@ -429,7 +429,7 @@ def test_a_scene_is_opened_played_and_left_again(rgb_controller: Any) -> None:
     )
     assert rgb_controller.face.state.scene == "xor" and "XOR" in rgb_controller.show.title
     assert rgb_controller.stage.show is rgb_controller.show
-    assert rgb_controller.message.endswith("The training before stays as it is")
+    assert rgb_controller.message.endswith("The previous training run is unchanged")
     assert rgb_controller.session.engine == "python"  # as it was chosen for the scene before
     rgb_controller.stage.then()  # the button of the message
     assert rgb_controller.session is first and rgb_controller.face.state.scene == "rgb"

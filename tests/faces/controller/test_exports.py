@@ -49,7 +49,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_a_step_there_is_no_video(show: Show, tmp_path: Path) -> None:
     controller = Face(Stages([FakeStage(show)])).lead
     export_to(controller.face, tmp_path / "it.mp4")
-    assert "nothing to make a video of" in controller.message
+    assert "Nothing to make a video of" in controller.message
 
 
 def test_another_process_draws_what_is_seen(
@@ -103,8 +103,8 @@ def test_cancel_leaves_no_half_file(controller: Any, tmp_path: Path, existed: bo
     controller.stage.end_work()
     controller.face.attend()
     assert controller.face.state.work is None and not controller.exports.going
-    kept = "the file is as it was before" if existed else "there is no such file now"
-    assert controller.message == f"it.mp4 was not finished: {kept}"
+    kept = ": the previous file is unchanged" if existed else " and does not exist"
+    assert controller.message == f"it.mp4 was not finished{kept}"
     assert [each.name for each in tmp_path.iterdir()] == ["it.mp4"] * existed
     assert not existed or path.read_text() == "before"
 
@@ -119,7 +119,7 @@ def test_cancel_reaches_what_has_not_begun(
     export_to(controller.face, tmp_path / "it.mp4")
     assert controller.exports.going == ["it.mp4"]
     controller.cancel_exports()
-    assert controller.message == "it.mp4 was not finished: there is no such file now"
+    assert controller.message == "it.mp4 was not finished and does not exist"
     attended(controller, lambda: not controller.hand.busy)
     assert not started and not controller.exports.going
 
@@ -137,7 +137,7 @@ def test_a_failure_is_one_sentence(
     monkeypatch.setattr(export, "COMMAND", ("-c", killed, "-"))
     export_to(controller.face, tmp_path / "it.gif")
     attended(controller, lambda: "it.gif was not made" in controller.message)
-    assert controller.message.endswith("the process that draws it was ended (-9)")
+    assert controller.message.endswith("the drawing process was ended (-9)")
 
 
 @pytest.mark.usefixtures("slow")
@@ -159,7 +159,7 @@ def test_without_an_answer_leaving_ends_it_and_says_so(controller: Any, tmp_path
     export_to(controller.face, tmp_path / "it.mp4")
     controller.face.quit()
     controller.face.rest()
-    assert controller.last_words == ["it.mp4 was not finished: there is no such file now"]
+    assert controller.last_words == ["it.mp4 was not finished and does not exist"]
     assert controller.exports.finish() == 0 and not list(tmp_path.iterdir())
 
 
@@ -318,7 +318,7 @@ def test_what_was_changed_is_found_again_in_its_file_only(make: Make, tmp_path: 
     assert refuses(controller, "save it first")
     controller.undo()
     controller.time.seek(3)
-    assert refuses(controller, "go back or on by an operation first")
+    assert refuses(controller, "first go back or forward by one operation")
     controller.time.step(+1, 2)
     assert leads_back(controller)
     path.unlink()

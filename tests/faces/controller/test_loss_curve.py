@@ -562,7 +562,7 @@ def test_the_first_time_is_found_and_a_button_goes_there(controller: Controller)
     assert stage_of(controller).press(told(controller)[1])
     assert session.step_index == first
     CONTROLS["first time"].set(controller, "loss < 0")
-    assert told(controller)[0] == "It was never so up to here: loss < 0"
+    assert told(controller)[0] == "Not found up to here: loss < 0"
     assert controller.search.work is None
 
 

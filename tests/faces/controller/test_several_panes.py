@@ -340,7 +340,7 @@ def test_a_video_is_of_all_sessions_as_they_are_seen(
 ) -> None:
     monkeypatch.setattr(export, "COMMAND", ("-c", PROGRAM, "-"))
     export_to(face.face, tmp_path / "all.mp4", "video")
-    assert "nothing to make a video of" in " ".join(face.told())
+    assert "Nothing to make a video of" in " ".join(face.told())
     face.press("right", "right", "d")
     face.stage.pin([4, 7, None])
     face.stage.take(color="difference to first")
@@ -441,7 +441,7 @@ def test_it_gets_all_branches_as_they_are(
     attended(controller, lambda: controller.branch_windows)
     (window,) = controller.branch_windows
     attended(controller, lambda: not controller.branch_windows)  # it was closed
-    assert controller.message == "A window with the branches side by side opens"
+    assert controller.message == "A window opens with the branches side by side"
     assert not Path(window.folder.name).exists()
     names = [each.name for each in controller.session.branches]
     assert [each.name for each in sv.Session.load(copy).branches] == names and len(names) == 2
@@ -457,7 +457,7 @@ def test_why_it_failed_is_said(controller: Any, monkeypatch: pytest.MonkeyPatch)
 
 def test_one_branch_stands_beside_none(controller: Any) -> None:
     CONTROLS["branches beside"].set(controller, 1)
-    assert controller.message == "There is one branch so far: go back and change something"
+    assert controller.message == "Only one branch so far: go back and change something"
     assert not controller.branch_windows
 
 

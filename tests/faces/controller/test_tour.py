@@ -343,6 +343,6 @@ def test_one_sample_is_no_sum(watched: MakeWatcher, batch: int) -> None:
 def test_where_there_is_no_sum_it_says_so(adder: Watcher, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scalarviz.stage.by_parts.MOST_PRODUCTS", 3)
     adder.controller.guide.add_up()
-    assert adder.stage.notices == ["There is no sum over samples that can be shown here"]
+    assert adder.stage.notices == ["There is no sum over samples to show here"]
     adder.watch(3.0)
     assert adder.session.clock.place == (0, 0)

@@ -48,7 +48,7 @@ def test_it_says_what_it_is_how_it_goes_and_what_came_of_it(
     assert [int(line.split()[1]) for line in lines[2:12]] == list(range(4, 41, 4))
     assert lines[12].startswith("off by .")
     first, last = show.session.losses[[0, -1]]
-    assert lines[13].startswith(f"40 steps: loss from {first:#.3g} to {last:#.3g}, of what is held")
+    assert lines[13].startswith(f"40 steps: loss {first:#.3g} → {last:#.3g}; held-out loss")
     assert lines[13].endswith(" Next: more") and len(lines) == 14
 
 
@@ -105,7 +105,7 @@ def test_what_is_compiled_at_the_first_step_is_no_part_of_the_pace(
 
 @pytest.mark.parametrize(
     ("steps", "said"),
-    [(200, "The loss has risen at --lr 1e+06: try a smaller one."), (90, "Next: more")],
+    [(200, "The loss has risen at --lr 1e+06: try a smaller rate."), (90, "Next: more")],
 )
 def test_a_rate_that_failed_is_not_proposed_again_unless_steps_are_few(
     steps: int, said: str, capsys: pytest.CaptureFixture[str]
@@ -139,7 +139,7 @@ def test_ctrl_c_ends_after_a_whole_step_and_says_how_to_keep_it(
     assert train(show, 1000) == 130
     assert show.session.step_index == 1
     text = capsys.readouterr().out
-    assert "Stopped at step 1 of 1,000" in text and "--save run.safetensors keeps it" in text
+    assert "Stopped at step 1 of 1,000" in text and "pass --save run.safetensors" in text
 
 
 def test_it_is_saved_at_the_end_and_it_says_where(
@@ -286,7 +286,7 @@ def test_what_overflows_is_saved_at_a_step_from_which_a_smaller_rate_goes_on(
     why, saved = caught.value.lines
     assert why.startswith("step 20 would make layer 0, perceptron 0, weight from input 0 ")
     assert saved == (
-        f"Saved to {path} at step 20; --resume {path} --lr 1e+299, or less, goes on from there."
+        f"Saved to {path} at step 20; --resume {path} --lr 1e+299, or less, continues from there."
     )
     again = sv.Session.load(path)
     assert (again.step_index, again.next, len(again.losses)) == (20, "zero_grad", 20)
@@ -298,7 +298,7 @@ def test_what_overflows_is_saved_at_a_step_from_which_a_smaller_rate_goes_on(
 def test_what_overflows_without_a_file_is_begun_again_at_a_smaller_rate() -> None:
     with pytest.raises(GradientError) as caught:
         train(diverging(), 1000, Autosave())
-    assert caught.value.lines[1] == "Nothing was saved: begin again with --lr 1e+299, or less."
+    assert caught.value.lines[1] == "Nothing was saved: start again with --lr 1e+299 or less."
 
 
 def lost(good: int) -> Show:
@@ -321,7 +321,7 @@ def test_a_training_whose_loss_is_not_finite_says_so_and_fails(
     assert capsys.readouterr().out.splitlines()[-2:] == [
         "30 steps: loss from inf to inf. The loss is inf from step 21 on, most likely since the "
         "learning rate of 0.1 is too large.",
-        f"Saved to {path} at step 19; --resume {path} --lr 0.01, or less, goes on from there.",
+        f"Saved to {path} at step 19; --resume {path} --lr 0.01, or less, continues from there.",
     ]
     again = sv.Session.load(path)
     assert again.step_index == 19 and len(again.branches[0].losses) == 50

@@ -16,7 +16,7 @@ STEPS = 900
 def draw(path: Path) -> None:
     """Draw it, or say what is missing for it."""
     if why := lack():
-        print(f"{path.name} stays as it is: {why}")
+        print(f"{path.name} is unchanged: {why}")
         return
     with (
         tempfile.TemporaryDirectory() as folder,

@@ -242,7 +242,7 @@ def test_what_follows_a_question_is_seen_after_the_guess_which_is_saved(
     page = Page.open(browser, server, file.name)
     page.run_all()
     form, after = page.tab.locator(".scalarviz-open").first, page.tab.get_by_text("upstream = 2")
-    form.get_by_text("goes on when you have found it").wait_for()
+    form.get_by_text("continues when you have found").wait_for()
     assert not after.is_visible()
     field = form.get_by_placeholder("your answer")
     field.fill("8")

@@ -217,7 +217,7 @@ def test_without_the_widget_it_shows_a_page_that_trains_and_says_why(
     session.advance(3)
     told = sv.watch(session)
     assert repr(told) == (
-        f"a page that is linked with its session needs anywidget: {pip_command('notebook')}. "
+        f"a page linked to its session needs anywidget: {pip_command('notebook')}. "
         "This page trains by itself in the browser; it is not connected to "
         "the session."
     )
@@ -238,7 +238,7 @@ def test_the_page_in_a_frame_cannot_break_out_and_has_no_rights(
     sv.watch(sv.Show(session, title=nasty, about=nasty), theme="dark")
     found = Frames(shown[0])
     assert found.tags == ["p", "iframe"]
-    assert found.frame["title"] == f"{nasty}, a training in the browser"
+    assert found.frame["title"] == f"{nasty}, training in the browser"
     assert found.frame["sandbox"] == "allow-scripts"
     assert found.frame.keys() == {"srcdoc", "style", "title", "sandbox"}
     same = pages.page_of(sv.Show(session, title=nasty, about=nasty), theme="dark")

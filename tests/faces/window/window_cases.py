@@ -222,7 +222,7 @@ def case_arrows_go_by_the_unit(bench: Bench) -> None:
         assert bench.controller.time.unit == unit
         bench.press(Key.Key_Right)
         assert bench.session.clock.place == place, unit
-        assert bench.made["advance"].toolTip() == f"On by one {unit} (→)"
+        assert bench.made["advance"].toolTip() == f"Forward by one {unit} (→)"
         bench.press(Key.Key_Left)
         assert bench.session.clock.place == (0, 0), unit
 
@@ -243,7 +243,7 @@ def case_the_rate_is_typed_and_slid(bench: Bench) -> None:
     bench.click(bench.made["learning rate"], bench.made["learning rate"].width() - 1, 10)
     assert bench.session.learning_rate == 100.0
     bench.click(bench.made["speed"], bench.made["speed"].width() - 1, 10)
-    assert bench.controller.face.state.speed is None and bench.made["pace"].text() == "flat out"
+    assert bench.controller.face.state.speed is None and bench.made["pace"].text() == "full speed"
     bench.click(bench.made["speed"], 1, 10)
     assert bench.controller.face.state.pace == "an operation in 4 s"
     assert bench.made["pace"].text() == "an operation in 4 s"
@@ -923,7 +923,7 @@ def case_a_file_that_is_being_written_has_a_bar_and_a_button_that_cancels_it() -
         box = chip_of(bench)
         bench.click(bench.picture, box.right - 20.0, box.y + box.height / 2.0)
         assert not slow.exports.going and not list(Path(folder).iterdir())
-        assert bench.controller.message == "it.mp4 was not finished: there is no such file now"
+        assert bench.controller.message == "it.mp4 was not finished and does not exist"
         bench.settle()
         assert not entry.isEnabled()
 
@@ -994,7 +994,7 @@ def case_closing_asks_what_becomes_of_a_file_that_is_being_written() -> None:
         with SlowExport(Path(folder), "other.mp4").leave() as slow:
             slow.bench.click(slow.asked.discard)
             assert not slow.bench.window.isVisible() and not slow.paths[0].exists()
-            told = "other.mp4 was not finished: there is no such file now"
+            told = "other.mp4 was not finished and does not exist"
             assert slow.bench.controller.message == told and not slow.exports.going
 
 
@@ -1017,7 +1017,7 @@ def case_ctrl_c_does_not_ask() -> None:
         slow.bench.stop.asked = True
         slow.bench.until(lambda: not slow.bench.window.isVisible())
         assert not slow.asked.isVisible() and not slow.paths[0].exists()
-        told = "it.mp4 was not finished: there is no such file now"
+        told = "it.mp4 was not finished and does not exist"
         assert slow.bench.controller.last_words == [told]
 
 
@@ -1047,7 +1047,7 @@ def case_a_scene_is_chosen_from_its_menu_and_undo_leads_back() -> None:
     bench.until(lambda: bench.session is not first)
     bench.settle()
     assert "XOR" in bench.window.windowTitle() and bench.session.playing
-    assert bench.stage.notices[-1].endswith("The training before stays as it is")
+    assert bench.stage.notices[-1].endswith("The previous training run is unchanged")
     bench.press(Key.Key_Space)
     while bench.session is not first:
         bench.press("z")
@@ -1076,7 +1076,7 @@ def case_another_scene_does_not_take_the_place_of_what_is_kept() -> None:
             with_fake_stage(look, keep=Autosave(path), play=False)
         kept = sv.Session.load(path)
         assert (kept.data.name, kept.step_index) == ("rgb", 2)
-        assert "not the one that was shown last" in said.getvalue()
+        assert "not the one shown last" in said.getvalue()
 
 
 def case_a_branch_is_named_by_mouse_and_by_keys(bench: Bench) -> None:

@@ -284,10 +284,10 @@ def test_all_that_is_not_supported_is_named_at_once(tmp_path: Path) -> None:
     ]
     refused(
         FileError,
-        "'memory' (LSTM): there is no such layer",
-        "'/act/erf' (Erf): there is no such layer",
+        "'memory' (LSTM): unsupported layer",
+        "'/act/erf' (Erf): unsupported layer",
         "'leakyrelu' (LeakyRelu): leaky_relu cannot have the settings 'nan'",
-        "'foo' (my.own.Foo): there is no such layer",
+        "'foo' (my.own.Foo): unsupported layer",
         "4 nodes have no counterpart here",
     ).by(read, graph(*nodes, numbers=W), tmp_path)
 

@@ -264,7 +264,7 @@ def of_mixed_precision() -> sv.Session:
     [
         (lambda: session(Dense(3, 3), sv.Dropout(3, 0.5)), "dropout 1"),
         (lambda: session(Dense(3, 3), optimizer=sv.SGD(0.1, clip_norm=1.0)), "clip_norm"),
-        (with_own_rate, "rates of their own"),
+        (with_own_rate, "rates"),
         (partly_frozen, "0.weight"),
         (compiled, "compiled function"),
         (of_mixed_precision, "mixed precision"),

@@ -261,4 +261,4 @@ assert child.exitcode == 0
 @linux_only
 @pytest.mark.usefixtures("studio")
 def test_a_forked_child_is_told_to_spawn_instead_of_waiting_for_ever() -> None:
-    assert 'start it by multiprocessing.get_context("spawn")' in output_of("-c", FORKED)
+    assert 'start it with multiprocessing.get_context("spawn")' in output_of("-c", FORKED)

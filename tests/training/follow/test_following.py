@@ -323,7 +323,7 @@ def test_parameters_that_are_exchanged_are_told_and_recorded_from_then_on(
         assert bits(last, "<f4") == bits(witness.values[4], "<f4")
     else:
         witness.check(followed)
-    said = f"step {run.steps if kind == 'at the end' else 3}: parameters came, went or were"
+    said = f"step {run.steps if kind == 'at the end' else 3}: parameters were added, removed"
     assert [each[: len(said)] for each in run.notes] == [said] * (kind != "lazy")
 
 
@@ -357,7 +357,7 @@ def test_what_is_followed_is_said_at_once_and_a_killed_viewer_when_it_is_seen(
     monkeypatch.setattr(atexit, "register", ends.append)
     monkeypatch.setattr(following, "show_record", lambda *_: SimpleNamespace(poll=lambda: -9))
     run, other = sv.follow(net), sv.follow(torch.nn.Module())
-    assert "following Sequential, 26 weights; the viewer starts" in caplog.messages[0]
+    assert "following Sequential, 26 weights; the viewer opens" in caplog.messages[0]
     assert "Module has no parameters" in caplog.messages[1]
     train(torch, net, 3, torch.optim.SGD(net.parameters(), 0.1), run=run)
     run.close()

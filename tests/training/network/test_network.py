@@ -298,7 +298,7 @@ def test_a_weight_of_another_network() -> None:
         ({"layers": [3]}, "[3]"),
         ({"layers": [3, 0, 3]}, "0"),
         ({"layers": [3, 2.5]}, "2.5"),
-        ({"layers": [3, sv.Dense(3, 2)]}, "begins with a layer"),
+        ({"layers": [3, sv.Dense(3, 2)]}, "must begin with a layer"),
         ({"layers": [sv.Dense(3, 4), sv.Dense(5, 2)]}, "gives 4 numbers"),
         ({"layers": [sv.Dense(3, 2)], "activation": "tanh"}, "activation= and output="),
         (

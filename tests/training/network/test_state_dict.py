@@ -205,8 +205,8 @@ def changed(**arrays: Any) -> dict[str, Any]:
 
 BAD_DICTS: list[tuple[Any, type[Exception], str]] = [
     (changed(_0_bias=None), InputError, "lacks 0.bias"),
-    (changed(_9_gain=[1.0]), InputError, "besides 9.gain"),
-    (changed(_0_bias=None, _9_gain=[1.0]), InputError, "lacks 0.bias; it has besides 9.gain"),
+    (changed(_9_gain=[1.0]), InputError, "also has 9.gain"),
+    (changed(_0_bias=None, _9_gain=[1.0]), InputError, "lacks 0.bias; it also has 9.gain"),
     ({f"{'x' * 300}.{i}": i for i in range(50)}, InputError, "and 44 more"),
     (changed(_0_bias=[1.0] * 4, _4_weight=[[0.0] * 4] * 18), ShapeError, "(18, 4)"),
     (changed(_4_bias=[0.0, 1.0, np.nan, 0.0]), NotFiniteError, "4.bias"),

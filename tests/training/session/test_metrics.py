@@ -365,7 +365,7 @@ def test_epochs_are_counted_by_name() -> None:
     other.advance(3, "epoch")
     assert s.step_index == other.step_index == 27
     s.advance(epochs=0)
-    refused(InputError, "epochs= alone").by(s.advance, 2, epochs=3)
+    refused(InputError, "only epochs=").by(s.advance, 2, epochs=3)
     refused(InputError, "'two'").by(s.advance, epochs="two")
     assert s.step_index == 27
 
@@ -390,7 +390,7 @@ def test_a_callback_saves_the_moment_and_measures_its_norms(engine: str, tmp_pat
     assert np.array_equal(again.losses, s.losses)
     s.seek(10)
     assert len(norms) == 2 and norms[0] == s.norms()["0"].value
-    refused(OrderError, "at work").by(changing(s).advance, 20)
+    refused(OrderError, "is busy").by(changing(s).advance, 20)
 
 
 def changing(s: sv.Session) -> sv.Session:

@@ -60,7 +60,7 @@ def test_a_label_stands_for_its_row() -> None:
     s.add_samples(drawn, 3)
     s.add_samples([drawn, drawn], [4, 5])
     assert s.data.training[1][count:].argmax(axis=1).tolist() == [3, 4, 5]
-    refused(InputError, "nothing drawn").by(s.add_samples, np.zeros(64), 3)
+    refused(InputError, "is blank").by(s.add_samples, np.zeros(64), 3)
     refused(InputError, "10").by(s.add_samples, drawn, 10)
 
 
@@ -214,7 +214,7 @@ def test_what_has_no_samples_is_refused() -> None:
         engine="python",
     )
     made.advance(3)
-    refused(InputError, "anew").by(made.samples_that_moved, 0)
+    refused(InputError, "new samples").by(made.samples_that_moved, 0)
     slope = sv.Value(0.0)
     straight: Any = sv.compile(lambda x: slope * x, inputs=1)
     compiled = advanced(sv.Session(straight, ([[1.0]], [[2.0]]), engine="python"), 3)
@@ -519,7 +519,7 @@ def test_labels_that_begin_with_1_are_too_large_by_1() -> None:
 
 
 def test_a_metric_to_watch_that_is_not_known_lists_those_that_are() -> None:
-    refused(InputError, "accuracy_held_out", "loss, accuracy", "held_out_ before").by(
+    refused(InputError, "accuracy_held_out", "loss, accuracy", "prefix held_out_").by(
         sv.EarlyStopping, "accuracy_held_out"
     )
 
