@@ -5,8 +5,8 @@
     python -m tests.style write     lowers the limits to what is there now; it raises none
 
 Counted are docstrings and comments of Python and JavaScript, Markdown and the English texts; by
-rows "said: ..." the English texts, and messages, options and words of commands in Python. What
-stands in `backquotes` is not.
+rows "said: ..." the English texts, and messages, options and words of commands in Python. Text
+in `backquotes` is left out.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def write(phrases: list[Phrase], path: Path = TABLE) -> None:
 
 
 def prose_of(root: Path = ROOT, *, quoted: bool = False) -> Prose:
-    """Return the prose of the repository; `quoted` is whether with what stands in backquotes."""
+    """Return the prose of the repository; `quoted` includes text in backquotes."""
     files = [root / TEXTS, *root.glob("*.md")]
     for folder in FOLDERS:
         files += [each for each in (root / folder).rglob("*") if each.suffix in SUFFIXES]
