@@ -42,7 +42,8 @@ def draw_caption(
     """Draw the caption on a card where it covers least; return the card, and boxes of pieces.
 
     It has the title; a click on it opens formula and lines. A card that would cover something is
-    narrower, or stands right of the title in `head`, or in its place where there is no room.
+    narrower, or stands right of the title in `head`, or in its place where there is no room, or no
+    title.
     Offers are below the title: the last row of the card is left to them.
     """
     words, scale, offers = frame_data.words, division.scale, bool(frame_data.offers)
@@ -64,10 +65,10 @@ def draw_caption(
     if card is None:
         return Box(0.0, 0.0, 0.0, 0.0), []
     y = card.y + 0.5 * pad
-    if head.width and not offers and taken is not None and taken.covered(card):
+    if head.height and not offers and taken is not None and taken.covered(card):
         begin = canvas.measure(words.title, size=TITLE * scale, bold=True) + 2.0 * ASIDE * scale
         card = head
-        if head.width - begin > LEAST_WIDE * scale:
+        if head.width - begin > LEAST_WIDE * scale and not frame_data.present:
             card = Box(head.x + begin, head.y, head.width - begin, min(head.height, HEAD * scale))
         heads = heading(canvas, title, card.width - 2.0 * pad, SMALLER[1] / SIZE * scale, 2)
         y = card.y + 0.5 * card.height - sum(0.725 * size for _, size in heads)

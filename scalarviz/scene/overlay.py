@@ -86,9 +86,12 @@ def draw_headline(
             ends = [(x, y)], [(x + 28.0 * scale, y)]
             canvas.arrows(*ends, theme.ink, width=2.6 * scale, head=9.0 * scale)
             x += 44.0 * scale
-    canvas.text(box.x, box.y + 80.0 * scale, exhibit.aside(), size=size, color=theme.soft)
+    words = exhibit.aside()
+    is_wide = canvas.measure(words, size=size) > canvas.width - box.x
+    look: dict[str, Any] = {"size": LETTERS if is_wide else size, "color": theme.soft}
+    canvas.text(box.x, box.y + 80.0 * scale, words, **look)
     if not is_better and not exhibit.by_hand:
-        look: dict[str, Any] = {"size": TASK * scale, "color": theme.worse, "bold": True}
+        look = {"size": TASK * scale, "color": theme.worse, "bold": True}
         words, low = text("headline.no_better"), box.y + 83.0 * scale
         canvas.text(box.x, low, words, room=box.width, **look)
 
@@ -109,7 +112,7 @@ def draw_head(
         titled: whether the title is drawn; by default True. It has its room anyway.
     """
     box, scale = division.head, division.scale
-    if not box.height:
+    if not box.height or frame_data.present:
         return None
     if not frame_data.layout.thread:  # whose cubes are few of all
         news = news or news_of(frame_data.cubes)
@@ -126,7 +129,7 @@ def draw_head(
 HEAD, TASK = 16.0, 14.0  # letters of the title, and of what is to be learned
 TITLE_LOW, TASK_LOW, NUMBER_SIZE = 33.0, 55.0, 24.0  # their lines, and letters of a headline
 TITLE_LEFT, TALL_HEAD = 24.0, 60.0  # pixels left of the title; twice those down to its middle
-SHORT_HEAD = 40.0  # height of a head without room for the bar
+SHORT_HEAD = 48.0  # height of a head without room for the bar
 LETTERS, ICON, BESIDE = 12.0, 18.0, 6.0  # letters, width of a mark, and from it to its words
 # Cubes of the legend: their foot, the side of the largest, and from one to the next.
 CUBES_LOW, LARGEST, CUBE_PITCH = 48.0, 34.0, 45.0

@@ -99,7 +99,8 @@ class Division:
         Args:
             exhibit: wanted width of the exhibit; 0, the default, for none
             card: whether there is a card; by default False
-            present: True: letters are larger, without head and loss; by default False
+            present: True: letters are larger, without loss, and the head is left to captions; by
+                default False
             menus: width of menus at the right end of the head; 0, the default, for none
             panel: width of a panel over the right end of the stage, in place of the card, above the
                 exhibit; 0, the default, for none
@@ -108,7 +109,7 @@ class Division:
         """
         scale = max(1.0, min(width / WIDTH, height / HEIGHT)) * (PRESENTED if present else 1.0)
         low = height < LOW
-        head = 0.0 if height < SHALLOW or present else (LOW_HEAD if low else HEAD) * scale
+        head = (LOW_HEAD if low or present else HEAD) * scale if height >= SHALLOW else 0.0
         strip, band = ((26.0, 62.0) if low else (28.0, 86.0)) if height >= SHALLOW else (0.0, 0.0)
         strip, band = strip * scale, 0.0 if present or chart else band * scale
         high = max(1.0, height - head - strip - band)
