@@ -129,7 +129,7 @@ def draw_head(
 HEAD, TASK = 16.0, 14.0  # letters of the title, and of what is to be learned
 TITLE_LOW, TASK_LOW, NUMBER_SIZE = 33.0, 55.0, 24.0  # their lines, and letters of a headline
 TITLE_LEFT, TALL_HEAD = 24.0, 60.0  # pixels left of the title; twice those down to its middle
-SHORT_HEAD = 48.0  # height of a head without room for the bar
+SHORT_HEAD = 40.0  # height of a head without room for the bar
 LETTERS, ICON, BESIDE = 12.0, 18.0, 6.0  # letters, width of a mark, and from it to its words
 # Cubes of the legend: their foot, the side of the largest, and from one to the next.
 CUBES_LOW, LARGEST, CUBE_PITCH = 48.0, 34.0, 45.0
@@ -178,7 +178,7 @@ def draw_legend(
     base = low - 0.5 * LARGEST * scale + 0.36 * size
     canvas.text(start, base, words[0], size=size, color=theme.quiet)
     canvas.text(right, base, words[1], size=size, color=theme.quiet, anchor="right")
-    if news:
+    if news and low + 15.0 * scale < head.bottom:
         canvas.text(right, low + 15.0 * scale, news, size=size, color=theme.quiet, anchor="right")
     return Box(start, head.y, right - start, head.height)
 
