@@ -41,8 +41,8 @@ def draw_caption(
     """Draw the caption on a card where it covers least; return the card, and boxes of pieces.
 
     It has the title; a click on it opens formula and lines. Without these and offers it is a line
-    below the network, if it has room there. A card that would cover something is narrower, or stands
-    in `head`, in place of the title.
+    below the network, if it has room there. A card that would cover something is narrower, or
+    stands in `head`, in place of the title.
     Offers are below the title: the last row of the card is left to them.
     """
     words, scale, offers = frame_data.words, division.scale, bool(frame_data.offers)
@@ -54,11 +54,11 @@ def draw_caption(
     card, heads = None, list[tuple[str, float]]()
     small, foot = SMALLER[1] * scale, division.view.bottom
     wide = canvas.measure(title, size=small, bold=True)
-    line = Box(division.inner.x, foot - 1.3 * small, wide, 1.3 * small)
+    row = Box(division.inner.x, foot - 1.3 * small, wide, 1.3 * small)
     is_free = not (offers or opens) and wide <= division.inner.width
-    if is_free and (taken is None or not taken.covered(line)):
-        canvas.text(line.x, foot - 0.3 * small, title, size=small, color=theme.ink, bold=True)
-        return line, []
+    if is_free and (taken is None or not taken.covered(row)):
+        canvas.text(row.x, foot - 0.3 * small, title, size=small, color=theme.ink, bold=True)
+        return row, []
     for share in SHAPES:  # narrower where it would cover something
         room = min(WIDE * (1.12 if offers else share) * scale, division.inner.width) - 2.0 * pad
         heads = heading(canvas, title, room, scale, 1 if offers else 3)

@@ -32,8 +32,8 @@ def check_words(studio: Studio, stage: Stage, size: tuple[int, int], at: str) ->
     words = texts_of(studio, stage, size)
     assert words
     for each in words:
-        assert -0.5 <= each.box.x and each.box.right <= size[0] + 0.5, (at, size, each)
-        assert -0.5 <= each.box.y and each.box.bottom <= size[1] + 0.5, (at, size, each)
+        assert each.box.x >= -0.5 and each.box.right <= size[0] + 0.5, (at, size, each)
+        assert each.box.y >= -0.5 and each.box.bottom <= size[1] + 0.5, (at, size, each)
     for one, other in itertools.combinations(words, 2):
         assert not meet(one, other), (at, size, one, other)
 
