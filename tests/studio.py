@@ -326,14 +326,18 @@ def face(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "trays_layout", facing)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Written:
-    """A text: the box of its ink, its size in pixels, and its contrast to what is behind it."""
+    """A text: the box of its ink, its size in pixels, and its contrast to what is behind it.
+
+    It is `hidden` if a panel lies on all of it that was drawn later.
+    """
 
     words: str
     box: Box
     size: float
     contrast: float
+    hidden: bool = False
 
 
 class OneByOne(Canvas2D):
@@ -362,7 +366,12 @@ class Noted(OneByOne):
 
     def box(self, x: float, y: float, width: float, height: float, fill: Any, **more: Any) -> None:
         if fill is not None:
-            self.filled.append((Box(x, y, width, height), rgb_of(fill)))
+            own = Box(x, y, width, height)
+            self.filled.append((own, rgb_of(fill)))
+            if len(str(fill)) == len("#000000"):
+                for each in self.written:
+                    inner = each.box.inside(0.5)
+                    each.hidden |= own.has(inner.x, inner.y) and own.has(inner.right, inner.bottom)
         else:
             self.frames.append(Box(x, y, width, height))
         super().box(x, y, width, height, fill, **more)

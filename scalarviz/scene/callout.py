@@ -58,8 +58,11 @@ def draw_told(
         return []
     if blame_in(frame_data) is not None:
         return draw_blamed(canvas, see, frame_data, taken, theme)
+    fans = known_fans(see, frame_data.layout, canvas.scale)
     if frame_data.moment is not None and frame_data.moment.kind == "weight gradient":
         boxes = draw_weight(canvas, see, frame_data, caption, taken, theme)
+    elif any(each is not None and each.seen.is_below for each in fans):
+        return []  # a panel would cover rows of the other layer
     elif len(caption.misses) > 0:
         boxes = draw_error(canvas, see, frame_data, caption, theme)
     else:
@@ -76,9 +79,11 @@ def draw_added(
     is_sum = caption.bars is not None and moment is not None and moment.kind == "forward"
     into = frame_data.layout.fan_into(subject) if is_sum and subject is not None else None
     row = None if into is None else told_row(see, frame_data, into, canvas.scale)
-    rows = [] if into is None else spans_of(see, frame_data, into[0], canvas.scale)
-    panel = None if row is None else panel_of(row, rows, see.box, canvas.scale)
-    if row is None or panel is None:
+    if into is None or row is None:
+        return []
+    rows = spans_of(see, frame_data, into[0], canvas.scale)
+    panel = panel_of(row, rows, see.box, canvas.scale)
+    if panel is None:
         return []
     signs: Any = theme.map.negative, theme.map.positive
     draw_sum(canvas, theme, row, panel, caption.title, signs, frame_data.part)

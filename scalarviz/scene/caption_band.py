@@ -24,7 +24,6 @@ WIDE, SHAPES = 460.0, (1.0, 0.62)  # largest width of the card, and shares of it
 CARD_PAD, BUTTONS = 12.0, 42.0  # pixels around its words, and height of a row of buttons
 TITLE, SIZE = 16.0, 14.0  # letters of the caption
 SMALLER = 13.0, 12.0  # of a title of one line
-ASIDE, LEAST_WIDE, HEAD = 24.0, 240.0, 38.0  # beside the title: room around it, width, height
 LEAST = 1.25  # distance of rows, in letters
 MORE = Piece("…", opens=True)
 SIGNS = " + ", " = ", " ≈ "
@@ -41,8 +40,9 @@ def draw_caption(
 ) -> tuple[Box, list[PieceBox]]:
     """Draw the caption on a card where it covers least; return the card, and boxes of pieces.
 
-    It has the title; a click on it opens formula and lines. A card that would cover something is
-    narrower, or stands right of the title in `head`, or in its place where there is no room.
+    It has the title; a click on it opens formula and lines. Without these and offers it is a line
+    below the network, if it has room there. A card that would cover something is narrower, or
+    stands in `head`, in place of the title.
     Offers are below the title: the last row of the card is left to them.
     """
     words, scale, offers = frame_data.words, division.scale, bool(frame_data.offers)
@@ -52,6 +52,13 @@ def draw_caption(
     pad, opens = CARD_PAD * scale, bool(caption.lines)
     title = words.about if words.is_new and words.about else caption.title
     card, heads = None, list[tuple[str, float]]()
+    small, foot = SMALLER[1] * scale, division.view.bottom
+    wide = canvas.measure(title, size=small, bold=True)
+    row = Box(division.inner.x, foot - 1.3 * small, wide, 1.3 * small)
+    is_free = not (offers or opens) and wide <= division.inner.width
+    if is_free and (taken is None or not taken.covered(row)):
+        canvas.text(row.x, foot - 0.3 * small, title, size=small, color=theme.ink, bold=True)
+        return row, []
     for share in SHAPES:  # narrower where it would cover something
         room = min(WIDE * (1.12 if offers else share) * scale, division.inner.width) - 2.0 * pad
         heads = heading(canvas, title, room, scale, 1 if offers else 3)
@@ -64,11 +71,8 @@ def draw_caption(
     if card is None:
         return Box(0.0, 0.0, 0.0, 0.0), []
     y = card.y + 0.5 * pad
-    if head.width and not offers and taken is not None and taken.covered(card):
-        begin = canvas.measure(words.title, size=TITLE * scale, bold=True) + 2.0 * ASIDE * scale
+    if head.height and not offers and taken is not None and taken.covered(card):
         card = head
-        if head.width - begin > LEAST_WIDE * scale:
-            card = Box(head.x + begin, head.y, head.width - begin, min(head.height, HEAD * scale))
         heads = heading(canvas, title, card.width - 2.0 * pad, SMALLER[1] / SIZE * scale, 2)
         y = card.y + 0.5 * card.height - sum(0.725 * size for _, size in heads)
     canvas.box(*card.place, theme.panel[:7], radius=8.0 * scale, outline=theme.rim)

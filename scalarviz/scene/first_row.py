@@ -105,7 +105,7 @@ def draw_first_row(
     between = ("; ", "\n") if has_tile else ("\n", "; ")
     shapes = [sign.join(each) for each in forms for sign in between]
     fits = [each for each in shapes if place[0] + canvas.measure(each, size=size) <= view.right]
-    said = [*fits, shapes[len(shapes) - 1]][0]
+    said = [*fits, forms[len(forms) - 1][0]][0]  # the sum alone
     below = call_out(canvas, theme, said, place, (gate, level - first.half_gate))
     found.append(below)
     said, down = text("first_row.comes"), first.column(0)

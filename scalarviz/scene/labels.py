@@ -147,6 +147,9 @@ MEASURED_LETTERS = 20.0  # size of letters at which words are measured
 TYPE, RIM = (12.0, 14.0, 16.0), 8.0  # sizes of names, and pixels by which they may leave the box
 
 
+MOST_WRITTEN, NUMBERED = 0.6, 22.0  # of the width that words take, and half a number at a ball
+
+
 def place_written(
     canvas: Canvas2D, theme: Theme, see: Projection, layout: Layout, taken: Obstacles
 ) -> None:
@@ -165,11 +168,17 @@ def place_written(
         x, y = 0.5 * (start.x + end.x), 0.5 * (start.y + end.y)
         half = 0.5 * canvas.measure(each.words, size=size, bold=each.least > 0.0)
         rim = see.box.inside(-RIM * canvas.scale)
-        if each.least and 2.0 * half > rim.width:
+        if each.least and 2.0 * half > MOST_WRITTEN * rim.width:
             continue
+        far = NUMBERED * canvas.scale + half
+        beside = [ball for ball, level, _ in taken.spheres if abs(y - level) < 0.5 * size]
+        for ball in beside if each.least else []:
+            if abs(x - ball) < far:
+                x = ball + far if x > ball else ball - far
         x = min(max(x, rim.x + half), rim.right - half) if each.least else x
+        is_free = not any(abs(x - ball) < 0.9 * far for ball in beside)
         apart = x - half >= edge + 0.5 * size or abs(y - line) >= size
-        if not each.least or apart:
+        if not each.least or (is_free and apart):
             taken.place(canvas, (x, y + 0.36 * size, each.words, size, theme.ink, each.least > 0.0))
             edge, line = x + half, y
 

@@ -561,7 +561,9 @@ def sums_of(canvas: Canvas2D, place: FilterPlace, room: float) -> list[tuple[str
     sums = [(name, number) for name, number in zip(names, numbers, strict=True)]
     widest = max([canvas.measure(f"{name} {number}", size=size) for name, number in sums])
     if widest > room:
-        return [(f"{names[1]} =", numbers[2])]
+        name = f"{names[1]} ="
+        is_wide = canvas.measure(f"{name} {numbers[2]}", size=size, bold=True) > room
+        return [("=" if is_wide else name, numbers[2])]
     return [*sums, (text("opened.bends"), "")] if place.bends else sums
 
 

@@ -86,9 +86,12 @@ def draw_headline(
             ends = [(x, y)], [(x + 28.0 * scale, y)]
             canvas.arrows(*ends, theme.ink, width=2.6 * scale, head=9.0 * scale)
             x += 44.0 * scale
-    canvas.text(box.x, box.y + 80.0 * scale, exhibit.aside(), size=size, color=theme.soft)
+    words = exhibit.aside()
+    is_wide = canvas.measure(words, size=size) > canvas.width - box.x
+    look: dict[str, Any] = {"size": LETTERS if is_wide else size, "color": theme.soft}
+    canvas.text(box.x, box.y + 80.0 * scale, words, **look)
     if not is_better and not exhibit.by_hand:
-        look: dict[str, Any] = {"size": TASK * scale, "color": theme.worse, "bold": True}
+        look = {"size": TASK * scale, "color": theme.worse, "bold": True}
         words, low = text("headline.no_better"), box.y + 83.0 * scale
         canvas.text(box.x, low, words, room=box.width, **look)
 
@@ -109,7 +112,7 @@ def draw_head(
         titled: whether the title is drawn; by default True. It has its room anyway.
     """
     box, scale = division.head, division.scale
-    if not box.height:
+    if not box.height or frame_data.present:
         return None
     if not frame_data.layout.thread:  # whose cubes are few of all
         news = news or news_of(frame_data.cubes)
@@ -175,7 +178,7 @@ def draw_legend(
     base = low - 0.5 * LARGEST * scale + 0.36 * size
     canvas.text(start, base, words[0], size=size, color=theme.quiet)
     canvas.text(right, base, words[1], size=size, color=theme.quiet, anchor="right")
-    if news:
+    if news and low + 15.0 * scale < head.bottom:
         canvas.text(right, low + 15.0 * scale, news, size=size, color=theme.quiet, anchor="right")
     return Box(start, head.y, right - start, head.height)
 

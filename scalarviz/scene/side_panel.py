@@ -472,7 +472,8 @@ def draw_curve(
 
     thin, quiet, halo = scale, theme.quiet, theme.panel[:7]
     canvas.line([at(0.0, low), at(0.0, high)], quiet, width=thin)
-    for y in [0.0] if bent.is_share else sorted({low, 0.0, high}):
+    far = [each for each in {low, high} if up * abs(each) > size and not bent.is_share]
+    for y in sorted({0.0, *far}):
         canvas.line([at(first, y), at(reach, y)], quiet, width=thin)
         words = typeset(f"{round(y)}" if abs(y - round(y)) < 0.1 else short(y))
         x = left - 6.0 * scale

@@ -158,9 +158,11 @@ def draw_sum(
     zero = first + most * unit
     canvas.line([(inside, zero), (box.right - PAD * scale, zero)], theme.quiet, width=scale)
     come = clamped((part - STARTED) / (ARRIVES - STARTED)) * len(terms)
-    wide = BAR_WIDE * scale
+    wide, lower = BAR_WIDE * scale, 0.0
     if len(row.feet) > 1:
-        wide = min(wide, 0.6 * abs(row.feet[1][0] - row.feet[0][0]))
+        pitch = abs(row.feet[1][0] - row.feet[0][0])
+        wide = min(wide, 0.6 * pitch)
+        lower = size if canvas.widest(plain, size=size) > pitch else 0.0  # every second one
     at = 0.0
     for number, place in enumerate(order):
         if come <= number:
@@ -169,9 +171,8 @@ def draw_sum(
         color = signs[0 if term < 0.0 else 1]
         a, b = zero - unit * at, zero - unit * (at + term)
         canvas.box(x - 0.5 * wide, min(a, b), wide, max(abs(b - a), scale), color)
-        canvas.text(
-            x, box.y + PRODUCTS * scale, plain[place], size=size, color=color, anchor="center"
-        )
+        low = box.y + PRODUCTS * scale + lower * (number % 2)
+        canvas.text(x, low, plain[place], size=size, color=color, anchor="center")
         at += term
         if number + 1 < len(order):
             right = row.feet[order[number + 1]][0]
@@ -403,7 +404,10 @@ def draw_misses(
             said = plural("telling.squares.bar", count)
         elif short(0.5 * mean, 3) == short(own, 3):
             said = text("telling.squares.half")
-        canvas.text(left, y, said, size=small, color=theme.soft, bold=True)
+        for line in lines_of(canvas, said, room, small):
+            canvas.text(left, y, line, size=small, color=theme.soft, bold=True)
+            y += 1.25 * small
+        y -= 1.25 * small
         low, x = y + 18.0 * scale + side * most, x + 18.0 * scale
         for place, each in enumerate(misses):
             own = side * gaps[place]

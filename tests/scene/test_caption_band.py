@@ -21,11 +21,11 @@ from scalarviz.scene.caption_band import (
     width_of,
 )
 from scalarviz.scene.layout.division import Box
-from scalarviz.scene.lines import pointed_rows
+from scalarviz.scene.lines import known_fans, pointed_rows
 from scalarviz.scene.marks import box_of_neuron, cube_boxes, draw_chosen
 from scalarviz.scene.picture import write_ends
 from scalarviz.stage.stage import Stage
-from scalarviz.story.caption import Piece, plain_lines
+from scalarviz.story.caption import Caption, Piece, plain_lines
 from tests.scene.measures import DARK, flat_of, projection, stage_of, trained
 from tests.sessions import advanced
 from tests.studio import Studio
@@ -115,6 +115,22 @@ def test_the_caption_stays_in_its_place_at_every_size(size: tuple[int, int], don
         assert card.x <= box.x and box.right <= card.right
         assert card.y <= box.y and box.bottom <= card.bottom + 0.5
     assert all(box.height >= 1.2 * SIZE for box, _ in found)
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (800, 500)], ids=str)
+@pytest.mark.parametrize("name", ["rgb", "xor", "digits"])
+def test_while_it_plays_the_caption_is_a_line_below_all_rows_and_wires(
+    name: str, size: tuple[int, int]
+) -> None:
+    stage = stage_of(trained(name), size)
+    data, see = stage.frame_data(), projection(stage)
+    words = replace(data.words, rests=False, caption=Caption("Step 20: off by .28; as before."))
+    data, division = replace(data, words=words), data.division(*size)
+    taken = write_ends(Canvas2D(*size), see, data, THEMES["dark"])
+    card, _ = draw_caption(Canvas2D(*size), division, data, THEMES["dark"], taken)
+    rows = [each.seen for each in known_fans(see, data.layout, division.scale) if each is not None]
+    lowest = max(y for row in rows for feet in row.feet for _, y in feet)
+    assert lowest < card.y and card.bottom <= division.scene.bottom
 
 
 def test_before_the_first_step_the_caption_says_what_the_network_learns() -> None:

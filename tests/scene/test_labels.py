@@ -114,7 +114,8 @@ FITTED = {"expression": {"OUT =", "×", "e", "x", ")", "sin(", "+"}}
 @pytest.mark.parametrize("size", [(800, 500), (1280, 800), (1920, 1080), (3840, 2160)], ids=str)
 @pytest.mark.parametrize("name", [*SCENES, "digits"])
 def test_letters_have_four_sizes(name: str, size: tuple[int, int]) -> None:
-    found = {each.words: each.size for each in words_at_rest(name, size)}
+    words = sorted(words_at_rest(name, size), key=lambda each: each.size)
+    found = {each.words: each.size for each in words}  # of a name that is also in a formula, there
     if name == "digits":  # the numbers of pixels, on large pictures
         found = {words: each for words, each in found.items() if "." not in words}
     others = {words: each for words, each in found.items() if round(each, 1) not in TYPE}

@@ -94,9 +94,10 @@ def test_cubes_of_thirteen_thousand_weights_are_cubes_and_no_tiles(name: str) ->
     assert max(each.most for each in found) <= FLAT_FROM
 
 
-# Sixteen maps stand one above another, on some 530 and 300 pixels.
+# Sixteen maps stand one above another, on some 365 and 209 pixels, below a row that is opened; the
+# smallest ones have fewer pixels than the image before them.
 @pytest.mark.slow
-@pytest.mark.parametrize(("size", "least"), [((1280, 800), 22.0), ((800, 500), 12.5)])
+@pytest.mark.parametrize(("size", "least"), [((1280, 800), 15.0), ((800, 500), 8.5)])
 def test_feature_maps_are_large_enough_to_be_seen(size: tuple[int, int], least: float) -> None:
     assert maps_of(stage_of(trained("digits"), size)).min() >= least
 

@@ -14,6 +14,7 @@ from tests.scene.measures import drawn_by
 from tests.studio import Noted, Studio, Written
 
 SIZES = (1280, 800), (800, 500), (600, 900)
+PHONE = 390, 844
 SCENES = "circle digits expression normalized retrain rgb texture xnor xor".split()
 STEPS = 300
 
@@ -23,13 +24,16 @@ def texts_of(studio: Studio, stage: Stage, size: tuple[int, int]) -> list[Writte
     with drawn_by(Noted) as drawn:
         stage.refresh()
         studio.stage(stage, 0.0, size)
-    return drawn[-1].written
+    return [each for each in drawn[-1].written if not each.hidden]
 
 
 def check_words(studio: Studio, stage: Stage, size: tuple[int, int], at: str) -> None:
-    """Compare the boxes of all texts, numbers included."""
+    """Compare the boxes of all texts, numbers included, with each other and with the picture."""
     words = texts_of(studio, stage, size)
     assert words
+    for each in words:
+        assert each.box.x >= -0.5 and each.box.right <= size[0] + 0.5, (at, size, each)
+        assert each.box.y >= -0.5 and each.box.bottom <= size[1] + 0.5, (at, size, each)
     for one, other in itertools.combinations(words, 2):
         assert not meet(one, other), (at, size, one, other)
 
@@ -43,14 +47,17 @@ def shown(name: str, **options: Any) -> Show:
 
 
 @pytest.mark.some("circle-(800, 500)-False")
-@pytest.mark.parametrize("present", [False, True])
-@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize(
+    ("size", "present"),
+    [*itertools.product(SIZES, [False, True]), (PHONE, False)],
+    ids=lambda each: str(each),
+)
 @pytest.mark.parametrize("name", SCENES)
-def test_no_two_texts_overlap(
+def test_no_text_overlaps_another_or_leaves_the_picture(
     studio: Studio, name: str, size: tuple[int, int], present: bool
 ) -> None:
     show = shown(name)
-    session, stage = show.session, Stage(show)
+    session, stage = show.session, Stage(show, reduced_motion=True)  # its light is there at once
     stage.common.present = present
     session.advance(STEPS)
     for operation in range(len(session.operations) + 1):

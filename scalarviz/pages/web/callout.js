@@ -24,6 +24,7 @@ export function drawTold(view, taken, fans) {
   if (blame_in(view.frame)) return drawBlamed(view, taken, fans);
   let draw = drawAdded;
   if (view.frame.moment.kind === "weight gradient") draw = drawWeight;
+  else if (fans.some((each) => each?.is_below)) return []; // a panel would cover other rows
   else if (told.misses.length) draw = drawError;
   const boxes = draw(view, taken, fans);
   taken.panel = boxes[0] ?? null;

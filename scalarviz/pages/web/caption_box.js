@@ -46,7 +46,8 @@ export class CaptionBox {
     const { camera } = picture.eyes;
     const { moment } = picture.frame;
     if (!isNews(dataset, [wide, high, picture.size, camera, moment?.name])) return false;
-    dataset.corner = picture.cornerFor(wide, high);
+    const isLine = getComputedStyle(this.element).borderTopWidth === "0px"; // below the network
+    dataset.corner = isLine ? "left" : picture.cornerFor(wide, high);
     picture.cards = wide ? [picture.boxAt(dataset.corner, wide, high)] : [];
     return true;
   }

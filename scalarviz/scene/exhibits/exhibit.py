@@ -304,8 +304,8 @@ class Exhibit(ABC):
                 room=2.0 * min(middle - foot.x, foot.right - middle),
             )
         out, low = places.out, foot.y + VERDICT * size * bool(words) + more + (ABOVE + HEAD) * size
-        part = max(0.0, min(self.small, (foot.bottom - low) / out.height))
         edge = DASHED * canvas.scale
+        part = max(0.0, min(self.small, (foot.bottom - low - edge) / out.height))
         wide = max(0.0, part * out.width - 2.0 * edge)
         box = Box(out.x + edge, low + edge, wide, wide * out.height / out.width)
         if self.first is not None and low <= foot.bottom + 0.5:

@@ -15,7 +15,7 @@ MARGIN, SMALL_MARGIN = 16.0, 10.0  # in a picture of SMALL width or more, and in
 WIDTH, HEIGHT = 1280.0, 800.0  # of a picture whose letters have their own size; larger ones grow
 LOW = 560.0  # height in pixels below which head, strip and band are lower
 CURVE_LEFT = 76.0  # of the loss curve with the words left of it: right of Play
-HEAD, LOW_HEAD = 64.0, 42.0  # height of the head
+HEAD, LOW_HEAD, PRESENTED_HEAD = 64.0, 42.0, 36.0  # height of the head
 HEADLINE, LEAST_EXHIBIT = 88.0, 150.0  # height of a headline, and of an exhibit below it
 PRESENTED = 1.35  # how much larger letters are in a presentation
 SMALL = 720.0  # width in pixels below which margins are small
@@ -99,7 +99,8 @@ class Division:
         Args:
             exhibit: wanted width of the exhibit; 0, the default, for none
             card: whether there is a card; by default False
-            present: True: letters are larger, without head and loss; by default False
+            present: True: letters are larger, without loss, and the head is left to captions; by
+                default False
             menus: width of menus at the right end of the head; 0, the default, for none
             panel: width of a panel over the right end of the stage, in place of the card, above the
                 exhibit; 0, the default, for none
@@ -108,7 +109,8 @@ class Division:
         """
         scale = max(1.0, min(width / WIDTH, height / HEIGHT)) * (PRESENTED if present else 1.0)
         low = height < LOW
-        head = 0.0 if height < SHALLOW or present else (LOW_HEAD if low else HEAD) * scale
+        head = PRESENTED_HEAD if present else LOW_HEAD if low else HEAD
+        head = head * scale if height >= SHALLOW else 0.0
         strip, band = ((26.0, 62.0) if low else (28.0, 86.0)) if height >= SHALLOW else (0.0, 0.0)
         strip, band = strip * scale, 0.0 if present or chart else band * scale
         high = max(1.0, height - head - strip - band)

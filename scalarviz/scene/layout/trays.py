@@ -83,6 +83,9 @@ REST, BARS, FEWER, SAYS = (
 BEADS, STRUNG = (0.06, 0.12), 0.12  # radius of what is evened out, before and behind; between them
 BENDS = 8  # points of the curve of an activation to each side
 PASSING = 1.0  # from the rows to a skip connection
+FOLDED = 1.4  # aspect below which a second layer stands below the first
+TALLER = 1.5  # rows of the second layer by those of the first, which are shorter
+NAMED = 0.6  # cells for the letter above biases
 KEPT_LAYOUTS = 4  # layouts of a program
 
 Layered = Program | Chain
@@ -120,6 +123,7 @@ class Station:
             of the largest square, that it takes
         deep: whether its rows run in depth, as those of walls do
         inputs: weights of each of its rows
+        named: cells above its rows that are kept free
         x, lift, aside: its middle along the flow, upwards, and in depth
     """
 
@@ -145,6 +149,7 @@ class Station:
     ball: float = BALL
     aside: float = 0.0
     inputs: int = 0
+    named: float = 0.0
 
     @property
     def half(self) -> float:
@@ -374,6 +379,9 @@ def place_all(stations: list[Station], aspect: float, before: float = 0.0) -> No
     """
     size(stations)
     rows = [each for each in stations if each.kind == "rows"]
+    if aspect < FOLDED and len(stations) == 5 and [each.form for each in rows] == ["", "nested"]:
+        place_bands(stations, aspect, before)
+        return
     high = SEEN * HIGH + REST * any(each.form == "long" for each in rows)
     free = aspect * high - before
     for each in rows:  # as long as there is room, all cubes as large as their rows are high
@@ -403,6 +411,33 @@ def place_all(stations: list[Station], aspect: float, before: float = 0.0) -> No
     least, fixed = along(stations, 1.0), along(stations, 0.0)
     loose = (free - fixed) / max(1e-9, least - fixed)
     along(stations, min(LOOSER, max(1.0, loose)))
+
+
+def place_bands(stations: list[Station], aspect: float, before: float) -> None:
+    """Place the second layer below the first one: its wires come round the right side."""
+    inputs, first, hidden, second, outputs = stations
+    above, below = hidden.units.count, outputs.units.count
+    lanes = LANE * above + BEFORE
+    high = HIGH - 0.5 * RUN * above - RUNS - NAMED
+    pitch = min(PITCH, high / (above + 0.6 + TALLER * below))
+    inputs.pitch = min(PITCH, pitch * above / inputs.units.count)
+    middle = 0.5 * (HIGH - pitch * above)
+    for station, own, free, lift in (
+        (first, pitch, aspect * HIGH - before - lanes - 2.0 * inputs.half - 2.0, middle),
+        (second, TALLER * pitch, aspect * HIGH - 2.0, 0.5 * (TALLER * pitch * below - HIGH)),
+    ):
+        station.pitch, station.lift, station.named = own, lift, NAMED
+        most = free / (station.before.count + 1.0)
+        station.edge = min(LARGEST, own / ROOM, most / SLOT)
+        station.step = min(most, WIDE * station.edge)
+    hidden.pitch, hidden.lift, inputs.lift = pitch, middle, middle
+    outputs.pitch, outputs.lift = second.pitch, second.lift
+    for line in (inputs, hidden, outputs):
+        line.ball = min(BALL, 0.42 * line.pitch)
+    along(stations[:3], 1.0)
+    right = hidden.x + hidden.half + lanes
+    second.x = right - 0.5 * second.length - AFTER - GATE - 2.0 * outputs.half
+    outputs.x = right - outputs.half
 
 
 def size(stations: list[Station]) -> None:
@@ -731,7 +766,8 @@ def layout_at(
             continue
         own = (rows if station.kind == "rows" else scale)(program, station)
         plates += own
-        labels.append(label_of(about(program.operations[station.place].label), own))
+        words = about(program.operations[station.place].label)
+        labels.append(label_of(words, own, station.named))
         if station.kind == "rows":
             lines = len(neurons) - 1, len(neurons)
             if station.form == "long":
@@ -817,10 +853,14 @@ def heads_of(station: Station, line: Neurons) -> Neurons:
     return replace(line, points=points, names=(), radius=HEAD * station.step, way=None)
 
 
-def label_of(words: tuple[str, str], plates: Sequence[Plate]) -> Label:
-    """Return the label of a layer, above the middle of its plates, or where else there is room."""
+def label_of(words: tuple[str, str], plates: Sequence[Plate], above: float = 0.0) -> Label:
+    """Return the label of a layer, above the middle of its plates, or where else there is room.
+
+    Args:
+        above: cells between them; by default none
+    """
     corners = np.concatenate([plate.corners(0.0) for plate in plates])
     low, high = corners.min(axis=0), corners.max(axis=0)
-    place = np.array([corners[:, 0].mean(), high[1], (low[2] + high[2]) / 2.0])
+    place = np.array([corners[:, 0].mean(), high[1] + above, (low[2] + high[2]) / 2.0])
     first = min(plate.indices.start for plate in plates)
     return Label(*words, place, slice(first, max(plate.indices.stop for plate in plates)))

@@ -114,15 +114,22 @@ class SeenFan:
         return max([x + radius for x, _, radius in self.starts]) + ASIDE * self.scale
 
     @cached_property
+    def is_below(self) -> bool:
+        """Whether its rows are below the units before them, so that wires come round the right."""
+        return self.form == "nested" and self.left < self.first
+
+    @cached_property
     def apart(self) -> float:
         """Pixels from lane to lane."""
+        if self.is_below:
+            return LANES * self.scale * 0.7
         room = self.left - self.first
         return max(0.5, min(LANES * self.scale, room / (self.count + 1)))
 
     @cached_property
     def runs(self) -> float:
         """Pixels from run to run."""
-        return min(RUNS * self.scale, RUN * self.cell)
+        return min(RUNS * self.scale, (0.5 * RUN if self.is_below else RUN) * self.cell)
 
     @cached_property
     def arm(self) -> float:
@@ -237,6 +244,10 @@ def wire(fan: SeenFan, column: int) -> list[Point]:
         return [(x + radius, y), (fan.first, y), (fan.first, fan.bus), (down, fan.bus)]
     if fan.form != "nested":
         return [(x + radius, y), (down, y)]
+    if fan.is_below:
+        lane = fan.first + fan.apart * (fan.count - 1 - column)
+        run = above_band(fan) - LETTERS * fan.scale - fan.runs * column
+        return [(x + radius, y), (lane, y), (lane, run), (down, run)]
     lane = fan.first + fan.apart * column
     highest = min(fan.starts[0][1], fan.top - fan.runs * fan.count)
     run = highest + fan.runs * column

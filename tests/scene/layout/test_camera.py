@@ -223,7 +223,7 @@ def test_a_picture_is_divided_as_it_was_agreed() -> None:
     assert parts.scene.height == 330.0 and parts.exhibit == Box(534.0, 256.0, 250.0, 100.0)
     assert parts.card == Box(534.0, 58.0, 250.0, 182.0)
     parts = Division.of(2560, 1600, present=True)
-    assert parts.scale == pytest.approx(2.7) and parts.head.height == 0.0
+    assert parts.scale == pytest.approx(2.7) and parts.head.height == pytest.approx(97.2)
     assert parts.strip.height == pytest.approx(75.6) and not parts.band.height
 
 

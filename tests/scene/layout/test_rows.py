@@ -124,6 +124,20 @@ def crosses(a: Any, b: Any, c: Any, d: Any) -> bool:
     return turn(a, b, c) * turn(a, b, d) < 0.0 and turn(c, d, a) * turn(c, d, b) < 0.0
 
 
+# On a phone the second layer stands below the first one.
+@pytest.mark.parametrize("name", ["rgb", "xor", "3-12-2"])
+def test_wires_come_round_the_right_side_to_a_layer_below_and_cross_no_other(name: str) -> None:
+    stage = stage_of(trained(name), (390, 844))
+    see = projection(stage)
+    known = known_fans(see, stage.frame_data().layout, 1.0)
+    first, second = [each.seen for each in known if each is not None]
+    assert second.is_below and not first.is_below
+    assert max(y for _, y in first.feet[-1]) < min(y for _, y in second.feet[0]) - second.slot
+    paths = [path for column in range(second.count) for path in wires(second, column)]
+    assert crossings(paths) == 0
+    assert all(see.box.x <= x <= see.box.right for path in paths for x, _ in path)
+
+
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("name", ["rgb", "xor", "xnor", "circle", "normalized", "8-12-6-3"])
 def test_wires_of_a_layer_nest(name: str, size: tuple[int, int]) -> None:
