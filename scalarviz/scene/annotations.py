@@ -688,13 +688,13 @@ def on_face(
     room: tuple[float, float, float, float],
     share: float,
     *,
-    whole: bool = False,
+    said: str = "",
 ) -> Number | None:
     """Return the number of a cube on its face; None if it is wider than that.
 
     Args:
         front, near, room: as of `fitted`; `share` is what it is of the strongest color
-        whole: whether it has two digits
+        said: its only words; by default one or two digits
     """
     scale, own, size = canvas.scale, room[3], 0.0
     for letters, least in FACE_LETTERS:
@@ -702,9 +702,9 @@ def on_face(
     if size == 0.0:
         return None
     x, y, depth = front[0], front[1], max(near, -1.0)
-    is_cut = abs(value) >= 1.0 and not whole
-    for said in [short(value), f"{value:.1f}"] if is_cut else [short(value)]:
-        words = said.replace("-", SHORT_MINUS)
+    shapes = [short(value), f"{value:.1f}"] if abs(value) >= 1.0 else [short(value)]
+    for shape in [said] if said else shapes:
+        words = shape.replace("-", SHORT_MINUS)
         wide = canvas.measure(words, size=size)
         if wide <= own - BESIDE_NUMBER * scale:
             return Number(words, x, y, size, depth, 0.5 * wide, 0.5 * LINE * size, share)

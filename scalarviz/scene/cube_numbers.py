@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from scalarviz.base.texts.decimals import short
 from scalarviz.scene.annotations import (
     FACE_LETTERS,
     ON_CUBES,
@@ -82,9 +83,10 @@ def numbers_on_cubes(
         is_free = told is None or (len(frame_data.layout.written) > 0 and pushes is None)
         is_above = not is_beside and is_free and see.camera.is_front
         plain: Number | None = None
-        for whole in [True, False] if cube.row in gains else [False]:  # a gain has all its digits
-            if plain is None and not is_beside:
-                plain = number_at(canvas, faces, cube, whole=whole, is_above=is_above)
+        if cube.row in gains and not is_beside:  # with two digits, if there is room
+            plain = number_at(canvas, faces, cube, short(cube.value), is_above=is_above)
+        if plain is None and not is_beside:
+            plain = number_at(canvas, faces, cube, "", is_above=is_above)
         if plain is not None:
             found[cube.row] = plain
             faces.take(plain)
@@ -108,16 +110,16 @@ def numbers_on_cubes(
 
 
 def number_at(
-    canvas: Canvas2D, faces: CubeFaces, cube: SeenCube, *, whole: bool, is_above: bool
+    canvas: Canvas2D, faces: CubeFaces, cube: SeenCube, said: str, *, is_above: bool
 ) -> Number | None:
     """Return the number of a cube on its face, else above it; None if it has no room.
 
     Args:
-        whole: whether it has two digits; `is_above`, whether it may be above
+        said: its only words on the face; `is_above`, whether it may be above
     """
     face = cube.order[0]
     front, room = cube.fronts[face], cube.rooms[face]
-    plain = on_face(canvas, cube.value, front, cube.near, room, cube.share, whole=whole)
+    plain = on_face(canvas, cube.value, front, cube.near, room, cube.share, said=said)
     if plain is not None and faces.hides(cube, face, plain.wide):
         plain = None
     if plain is None and is_above:

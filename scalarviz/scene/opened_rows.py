@@ -27,6 +27,7 @@ from scalarviz.scene.layout.ways import (
     SeenFan,
     Stroke,
     adding_up,
+    factors,
     in_print,
     rounded,
     sum_words,
@@ -61,7 +62,8 @@ FACE, HALF, UNDER = (
     18.0,
 )  # pixels of a field with its number; half an image by its ring;
 # pixels from an image at the start to the panel of a filter
-LINED, TRIED = 0.86, 12  # lines from products to those below, and pixels tried
+LINED, TRIED, FITS = 0.86, 12, (4, 5)  # lines from products to those below, pixels tried, and
+# letters of their numbers and of weights that fit
 ZERO, LEFT = 16.0, 8.0  # pixels above bars, and left of the panel of a filter
 ADDED, UNDER_BAR = 4.0, 10.0  # pixels of the bar of what is added, and of all its room
 HALF_CELL, OVER_B = 0.45, 9.0  # from the foot of b to its middle in cells, to its name in pixels
@@ -395,7 +397,7 @@ class FilterPlace:
         pixel: its number; `corner` is the row and column of the first pixel that the filter reads
         pixels: what it reads, 0 beyond the edges; `weights` are those of the filter
         terms: all products added, and b; `found` is what comes of them
-        products: in print, which add up
+        lines: factors and products in print, which add up
         bends: whether minus becomes 0
         pooled: pixel of smaller images that is this one, -1 without; `across`, those side by side
     """
@@ -406,7 +408,7 @@ class FilterPlace:
     weights: list[float]
     terms: list[float]
     found: float
-    products: list[str]
+    lines: list[tuple[str, str, float]]
     bends: bool
     pooled: int
     across: int
@@ -463,12 +465,14 @@ def filter_place(
         if own[pixel] != 0.0:  # rounded as it is where pixels are chosen
             terms[0] = own[pixel] - bias
         lines = adding_up(pixels, weights, products, terms[0])
-        said = [short(each[2]) for each in lines]
-        given = pixel, (top, first), pixels, weights, terms, own[pixel], said, bends
+        given = pixel, (top, first), pixels, weights, terms, own[pixel], lines, bends
         place = FilterPlace(*given, pooled[pixel], across)
         found = place if found is None else found
-        plain = [(short(x), short(w)) for x, w in zip(pixels, weights, strict=True)]
-        if plain == [(x, w) for x, w, _ in lines] and has_two_digits(printed(terms, own[pixel])):
+        letters = [max([len(each[k]) for each in lines]) for k in (0, 1)]
+        numbers = zip(pixels, weights, lines, strict=True)
+        follow = [factors(x, w, round(100.0 * each[2])) is not None for x, w, each in numbers]
+        fits = all(follow) and letters[0] <= FITS[0] and letters[1] <= FITS[1]
+        if fits and has_two_digits(printed(terms, own[pixel])):
             return place
     return found
 
@@ -543,7 +547,7 @@ def draw_filter(
             room,
             lit=True,
         )
-        draw_greys(canvas, place.pixels, (first, low), face, columns)
+        draw_greys(canvas, place, (first, low), face, columns)
         low += rows * face
         base, low = low + 0.78 * line, low + 1.05 * line
         heads = [text("opened.times"), "×"]
@@ -578,6 +582,7 @@ def draw_filter(
             -1.0,
             (face, face, face, face),
             shares[i],
+            said=place.lines[i][1] if products and place is not None else "",
         )
         for i, row in enumerate(fan.rows_of(opened.unit))
     ]
@@ -589,9 +594,10 @@ def draw_filter(
             if abs(share) > 1e-5:
                 draw_push(canvas, theme, Box(x, foot + PUSHED * scale, face, face), -0.7 * share)
     low += rows * face
-    for i, said in enumerate(place.products if products and place is not None else []):
+    for i, each in enumerate(place.lines if products and place is not None else []):
         at, base = first + (i % columns + 0.5) * face, low + (i // columns * LINED + 0.85) * line
-        canvas.text(at, base, typeset(said), size=size, color=theme.ink, anchor="center")
+        said = typeset(short(each[2]))
+        canvas.text(at, base, said, size=size, color=theme.ink, anchor="center")
     low += LINED * rows * line if products else 0.0
     for words, number in sums:
         low += line
@@ -651,7 +657,7 @@ def sums_of(canvas: Canvas2D, place: FilterPlace, room: float) -> list[tuple[str
 
 # A row that is evened out: its numbers stand in words beside it.
 
-BESIDE_LAYER, BELOW_LAYER = 14.0, 26.0  # pixels from a layer to words that stand below it
+BESIDE_LAYER, BELOW_LAYER = 14.0, 22.0  # pixels from a layer to words that stand below it
 AROUND = 26.0, 32.0  # pixels around the units of a row above and below
 # Digits of what is evened out, of what comes in, and of what follows: few first.
 CLOSING = [(a, b, c) for a in (2, 3, 4) for b in (2, 3, 4, 5) for c in (2, 3, 4)]
@@ -713,7 +719,7 @@ def draw_norm(
     left, top = second.left + BESIDE_LAYER * scale, second.feet[len(second.feet) - 1][0][1]
     top += BELOW_LAYER * scale
     wide = canvas.widest([*words, ""], size=size) + 2.0 * PAD * scale
-    high = (len(words) + 0.6) * LINE * scale
+    high = (len(words) + 0.5) * LINE * scale
     below: float = max([feet[0][1] for feet in first.feet]) + LINE * scale
     x, y, radius = second.starts[unit]
     room = second.ends[0][0] + 3.0 * second.cell - left  # to the bias of an upright row
@@ -735,16 +741,16 @@ def draw_norm(
 
 
 def draw_greys(
-    canvas: Canvas2D, pixels: Sequence[float], corner: Point, face: float, columns: int
+    canvas: Canvas2D, place: FilterPlace, corner: Point, face: float, columns: int
 ) -> None:
     """Draw pixels from 0 to 1 as grey fields with their numbers."""
     size = LETTERS * canvas.scale
-    for i, pixel in enumerate(pixels):
+    for i, pixel in enumerate(place.pixels):
         x, y = corner[0] + i % columns * face, corner[1] + i // columns * face
         digit = GREYS[round(15.0 * min(max(pixel, 0.0), 1.0))]
         ink = "#000000" if pixel > 0.5 else "#ffffff"
         canvas.box(x, y, 0.94 * face, 0.94 * face, f"#{digit}{digit}{digit}{digit}{digit}{digit}")
         middle, low = x + 0.47 * face, y + 0.47 * face + 0.36 * size
-        said = f"{pixel:.0f}" if pixel in (0.0, 1.0) else typeset(short(pixel))
+        said = f"{pixel:.0f}" if pixel in (0.0, 1.0) else place.lines[i][0]
         if canvas.measure(said, size=size) <= face:
             canvas.text(middle, low, said, size=size, color=ink, anchor="center")

@@ -75,7 +75,7 @@ RAISED, HEADED, SHORT = 3.55, 0.3, 3.0  # cells that the only image at the start
 BESIDE_IN = 0.2  # beside that image, whose words are wide
 # Cells that long rows take beyond others, for numbers and bars of an upright one, and before it for
 # what comes in, by whether it is long.
-REST, BARS, SAYS = 0.4, 2.93, (0.93, 0.8)
+REST, BARS, SAYS = 0.4, 2.93, (0.96, 0.8)
 BEADS, STRUNG = (0.06, 0.12), 0.12  # radius of what is evened out, before and behind; between them
 BENDS, REACH = 8, 3.0  # points of the curve of an activation to each side, and how far it is shown
 PASSING = 1.0  # from the rows to a skip connection

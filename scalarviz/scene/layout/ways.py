@@ -624,7 +624,7 @@ def thread_strokes(
 
 # Pixels of numbers, of slots and of a row with numbers; of a sheet with a row, its height, the most
 # of a slot and of a cube, and room for the sum.
-LETTERS, LEAST_SLOT, TALL = 12.0, 23.5, 94.0
+LETTERS, LEAST_SLOT, TALL, LOW = 12.0, 23.5, 94.0, 86.0
 SHEET, SHEET_SLOT, SHEET_CUBE, SUM = 124.0, 56.0, 40.0, 72.0
 OVER_ROWS, FAR_RIGHT = 46.0, 8.0  # from rows up to a sheet, and from what is left of that
 MOST_SHEET = 0.42  # of the height of the network, so that it is still seen
@@ -736,7 +736,7 @@ def bars_from(
 
 
 # Digits of two factors in print: as many as their printed product needs, few first.
-DIGITS = [(2, 2), (2, 3), (3, 2), (2, 4), (3, 3), (3, 4), (4, 3), (4, 4)]
+DIGITS = [(2, 2), (2, 3), (3, 2), (3, 3), (2, 4), (3, 4), (4, 3), (4, 4)]
 NEAREST = 0.499  # of a digit that a product is rounded by: no half one, of which people differ
 FAR_FROM = 100.0  # more than a product can be from the next digit
 
@@ -857,7 +857,7 @@ def sheet_above(fan: SeenFan, view: Box, taken: Sequence[Box]) -> Box | None:
         if each.meets(Box(left, view.y, right - left, low - view.y)):
             left = each.right + FAR_RIGHT * scale
     is_wide = (right - left - SUM * scale) / len(fan.feet[0]) >= LEAST_SLOT * scale
-    has_room = is_wide and low - view.y >= TALL * scale
+    has_room = is_wide and low - view.y >= LOW * scale
     return Box(left, view.y, right - left, low - view.y) if has_room else None
 
 
