@@ -83,7 +83,7 @@ def numbers_on_cubes(
         is_free = told is None or (len(frame_data.layout.written) > 0 and pushes is None)
         is_above = not is_beside and is_free and see.camera.is_front
         plain: Number | None = None
-        if cube.row in gains and not is_beside:  # with two digits, if there is room
+        if cube.row in gains and not is_beside:  # two digits, if there is room
             plain = number_at(canvas, faces, cube, short(cube.value), is_above=is_above)
         if plain is None and not is_beside:
             plain = number_at(canvas, faces, cube, "", is_above=is_above)

@@ -316,8 +316,8 @@ def draw_opened(
     draw_panel(canvas, theme, Box(x, y, side, side).inside(-FRAME * scale), None, 2.0)
     if place is not None and framed:
         pixel = side / place.across
-        at = x + place.pooled % place.across * pixel, y + place.pooled // place.across * pixel
-        draw_frame(canvas, theme, Box(*at, pixel, pixel))
+        corner = x + place.pooled % place.across * pixel, y + place.pooled // place.across * pixel
+        draw_frame(canvas, theme, Box(*corner, pixel, pixel))
         if y - size > base:
             low, ink = y - 0.3 * size, theme.lit
             canvas.text(x + 0.5 * side, low, framed, size=size, color=ink, anchor="center")
@@ -468,7 +468,7 @@ def filter_place(
         given = pixel, (top, first), pixels, weights, terms, own[pixel], lines, bends
         place = FilterPlace(*given, pooled[pixel], across)
         found = place if found is None else found
-        letters = [max([len(each[k]) for each in lines]) for k in (0, 1)]
+        letters = max([len(each[0]) for each in lines]), max([len(each[1]) for each in lines])
         numbers = zip(pixels, weights, lines, strict=True)
         follow = [factors(x, w, round(100.0 * each[2])) is not None for x, w, each in numbers]
         fits = all(follow) and letters[0] <= FITS[0] and letters[1] <= FITS[1]
@@ -480,7 +480,7 @@ def filter_place(
 def pooled_at(
     known: Mapping[str, FloatArray], line: Neurons, small: Neurons, unit: int, pixel: int
 ) -> int:
-    """Return the pixel of smaller images that has the number of a pixel; -1 if none has."""
+    """Return the pixel of smaller images with the number of a pixel; -1 without one."""
     rows, columns, wide = small.shape[1], small.shape[2], line.shape[2]
     y, x = pixel // wide * rows // line.shape[1], pixel % wide * columns // wide
     place, count = y * columns + x, line.shape[1] * wide
@@ -621,7 +621,7 @@ def draw_pooled(
     unit: int,
     place: FilterPlace,
 ) -> None:
-    """Draw where the number of a pixel goes on: into a smaller image, as the largest of some."""
+    """Mark the pixel of a smaller image that takes the number of a pixel, the largest of some."""
     x, y, radius = following.starts[unit]
     reach, pixel = 2.0 * HALF * radius, 4.0 * HALF * radius / place.across
     left, top = x - reach, y - reach
@@ -655,9 +655,9 @@ def sums_of(canvas: Canvas2D, place: FilterPlace, room: float) -> list[tuple[str
     return [*sums, (text("opened.bends"), "")] if place.bends else sums
 
 
-# A row that is evened out: its numbers stand in words beside it.
+# The arithmetic of a row that is evened out, in words.
 
-BESIDE_LAYER, BELOW_LAYER = 14.0, 22.0  # pixels from a layer to words that stand below it
+BESIDE_LAYER, BELOW_LAYER = 14.0, 22.0  # pixels from a layer to words below it
 AROUND = 26.0, 32.0  # pixels around the units of a row above and below
 # Digits of what is evened out, of what comes in, and of what follows: few first.
 CLOSING = [(a, b, c) for a in (2, 3, 4) for b in (2, 3, 4, 5) for c in (2, 3, 4)]

@@ -203,6 +203,7 @@ def test_a_pixel_of_a_filter_is_followed_into_the_next_row() -> None:
     data, rows = shown(stage)
     canvas, known = Words(1280, 800), data.buffers.values
     place = filter_place(data, data.layout.fans[0], rows[0], (3, 3), known)
+    assert place is not None
     draw = seen_fans(stage, data), lambda fan: carried(fan, data), known
     draw_opened_rows(canvas, DARK, data, *draw)
     words = [said for said, _ in canvas.found]
@@ -214,17 +215,16 @@ def test_a_pixel_of_a_filter_is_followed_into_the_next_row() -> None:
 
 
 def test_the_words_on_a_row_that_is_evened_out_close_in_print() -> None:
-    rng, numbers = np.random.default_rng(0), r".*?(-?\d*\.\d+)"
+    rng = np.random.default_rng(0)
     for _ in range(100):
         bent = np.tanh(rng.normal(size=8))
         gain, shift = rng.normal(size=2).tolist()
         even = float((bent[-1] - bent.mean()) / bent.std())
         words = norm_words(bent.tolist(), even, [gain, shift], even * gain + shift)
         first, mean, spread, last = [each.replace("− ", "+ -").replace("−", "-") for each in words]
-        (x,) = re.match(numbers, first).groups()
-        (middle,) = re.match(numbers, mean).groups()
-        by, evened = re.match(2 * numbers, spread).groups()
-        times, plus, out = re.match(r"× (\S+) \+ (\S+) = ([-.\d]+)", last).groups()
+        ((x,), (middle,), (by, evened), (times, plus, out)) = (
+            re.findall(r"-?\d*\.\d+", each) for each in (first, mean, spread, last)
+        )
         assert abs((float(x) - float(middle)) / float(by) - float(evened)) <= 0.00501
         assert abs(float(evened) * float(times) + float(plus) - float(out)) <= 0.00501
         assert float(out) == pytest.approx(even * gain + shift, abs=0.00501)

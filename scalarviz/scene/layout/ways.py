@@ -735,7 +735,7 @@ def bars_from(
             canvas.box(left, level - 0.5 * high, long, high, signs[1 if number > 0.0 else 0])
 
 
-# Digits of two factors in print: as many as their printed product needs, few first.
+# Digits of two factors in print, few first.
 DIGITS = [(2, 2), (2, 3), (3, 2), (3, 3), (2, 4), (3, 4), (4, 3), (4, 4)]
 NEAREST = 0.499  # of a digit that a product is rounded by: no half one, of which people differ
 FAR_FROM = 100.0  # more than a product can be from the next digit
@@ -760,15 +760,15 @@ def adding_up(
 ) -> list[tuple[str, str, float]]:
     """Return the factors of a sum in print, and their products with two digits.
 
-    These add up to the result: those that are nearest to the next digit are rounded to it where the
-    sum asks for that, and their factors have digits from which they follow.
+    The products add up to the result: if needed, the nearest ones are rounded to the next digit.
+    The factors have the digits from which their printed product follows.
     """
     pairs = [*zip(comes, weights, strict=True)]
     whole = [round(100.0 * each) for each in terms]
     missing = round(100.0 * result) - sum(whole)
     way = 1 if missing > 0 else -1
     rest = [way * (100.0 * each - own) for each, own in zip(terms, whole, strict=True)]
-    if missing != 0:  # those of which no factors are left to the end
+    if missing != 0:  # terms without such factors come last
         pairs_in = enumerate(pairs)
         ends = [rest[i] < 0.0 or factors(x, w, whole[i] + way) is None for i, (x, w) in pairs_in]
         order = sorted(range(len(whole)), key=lambda i: (FAR_FROM if ends[i] else 0.0) - rest[i])
@@ -844,7 +844,7 @@ def frame_of(fan: SeenFan, unit: int) -> Box:
 
 
 def sheet_above(fan: SeenFan, view: Box, taken: Sequence[Box]) -> Box | None:
-    """Return the box of a row with its numbers, above rows that have none; None without room.
+    """Return the box of a row with its numbers, above rows without numbers; None without room.
 
     Args:
         taken: boxes of words, right of which it is
@@ -926,10 +926,10 @@ def write_row(
         (x, w if product != 0.0 else short(row.weights[i], 1), product)
         for i, (x, w, product) in enumerate(lines)
     ]
-    own = [each[2] for each in shown[: row.inputs]]
-    added = [sum_words(own, row.result, most) for most in (FEW, ALONE)]
+    added = [each[2] for each in shown[: row.inputs]]
+    sums = [sum_words(added, row.result, most) for most in (FEW, ALONE)]
     key = "long_rows.open" if row.bends else "long_rows.open.linear"
-    heads = [text(key, sum=f"{each} = {short(row.result)}") for each in added]
+    heads = [text(key, sum=f"{each} = {short(row.result)}") for each in sums]
     if 0.0 in row.comes and row.bends:
         heads = [f"{text('long_rows.off')} {heads[0]}", *heads]
     heads = [*heads, text(key, sum=short(row.result))]
