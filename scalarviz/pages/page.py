@@ -74,7 +74,8 @@ d="M34 7l9-7v34l-9 7z"/></svg><b></b></span>"""
 # Of captions: the tables of functions by kind of operation, and their rows.
 KINDS = re.compile(r"^export const (?:FOR|BACK)WARD_KINDS = .*$", re.MULTILINE)
 KIND = re.compile(r'\["(\w+)", \w+\](?:, )?')
-OPENED = "draw_opened_rows"  # what only pages with long rows of kernels draw
+# What only pages with long rows of kernels draw, or with layers of this name.
+OPENED, EVENED = "draw_opened_rows", "layer_norm"
 ROW = re.compile(r"(^  (\w+): (\w+),\n)", re.MULTILINE)  # of exhibit_kinds.js
 # Of a style, what it does without: comments, and spaces beside group 1.
 SPACED = re.compile(r"/\*.*?\*/\s*|\s*([{};])\s*", re.DOTALL)
@@ -380,8 +381,10 @@ def without(table: str, kinds: Collection[str]) -> str:
 
 
 def opens_rows(scene: Mapping[str, Any]) -> bool:
-    """Return whether a layout of a scene has long rows of kernels, of which one is opened."""
-    return any(fan["form"] == "open" for layout in scene["layouts"] for fan in layout["fans"])
+    """Return whether a row of a layout of a scene is opened: of kernels, or evened out."""
+    layouts = scene["layouts"]
+    is_evened = any(line["curve"] == EVENED for each in layouts for line in each["neurons"])
+    return is_evened or any(fan["form"] == "open" for each in layouts for fan in each["fans"])
 
 
 def markup_of_page() -> str:

@@ -237,7 +237,8 @@ FEW = 3.0  # least room for two lines, in sizes of letters
 PAST_NUMBER = 3.4  # from the middle of a ball to its name, in letters: right of a long number
 SPOKEN = 0.7  # brightness from which on a neuron has words
 EDGE = 9.0  # pixels by which names may leave the box of the network
-BESIDE_BALL = 5.5  # radii that words below a neuron are wide at most
+FROM_GAIN = 6.0  # pixels by which the number of a bead is left of it
+BESIDE_BALL, BESIDE_BEAD = 5.5, 7.0  # radii that words below a neuron, or a bead, are wide at most
 LEAST_SQUARE = 8.0  # pixels of half a square from which on its number stands below it
 
 
@@ -297,14 +298,13 @@ def write_names(
         said = [f"{names[i]} = {words[i]}" for i in range(len(numbers))]
     elif is_told:
         said = [short(each) for each in numbers]
-        if not line.square or canvas.widest(said, size=size, bold=True) >= BESIDE_BALL * least:
-            said = [short(each, 1) for each in numbers]
-    if said and canvas.widest(said, size=size, bold=True) < BESIDE_BALL * least:
+    room = (BESIDE_BALL if line.square else BESIDE_BEAD) * least
+    if said and canvas.widest(said, size=size, bold=True) < room:
         names = said
     if not names:
         return
     wide = canvas.widest(names, size=size, bold=True)
-    has_room = has_room and wide < BESIDE_BALL * least
+    has_room = has_room and wide < room
     has_numbers = not line.square and len(balls) <= MOST and least >= SMALLEST_BALL * canvas.scale
     below, left = (
         not spaces or (line.told and has_room),
@@ -318,6 +318,7 @@ def write_names(
         if not is_named:
             color = signs[1 if numbers[i] > 0.0 else 0] if abs(numbers[i]) >= 0.005 else theme.quiet
         x = min(ball.x, box.right + edge - 0.5 * wide) if below else ball.x
+        x -= FROM_GAIN * canvas.scale if said and not line.square else 0.0
         y, far = ball.y + ball.radius + 1.3 * size, ball.radius + margin
         if has_numbers and not left:
             far = max(far, PAST_NUMBER * size)
@@ -686,11 +687,14 @@ def on_face(
     near: float,
     room: tuple[float, float, float, float],
     share: float,
+    *,
+    said: str = "",
 ) -> Number | None:
     """Return the number of a cube on its face; None if it is wider than that.
 
     Args:
         front, near, room: as of `fitted`; `share` is what it is of the strongest color
+        said: its only words; by default one or two digits
     """
     scale, own, size = canvas.scale, room[3], 0.0
     for letters, least in FACE_LETTERS:
@@ -698,8 +702,9 @@ def on_face(
     if size == 0.0:
         return None
     x, y, depth = front[0], front[1], max(near, -1.0)
-    for said in [short(value), f"{value:.1f}"] if abs(value) >= 1.0 else [short(value)]:
-        words = said.replace("-", SHORT_MINUS)
+    shapes = [short(value), f"{value:.1f}"] if abs(value) >= 1.0 else [short(value)]
+    for shape in [said] if said else shapes:
+        words = shape.replace("-", SHORT_MINUS)
         wide = canvas.measure(words, size=size)
         if wide <= own - BESIDE_NUMBER * scale:
             return Number(words, x, y, size, depth, 0.5 * wide, 0.5 * LINE * size, share)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from scalarviz.base.texts.decimals import short
 from scalarviz.scene.annotations import (
     FACE_LETTERS,
     ON_CUBES,
@@ -32,6 +33,7 @@ from scalarviz.story.facts import NONE
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D
     from scalarviz.scene.canvas.palette import Theme
+    from scalarviz.scene.cube_faces import SeenCube
     from scalarviz.scene.frame_data import CubeValues, FrameData
     from scalarviz.scene.layout.division import Projection
     from scalarviz.scene.layout.plates import Layout
@@ -74,20 +76,17 @@ def numbers_on_cubes(
         if fan.form == "upright"
         for row in rows_of_sum(fan, 0)
     ]
+    plates = [each for each in frame_data.layout.plates if each.role == "gain"]
+    gains = [each.first + row for each in plates for row in range(each.rows)]
     for cube in faces.cubes if at_rest else []:
-        face = cube.order[0]
-        seen = cube.fronts[face], cube.near, cube.rooms[face], cube.share
         is_beside = cube.row in first or cube.row in upright
-        plain = None if is_beside else on_face(canvas, cube.value, *seen)
-        if plain is not None and faces.hides(cube, face, plain.wide):
-            plain = None
         is_free = told is None or (len(frame_data.layout.written) > 0 and pushes is None)
-        if plain is None and not is_beside and is_free and see.camera.is_front:
-            plain = above_face(
-                canvas, cube.value, cube.fronts[face], cube.rooms[face][0], cube.above
-            )
-            if plain is not None and faces.is_taken(plain, 0):
-                plain = None
+        is_above = not is_beside and is_free and see.camera.is_front
+        plain: Number | None = None
+        if cube.row in gains and not is_beside:  # two digits, if there is room
+            plain = number_at(canvas, faces, cube, short(cube.value), is_above=is_above)
+        if plain is None and not is_beside:
+            plain = number_at(canvas, faces, cube, "", is_above=is_above)
         if plain is not None:
             found[cube.row] = plain
             faces.take(plain)
@@ -108,6 +107,26 @@ def numbers_on_cubes(
                 faces.take(number)
                 break
     return found
+
+
+def number_at(
+    canvas: Canvas2D, faces: CubeFaces, cube: SeenCube, said: str, *, is_above: bool
+) -> Number | None:
+    """Return the number of a cube on its face, else above it; None if it has no room.
+
+    Args:
+        said: its only words on the face; `is_above`, whether it may be above
+    """
+    face = cube.order[0]
+    front, room = cube.fronts[face], cube.rooms[face]
+    plain = on_face(canvas, cube.value, front, cube.near, room, cube.share, said=said)
+    if plain is not None and faces.hides(cube, face, plain.wide):
+        plain = None
+    if plain is None and is_above:
+        plain = above_face(canvas, cube.value, front, room[0], cube.above)
+        if plain is not None and faces.is_taken(plain, 0):
+            plain = None
+    return plain
 
 
 def first_rows(frame_data: FrameData) -> dict[int, int]:

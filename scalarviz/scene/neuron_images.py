@@ -327,7 +327,7 @@ def write_silent(
     """Write in the squares of neurons that are 0 for all inputs that they are off."""
     (xy, half, depth), size = own, SQUARES["letters"] * canvas.scale
     few = len(xy) <= SQUARES["dots"]
-    silent = [i for i in silent_in(name, maps) if few and half[i, 0] >= 0.75 * size]
+    silent = [i for i in silent_in(name, maps) if few and half[i, 0] >= 0.72 * size]
     if silent:
         canvas.texts(
             xy[silent] + [0.0, 0.36 * size],

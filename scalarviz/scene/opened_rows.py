@@ -20,7 +20,18 @@ from scalarviz.scene.blame import SeenLayer, draw_row_tags
 from scalarviz.scene.focus import chosen_neurons, chosen_rows
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.layout.plates import SCORED
-from scalarviz.scene.layout.ways import BEHIND, ROUND, Point, SeenFan, Stroke, rounded
+from scalarviz.scene.layout.ways import (
+    BEHIND,
+    ROUND,
+    Point,
+    SeenFan,
+    Stroke,
+    adding_up,
+    factors,
+    in_print,
+    rounded,
+    sum_words,
+)
 from scalarviz.scene.lines import draw_signed
 from scalarviz.scene.neuron_images import draw_fields, draw_inputs
 from scalarviz.scene.telling import printed
@@ -46,11 +57,13 @@ STRONG, FRAME, RIM, CORNER = (
     8.0,
 )  # width of the way and of a frame, alpha and corner
 FACE, HALF, UNDER = (
-    34.0,
+    37.0,
     0.76,
     18.0,
 )  # pixels of a field with its number; half an image by its ring;
 # pixels from an image at the start to the panel of a filter
+LINED, TRIED, FITS = 0.86, 12, (4, 5)  # lines from products to those below, pixels tried, and
+# letters of their numbers and of weights that fit
 ZERO, LEFT = 16.0, 8.0  # pixels above bars, and left of the panel of a filter
 ADDED, UNDER_BAR = 4.0, 10.0  # pixels of the bar of what is added, and of all its room
 HALF_CELL, OVER_B = 0.45, 9.0  # from the foot of b to its middle in cells, to its name in pixels
@@ -129,19 +142,28 @@ def draw_opened_rows(
         fans: the layers as they are seen
         known: activations by name of the buffer
     """
+    layout: Layout = frame_data.layout
     starts: list[Point] = []
-    panels: list[Box] = []
+    panels = draw_norm(canvas, theme, frame_data, fans, known)
+    place: FilterPlace | None = None
     for opened in opened_rows(frame_data, carried):
         seen = fans[opened.number]
         if seen is None:
             continue
-        if frame_data.layout.fans[opened.number].form != "open":
-            panels += draw_filter(canvas, theme, frame_data, seen, opened, known)
+        fan = layout.fans[opened.number]
+        if fan.form != "open":
+            plate = layout.plates[layout.plate_number(fan.weights)]
+            place = filter_place(frame_data, fan, opened, plate.grid.size, known)
+            panels += draw_filter(canvas, theme, frame_data, seen, opened, place)
+            following = fans[opened.number + 1] if opened.number + 1 < len(fans) else None
+            if place is not None and place.pooled >= 0 and following is not None:
+                draw_pooled(canvas, theme, seen, following, opened.unit, place)
             continue
         panel = panel_of(frame_data, fans, opened.number, seen)
         if panel.width <= 0.0:
             continue
-        ends = draw_opened(canvas, theme, frame_data, seen, opened, panel, known)
+        ends = draw_opened(canvas, theme, frame_data, seen, opened, panel, known, place)
+        place = None
         if starts and ends:
             x, y = starts[0]
             into, top = ends[0]
@@ -154,7 +176,7 @@ def draw_opened_rows(
     blame = None if frame_data.told is None else frame_data.told.blame
     if blame is None or frame_data.walked is not None:
         return panels
-    pairs = zip(frame_data.layout.fans, fans, strict=True)
+    pairs = zip(layout.fans, fans, strict=True)
     layers = [
         SeenLayer(fan, seen, []) for fan, seen in pairs if seen is not None and fan.form == "open"
     ]
@@ -209,6 +231,7 @@ def draw_opened(
     opened: Opened,
     panel: Box,
     known: Mapping[str, FloatArray],
+    place: FilterPlace | None,
 ) -> list[Point]:
     """Draw a row large under the images that it looks at, and a frame around it where it stands.
 
@@ -227,6 +250,7 @@ def draw_opened(
     draw_panel(canvas, theme, panel, theme.panel[:7], CORNER)
     is_score = len(after.shape) == 0
     shapes = [text("opened.row", count=count), text("opened.row.short")]
+    framed = "" if place is None or place.pooled < 0 else typeset(short(place.found))
     room, x = right - left + 0.6 * pad, left
     if is_score:
         shapes = [
@@ -248,9 +272,11 @@ def draw_opened(
     for across in (min(count, PER_LINE), count):  # in one line where there is no height for more
         lines, per_line = (count + across - 1) // across, across
         step, high = (right - left) / across, (panel.height - HEAD * scale - foot) / lines
-        gap = GAP * scale if lines == 1 and high > 4.0 * GAP * scale else APART * scale
+        has_gap = lines == 1 and high > 4.0 * GAP * scale and not is_score
+        gap = GAP * scale if has_gap else APART * scale
         wide, tall = step - min(APART * scale, 0.14 * step), high - gap - 2.0 * APART * scale
         under = min(UNDER_BAR * scale, 0.3 * tall) if is_score else 0.0
+        under += 1.2 * size if is_score and lines == 1 and tall > 5.0 * size else 0.0
         side = min(LARGEST * scale, wide, 0.5 * (tall - under))
         if side >= LEAST * scale:
             break
@@ -273,8 +299,28 @@ def draw_opened(
         ends = [(x, low), (x + long, low)]
         bars.append((Stroke("sum", ends, -1, -1, term, ADDED * scale, 0.0, 1.0), BEHIND))
     draw_signed(canvas, theme, bars)
+    if is_score:
+        sizes = [abs(each) for each in opened.terms]
+        best = sizes.index(max(sizes))
+        said = typeset(f"{opened.terms[best]:.2f}")
+        x, y = below[best]
+        half = 0.5 * canvas.measure(said, size=size)
+        x, low = x + 0.5 * side, y + side + 5.0 * scale + size
+        if per_line < count:  # beside it
+            x, low = x - 0.5 * side - half, low - 0.64 * size
+        x = min(max(x, panel.x + half + 2.0 * scale), panel.right - half - 2.0 * scale)
+        if low < panel.bottom:
+            look = theme.ground
+            canvas.text(x, low, said, size=size, color=theme.ink, anchor="center", outline=look)
     x, y = places[opened.column]
     draw_panel(canvas, theme, Box(x, y, side, side).inside(-FRAME * scale), None, 2.0)
+    if place is not None and framed:
+        pixel = side / place.across
+        corner = x + place.pooled % place.across * pixel, y + place.pooled // place.across * pixel
+        draw_frame(canvas, theme, Box(*corner, pixel, pixel))
+        if y - size > base:
+            low, ink = y - 0.3 * size, theme.lit
+            canvas.text(x + 0.5 * side, low, framed, size=size, color=ink, anchor="center")
     if is_score:
         low = panel.bottom - 0.6 * size
         write_first(canvas, theme, largest_words(opened), (left, low), right - left, lit=False)
@@ -283,7 +329,7 @@ def draw_opened(
         for at, top in places:
             low = top + side + 0.5 * gap + 0.36 * size
             canvas.text(at + 0.5 * side, low, "×", size=size, color=theme.quiet, anchor="center")
-    steps = [(after, text("opened.added"))]
+    steps = [(after, text("opened.added", count=count))]
     following = [layout.neurons[each.before] for each in layout.fans if each.before >= fan.after]
     small = following[0] if len(following) > 0 else after
     if is_largest(known, after, small):
@@ -314,19 +360,9 @@ def is_largest(known: Mapping[str, FloatArray], line: Neurons, small: Neurons) -
 
 
 def largest_words(opened: Opened) -> list[str]:
-    """Return the largest bars of a score, with all others and b, the longest words first.
-
-    The others are what is missing to the score in print.
-    """
-    sizes, found = sorted(opened.terms, key=lambda each: -abs(each)), [""]
-    for most in range(1, min(MOST_BARS, len(sizes) - 1) + 1):
-        hundreds = [round(100.0 * each) for each in [opened.total, *sizes[:most]]]
-        rest = hundreds[0] - sum(hundreds[1:])
-        numbers = [typeset(f"{each / 100.0:.2f}") for each in [*hundreds[1:], rest]]
-        largest = " + ".join(numbers[:most]).replace("+ −", "− ")
-        words = text("opened.sum", largest=largest, count=len(sizes) - most, others=numbers[most])
-        found = [words, *found]
-    return found
+    """Return the largest bars of a score, with all others and b, the longest words first."""
+    counts = range(min(MOST_BARS, len(opened.terms) - 1), 0, -1)
+    return [*[sum_words(opened.terms, opened.total, most) for most in counts], ""]
 
 
 def has_two_digits(numbers: Sequence[str]) -> bool:
@@ -361,7 +397,9 @@ class FilterPlace:
         pixel: its number; `corner` is the row and column of the first pixel that the filter reads
         pixels: what it reads, 0 beyond the edges; `weights` are those of the filter
         terms: all products added, and b; `found` is what comes of them
+        lines: factors and products in print, which add up
         bends: whether minus becomes 0
+        pooled: pixel of smaller images that is this one, -1 without; `across`, those side by side
     """
 
     pixel: int
@@ -370,7 +408,10 @@ class FilterPlace:
     weights: list[float]
     terms: list[float]
     found: float
+    lines: list[tuple[str, str, float]]
     bends: bool
+    pooled: int
+    across: int
 
 
 def filter_place(
@@ -396,35 +437,55 @@ def filter_place(
     count = rows * columns
     own = [float(results[opened.unit * count + i]) for i in range(count)]
     told: list[Neuron] = [] if frame_data.told is None else [*frame_data.told.thread]
-    read = [place % count for name, place in told if name in after.buffers]
+    read = [place % count for name, place in told if name in after.buffers][:1]
     inner = [i for i in range(count) if 0 <= i // columns - above // 2 <= high - tiles[0]]
     inner = [i for i in inner if 0 <= i % columns - left // 2 <= wide - tiles[1]]
     inner = sorted(inner, key=lambda i: -own[i])
-    bias = opened.total - sum(opened.terms)
-    clear: list[int] = []
-    for i in inner if len(read) == 0 else []:
-        if has_two_digits(printed([own[i] - bias, bias], own[i])):
-            clear = [i]
-            break
-    found = [*read, *clear, *inner]
-    if len(found) == 0:
-        return None  # the filter is larger than what it reads
-    pixel = found[0]
-    top, first = pixel // columns - above // 2, pixel % columns - left // 2
-    pixels: list[float] = []
-    for i in range(tiles[0] * tiles[1]):
-        y, x = top + i // tiles[1], first + i % tiles[1]
-        inside = 0 <= y < high and 0 <= x < wide
-        pixels.append(float(inputs[y * wide + x]) if inside else 0.0)
+    following = [layout.neurons[each.before] for each in layout.fans if each.before >= fan.after]
+    small = following[0] if len(following) > 0 else after
+    across = small.shape[2] if is_largest(known, after, small) else 0
+    pooled = [-1] * count
+    for i in [*read, *inner] if across > 0 else []:
+        pooled[i] = pooled_at(known, after, small, opened.unit, i)
     weights = [float(frame_data.cubes.colors[row]) for row in fan.rows_of(opened.unit)]
-    products: float = sum([x * w for x, w in zip(pixels, weights, strict=True)])
-    terms, bends = [products, bias], min(own) >= 0.0
-    whole = max(0.0, sum(terms)) if bends else sum(terms)
-    if abs(whole - own[pixel]) > SAME * (1.0 + abs(whole)):
-        return None
-    if own[pixel] != 0.0:  # rounded as it is where pixels are chosen
-        terms[0] = own[pixel] - bias
-    return FilterPlace(pixel, (top, first), pixels, weights, terms, own[pixel], bends)
+    bias, bends = opened.total - sum(opened.terms), min(own) >= 0.0
+    found: FilterPlace | None = None
+    for pixel in read or [*[i for i in inner if pooled[i] >= 0][:TRIED], *inner[:1]]:
+        top, first = pixel // columns - above // 2, pixel % columns - left // 2
+        pixels: list[float] = []
+        for i in range(tiles[0] * tiles[1]):
+            y, x = top + i // tiles[1], first + i % tiles[1]
+            inside = 0 <= y < high and 0 <= x < wide
+            pixels.append(float(inputs[y * wide + x]) if inside else 0.0)
+        products = [x * w for x, w in zip(pixels, weights, strict=True)]
+        terms = [sum(products), bias]
+        whole = max(0.0, sum(terms)) if bends else sum(terms)
+        if abs(whole - own[pixel]) > SAME * (1.0 + abs(whole)):
+            continue
+        if own[pixel] != 0.0:  # rounded as it is where pixels are chosen
+            terms[0] = own[pixel] - bias
+        lines = adding_up(pixels, weights, products, terms[0])
+        given = pixel, (top, first), pixels, weights, terms, own[pixel], lines, bends
+        place = FilterPlace(*given, pooled[pixel], across)
+        found = place if found is None else found
+        letters = max([len(each[0]) for each in lines]), max([len(each[1]) for each in lines])
+        numbers = zip(pixels, weights, lines, strict=True)
+        follow = [factors(x, w, round(100.0 * each[2])) is not None for x, w, each in numbers]
+        fits = all(follow) and letters[0] <= FITS[0] and letters[1] <= FITS[1]
+        if fits and has_two_digits(printed(terms, own[pixel])):
+            return place
+    return found
+
+
+def pooled_at(
+    known: Mapping[str, FloatArray], line: Neurons, small: Neurons, unit: int, pixel: int
+) -> int:
+    """Return the pixel of smaller images with the number of a pixel; -1 without one."""
+    rows, columns, wide = small.shape[1], small.shape[2], line.shape[2]
+    y, x = pixel // wide * rows // line.shape[1], pixel % wide * columns // wide
+    place, count = y * columns + x, line.shape[1] * wide
+    own, less = known[line.values][unit * count + pixel], known[small.values]
+    return place if float(less[unit * rows * columns + place]) == float(own) else -1
 
 
 def draw_filter(
@@ -433,7 +494,7 @@ def draw_filter(
     frame_data: FrameData,
     seen: SeenFan,
     opened: Opened,
-    known: Mapping[str, FloatArray],
+    place: FilterPlace | None,
 ) -> list[Box]:
     """Draw a filter of the only image at the start at one of its places, below that image.
 
@@ -451,16 +512,17 @@ def draw_filter(
     half, pad, line = 2.0 * HALF * radius, 0.7 * PAD * scale, LINE * scale
     left, right, top = LEFT * scale, seen.column(0) - pad, y + half + UNDER * scale
     room = max([feet[0][1] for feet in seen.feet]) - top
-    place = filter_place(frame_data, fan, opened, (rows, columns), known)
     sums = [] if place is None else sums_of(canvas, place, right - left - 1.5 * pad)
     face = min(FACE * scale, (right - left - 2.0 * pad) / columns)
-    short_face = min(face, (room - (2.6 + len(sums)) * line) / (2.0 * rows))
+    products = len(sums) > 1 and place is not None
+    lines = len(sums) + (LINED * rows if products else 0.0)
+    short_face = min(face, (room - (2.6 + lines) * line) / (2.0 * rows))
     if place is None or short_face < LEAST_FACE * scale:
-        sums, place, short_face = [], None, face
+        sums, place, short_face, products = [], None, face, False
     face = short_face
     high = 1.6 * line + rows * face
     if place is not None:
-        high = (2.6 + len(sums)) * line + 2.0 * rows * face
+        high = (2.6 + lines) * line + 2.0 * rows * face
     box = Box(left, top, right - left, high)
     if face < LEAST * scale or high > room + 1.0:
         return []
@@ -485,7 +547,7 @@ def draw_filter(
             room,
             lit=True,
         )
-        draw_greys(canvas, place.pixels, (first, low), face, columns)
+        draw_greys(canvas, place, (first, low), face, columns)
         low += rows * face
         base, low = low + 0.78 * line, low + 1.05 * line
         heads = [text("opened.times"), "×"]
@@ -520,6 +582,7 @@ def draw_filter(
             -1.0,
             (face, face, face, face),
             shares[i],
+            said=place.lines[i][1] if products and place is not None else "",
         )
         for i, row in enumerate(fan.rows_of(opened.unit))
     ]
@@ -531,6 +594,11 @@ def draw_filter(
             if abs(share) > 1e-5:
                 draw_push(canvas, theme, Box(x, foot + PUSHED * scale, face, face), -0.7 * share)
     low += rows * face
+    for i, each in enumerate(place.lines if products and place is not None else []):
+        at, base = first + (i % columns + 0.5) * face, low + (i // columns * LINED + 0.85) * line
+        said = typeset(short(each[2]))
+        canvas.text(at, base, said, size=size, color=theme.ink, anchor="center")
+    low += LINED * rows * line if products else 0.0
     for words, number in sums:
         low += line
         canvas.text(left + pad, low, words, size=size, color=theme.soft)
@@ -543,6 +611,28 @@ def draw_filter(
                 canvas.text(left + pad, low, words, size=size, color=theme.lit)
                 low += line
     return [Box(box.x, box.y, box.width, low - line - box.y)]
+
+
+def draw_pooled(
+    canvas: Canvas2D,
+    theme: Theme,
+    seen: SeenFan,
+    following: SeenFan,
+    unit: int,
+    place: FilterPlace,
+) -> None:
+    """Mark the pixel of a smaller image that takes the number of a pixel, the largest of some."""
+    x, y, radius = following.starts[unit]
+    reach, pixel = 2.0 * HALF * radius, 4.0 * HALF * radius / place.across
+    left, top = x - reach, y - reach
+    at = left + place.pooled % place.across * pixel, top + place.pooled // place.across * pixel
+    draw_frame(canvas, theme, Box(*at, pixel, pixel))
+    size = LETTERS * canvas.scale
+    said = text("opened.pooled", found=typeset(short(place.found)))
+    low = max(y + reach, seen.ends[unit][1] + 2.0 * HALF * seen.ends[unit][2]) + 1.2 * size
+    wide = canvas.measure(said, size=size)
+    if pitch_of(seen) > 4.0 * HALF * seen.ends[unit][2] + 1.2 * size:
+        canvas.text(x + reach - wide, low, said, size=size, color=theme.lit, outline=theme.ground)
 
 
 def sums_of(canvas: Canvas2D, place: FilterPlace, room: float) -> list[tuple[str, str]]:
@@ -567,17 +657,102 @@ def sums_of(canvas: Canvas2D, place: FilterPlace, room: float) -> list[tuple[str
     return [*sums, (text("opened.bends"), "")] if place.bends else sums
 
 
+# The arithmetic of a row that is evened out, in words.
+
+BESIDE_LAYER, BELOW_LAYER = 14.0, 22.0  # pixels from a layer to words below it
+AROUND = 26.0, 32.0  # pixels around the units of a row above and below
+# Digits of what is evened out, of what comes in, and of what follows: few first.
+CLOSING = [(a, b, c) for a in (2, 3, 4) for b in (2, 3, 4, 5) for c in (2, 3, 4)]
+
+
+def norm_words(
+    numbers: Sequence[float], evened: float, by: Sequence[float], out: float
+) -> list[str]:
+    """Return in words how a number is evened out among others, the last of which it is.
+
+    Args:
+        numbers: of all neurons; `evened` is what becomes of the last one
+        by: the number that multiplies that, and the one that is added; `out` is the result
+    """
+    count, bent = len(numbers), numbers[len(numbers) - 1]
+    mean = sum(numbers) / count
+    spread = (bent - mean) / evened
+    for few, more, most in CLOSING:
+        step = (in_print(bent, more) - in_print(mean, more)) / in_print(spread, more)
+        own, gains = in_print(evened, few), [in_print(each, most) for each in by]
+        if in_print(step, few) == own and round(100.0 * (own * gains[0] + gains[1])) == round(
+            100.0 * out
+        ):
+            added = f"{short(by[0], most)} + {short(by[1], most)}".replace("+ -", "− ")
+            return [
+                text("norm.bent", bent=short(bent, more)),
+                text("norm.mean", count=count, mean=short(mean, more)),
+                text("norm.spread", spread=short(spread, more), evened=short(evened, few)),
+                text("norm.scaled", scaled=typeset(added), out=short(out)),
+            ]
+    return []
+
+
+def draw_norm(
+    canvas: Canvas2D,
+    theme: Theme,
+    frame_data: FrameData,
+    fans: Sequence[SeenFan | None],
+    known: Mapping[str, FloatArray],
+) -> list[Box]:
+    """Draw the arithmetic of the last neuron of a first layer that is evened out; return boxes."""
+    layout: Layout = frame_data.layout
+    lines, scale, size = layout.neurons, canvas.scale, LETTERS * canvas.scale
+    roles = ("gain", "shift")
+    scaled = [each for each in layout.plates if each.role in roles][:2]
+    evened = [i for i, line in enumerate(lines) if line.curve == "layer_norm"]
+    if not evened or not frame_data.names_row or len(scaled) < 2 or len(fans) < 2:
+        return []
+    first, second = fans[0], fans[1]
+    if first is None or second is None:
+        return []
+    buffers = [lines[i].values for i in range(evened[0] - 1, evened[0] + 2)]
+    if [name for name in buffers if name not in known]:
+        return []
+    before, even, after = [[float(each) for each in known[name]] for name in buffers]
+    unit = len(before) - 1
+    by = [float(frame_data.weights[each.first + unit]) for each in scaled]
+    words = norm_words(before, even[unit], by, after[unit]) if even[unit] != 0.0 else []
+    left, top = second.left + BESIDE_LAYER * scale, second.feet[len(second.feet) - 1][0][1]
+    top += BELOW_LAYER * scale
+    wide = canvas.widest([*words, ""], size=size) + 2.0 * PAD * scale
+    high = (len(words) + 0.5) * LINE * scale
+    below: float = max([feet[0][1] for feet in first.feet]) + LINE * scale
+    x, y, radius = second.starts[unit]
+    room = second.ends[0][0] + 3.0 * second.cell - left  # to the bias of an upright row
+    if not words or top + high > below + 2.0 * LINE * scale or wide > room:
+        return []
+    start = first.ends[unit][0]
+    around, under = AROUND
+    row = Box(start - PAD * scale, y - around * scale, x + radius - start + 1.5 * PAD * scale, 0.0)
+    row = Box(row.x, row.y, row.width, (around + under) * scale)
+    panel = Box(left, top, wide, high)
+    draw_panel(canvas, theme, row, None, CORNER)
+    level = min(max(y + under * scale, top), panel.bottom)
+    canvas.line([(row.right, level), (left, level)], theme.lit + RIM, width=FRAME * scale)
+    draw_panel(canvas, theme, panel, theme.panel[:7], CORNER)
+    for i, said in enumerate(words):
+        low = top + (i + 1.0) * LINE * scale
+        canvas.text(left + PAD * scale, low, said, size=size, color=theme.ink)
+    return [panel]
+
+
 def draw_greys(
-    canvas: Canvas2D, pixels: Sequence[float], corner: Point, face: float, columns: int
+    canvas: Canvas2D, place: FilterPlace, corner: Point, face: float, columns: int
 ) -> None:
     """Draw pixels from 0 to 1 as grey fields with their numbers."""
     size = LETTERS * canvas.scale
-    for i, pixel in enumerate(pixels):
+    for i, pixel in enumerate(place.pixels):
         x, y = corner[0] + i % columns * face, corner[1] + i // columns * face
         digit = GREYS[round(15.0 * min(max(pixel, 0.0), 1.0))]
         ink = "#000000" if pixel > 0.5 else "#ffffff"
         canvas.box(x, y, 0.94 * face, 0.94 * face, f"#{digit}{digit}{digit}{digit}{digit}{digit}")
         middle, low = x + 0.47 * face, y + 0.47 * face + 0.36 * size
-        said = f"{pixel:.0f}" if pixel in (0.0, 1.0) else typeset(short(pixel))
+        said = f"{pixel:.0f}" if pixel in (0.0, 1.0) else place.lines[i][0]
         if canvas.measure(said, size=size) <= face:
             canvas.text(middle, low, said, size=size, color=ink, anchor="center")

@@ -12,7 +12,7 @@ each of a size of its own, so this file draws the nodes, not `SceneCanvas.on_dra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -56,9 +56,9 @@ from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.layout.threads import said_to, thread_of
-from scalarviz.scene.layout.ways import frame_thread
+from scalarviz.scene.layout.ways import Step, frame_thread, thread_words
 from scalarviz.scene.lights import Lights, lights
-from scalarviz.scene.lines import LinePaint, draw_lines, seen_fans
+from scalarviz.scene.lines import LinePaint, carried, draw_lines, seen_fans
 from scalarviz.scene.long_rows import draw_kernel_rows, draw_long_rows, draw_row_sheet
 from scalarviz.scene.loss_chart import Chart
 from scalarviz.scene.marks import (
@@ -239,7 +239,8 @@ def draw_scenery(
         thread = layout.thread if see.camera.is_front else []  # turned, it has no numbers
         steps = [(fans[number], column) for number, _, column in thread]
         said = [float(said_to(fan, layout, known)[column]) for fan, column in steps]
-        frame_thread(canvas, theme, seen_fans(see, layout, scale), layout.thread, said)
+        seen = seen_fans(see, layout, scale)
+        frame_thread(canvas, theme, seen, layout.thread, said, sum_of_thread(frame_data, thread))
     draw_numbers(canvas, see, frame_data, lit, theme)
     taken = write_ends(canvas, see, frame_data, theme)
     place_written(canvas, theme, see, layout, taken)
@@ -247,6 +248,20 @@ def draw_scenery(
         canvas, theme, see, layout, taken, frame_data.cubes.pushes, frame_data.buffers.flows
     )
     return taken
+
+
+def sum_of_thread(frame_data: FrameData, thread: Sequence[Step]) -> str:
+    """Return what adds up to the first color, at the end of a way; "" if that is not known."""
+    layout, known = frame_data.layout, frame_data.buffers.values
+    line = layout.neurons[-1]
+    if not thread or not line.is_color or line.curve != "sigmoid" or line.values not in known:
+        return ""
+    number, unit, column = thread[0]
+    fan = layout.fans[number]
+    weight = float(frame_data.weights[fan.row_of(unit, column)])
+    numbers = carried(fan, frame_data)
+    ends = float(known[line.sums][unit]), float(known[line.values][unit])
+    return thread_words(weight, column, numbers.values[column], numbers.terms[unit], *ends)
 
 
 def draw_walls(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
@@ -472,7 +487,7 @@ class Picture:
                 hold(part, see, frame_data, row, theme)
             draw_held(part, see, frame_data, theme)
             taken.boxes += draw_call_outs(part, see, frame_data, theme)
-            sheets = draw_row_sheet(part, see, frame_data, theme)
+            sheets = draw_row_sheet(part, see, frame_data, theme, taken.boxes)
             taken.boxes += sheets
             taken.boxes += draw_told(part, see, frame_data, taken, theme)
             draw_guess(part, see, frame_data, theme, scale)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -9,6 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import short, typeset
+from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.lights import lights
 from scalarviz.scene.lines import carried, known_fans
 from scalarviz.scene.opened_rows import (
@@ -16,13 +20,15 @@ from scalarviz.scene.opened_rows import (
     draw_opened_rows,
     filter_place,
     largest_words,
+    norm_words,
     opened_rows,
     panel_of,
 )
 from scalarviz.scene.picture import beside_network
 from scalarviz.stage.chart_view import OverlayPointer
+from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
-from tests.scene.measures import DARK, Words, projection, stage_of, trained
+from tests.scene.measures import DARK, Words, flat_of, projection, stage_of, trained
 
 SIZES = [(1280, 800), (800, 500), (640, 420)]
 
@@ -180,9 +186,55 @@ def test_a_filter_shows_a_place_whose_numbers_add_up_to_a_pixel_that_it_finds(na
     found = known[data.layout.neurons[fan.after].values].reshape(-1, 64)
     assert place.found == found[rows[0].unit, place.pixel]
     assert place.found == pytest.approx(max(0.0, sum(place.terms)), abs=1e-4)
-    printed = [round(100.0 * each) for each in [*place.terms, place.found]]
-    assert printed[0] + printed[1] == printed[2] or data.told is not None  # that has its own place
     assert place.pixel == (top + 1) * 8 + left + 1
+    if data.told is None:  # that has its own place
+        printed = [round(100.0 * each) for each in [*place.terms, place.found]]
+        assert printed[0] + printed[1] == printed[2]
+        assert sum(each[2] for each in place.lines) == pytest.approx(printed[0] / 100.0)
+        for x, weight, product in place.lines:
+            assert abs(float(x) * float(weight) - product) < 0.005
+        smaller = known[data.layout.neurons[fan.after + 1].values].reshape(-1, 16)
+        assert smaller[rows[0].unit, place.pooled] == place.found
+
+
+def test_a_pixel_of_a_filter_is_followed_into_the_next_row() -> None:
+    stage = stage_of(Show.of(load(find("digits"))()), (1280, 800))
+    stage.session.advance(20)
+    data, rows = shown(stage)
+    canvas, known = Words(1280, 800), data.buffers.values
+    place = filter_place(data, data.layout.fans[0], rows[0], (3, 3), known)
+    assert place is not None
+    draw = seen_fans(stage, data), lambda fan: carried(fan, data), known
+    draw_opened_rows(canvas, DARK, data, *draw)
+    words = [said for said, _ in canvas.found]
+    number = typeset(short(place.found))
+    assert words.count(number) == 2  # of the filter, and above the image that comes in
+    assert text("opened.pooled", found=number) in words
+    best = max(rows[-1].terms, key=abs)
+    assert typeset(f"{best:.2f}") in words
+
+
+def test_the_words_on_a_row_that_is_evened_out_close_in_print() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        bent = np.tanh(rng.normal(size=8))
+        gain, shift = rng.normal(size=2).tolist()
+        even = float((bent[-1] - bent.mean()) / bent.std())
+        words = norm_words(bent.tolist(), even, [gain, shift], even * gain + shift)
+        first, mean, spread, last = [each.replace("− ", "+ -").replace("−", "-") for each in words]
+        ((x,), (middle,), (by, evened), (times, plus, out)) = (
+            re.findall(r"-?\d*\.\d+", each) for each in (first, mean, spread, last)
+        )
+        assert abs((float(x) - float(middle)) / float(by) - float(evened)) <= 0.00501
+        assert abs(float(evened) * float(times) + float(plus) - float(out)) <= 0.00501
+        assert float(out) == pytest.approx(even * gain + shift, abs=0.00501)
+
+
+def test_a_row_that_is_evened_out_and_one_of_small_cubes_have_their_numbers_at_rest() -> None:
+    stage = stage_of(Show.of(load(find("normalized"))()), (1280, 800))
+    words = "\n".join(each.words for each in flat_of(stage).written)
+    for start in (text("norm.bent", bent=""), text("long_rows.open", sum="")[:10]):
+        assert start in words
 
 
 def test_the_largest_bars_of_a_score_add_up_with_all_others() -> None:

@@ -29,9 +29,11 @@ import {
   frame_thread,
   has_sheet,
   lit_parts,
+  sheet_above,
   sheet_of,
   strokes_of,
   thread_strokes,
+  thread_words,
 } from "./story/ways.js";
 import { WAYS_BACK } from "./story/pace.js";
 import { threadOf } from "./threads.js";
@@ -207,8 +209,20 @@ export function drawLines(view, fans) {
     const { fans: whole, thread } = frame.layout;
     const named = view.see.camera.is_front ? thread : [];
     const said = named.map(([number, , column]) => carried(whole[number], frame).values[column]);
-    frame_thread(paper, palette, fans, thread, said);
+    frame_thread(paper, palette, fans, thread, said, sumOfThread(frame, named));
   };
+}
+
+/** What adds up to the first color, at the end of a way; "" if that is not known. */
+function sumOfThread(frame, [step]) {
+  const { layout, values, weights } = frame;
+  const line = layout.neurons.at(-1);
+  if (!step || !line.is_color || line.curve !== "sigmoid" || !values[line.values]) return "";
+  const [number, unit, column] = step;
+  const fan = layout.fans[number];
+  const { values: came, terms } = carried(fan, frame);
+  const ends = [values[line.sums][unit], values[line.values][unit]];
+  return thread_words(weights[fan.row_of(unit, column)], column, came[column], terms[unit], ...ends);
 }
 
 /** Draw the bars of upright rows; of other long ones what they are, and one with its numbers. */
@@ -249,21 +263,32 @@ function openRow(frame, fan, unit) {
   return new OpenRow(unit, values.length, comes, own, shares, terms[unit], ...rest);
 }
 
-/** Draw the row that is looked at with its numbers if its cubes are small; return its box. */
-export function drawRowSheet({ paper, see, frame, palette, scale }, fans) {
+/**
+ * Draw the row that is looked at with its numbers if its cubes are small; return its box. At rest it
+ * is the row that adds most of a layer whose cubes have no numbers, above them.
+ */
+export function drawRowSheet({ paper, see, frame, palette, scale }, fans, taken = []) {
   const { layout, moment, held, guess } = frame;
   if (moment || held || guess) return [];
   for (const [number, fan] of layout.fans.entries()) {
-    const unit = fans[number] && !fan.is_direct ? chosenUnit(fan, frame) : null;
-    if (unit === null || !has_sheet(fans[number], scale)) continue;
-    const feet = fans[number].feet[unit];
-    const box = sheet_of(see.box, feet.length, feet[0][1], scale);
-    if (!box || !carried(fan, frame).summed) continue;
+    const seen = fan.is_direct ? null : fans[number];
+    if (!seen) continue;
+    let unit = chosenUnit(fan, frame);
+    let box = null;
+    if (unit !== null && has_sheet(seen, scale)) {
+      const feet = seen.feet[unit];
+      box = sheet_of(see.box, feet.length, feet[0][1], scale);
+    } else if (frame.names_row && see.camera.is_front) {
+      unit = openUnit(number, frame);
+      box = sheet_above(seen, see.box, taken);
+    }
+    if (unit === null || !box || !carried(fan, frame).summed) continue;
     const [minus, , plus] = palette.ends;
     const drawCubes = (cubes) => draw_cubes(paper, cubes, palette);
     for (const each of numbers_below(see, layout, scale))
       if (each.meets(box)) paper.box(...each.place, palette.ground);
-    draw_sheet(paper, palette, box, openRow(frame, fan, unit), [minus, plus], drawCubes);
+    const row = openRow(frame, fan, unit);
+    draw_sheet(paper, palette, seen, box, row, [minus, plus], drawCubes);
     return [box];
   }
   return [];

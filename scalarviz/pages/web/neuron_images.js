@@ -304,7 +304,7 @@ export function drawSquares(view, line, seen, good) {
     const veil = [...palette.groundColor, 1 - bright];
     paper.box(...square, veil, { radius, depth, outline: rim, line: scale });
     const isFew = line.count <= known.dots && half > known.least * scale;
-    if (silent.includes(i) && line.count <= known.dots && half >= 0.75 * size) {
+    if (silent.includes(i) && line.count <= known.dots && half >= 0.72 * size) {
       const look = { size, color: palette.quiet, anchor: "center", depth };
       paper.text(x, y + 0.36 * size, text("neurons.off"), look);
     }

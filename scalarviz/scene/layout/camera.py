@@ -9,7 +9,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-FRONT = 11.0, 11.0  # azimuth and elevation from which rows of cubes are seen first
+# Azimuth and elevation from which rows of cubes are seen first, and squares.
+FRONT, LEVEL = (11.0, 11.0), (0.0, 0.0)
 LAG = 11.0  # degrees by which the plane of the picture is turned less than the eye, at most
 STEEPEST = 85.0  # degrees to each side; the scene has no back
 EDGE = 0.01  # share of the free stage that stays empty on each side
@@ -109,7 +110,7 @@ class Camera:
     @property
     def is_front(self) -> bool:
         """Whether rows are seen as at first: nobody has turned the picture."""
-        return self.azimuth == FRONT[0] and self.elevation == FRONT[1]
+        return (self.azimuth, self.elevation) in (FRONT, LEVEL)
 
     @property
     def plane(self) -> tuple[float, float]:

@@ -276,7 +276,7 @@ class Neurons:
         told: whether the number of each stands below it
         scores: whether each has its number as a bar beside it, and no ball
         bends: heights of the curve of their activation around 0; a straight line without
-        curve: name of the activation
+        curve: name of the activation, or of what evens them out
     """
 
     points: FloatArray

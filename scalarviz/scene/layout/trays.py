@@ -68,18 +68,14 @@ LOOSER = 2.2  # most that rooms grow to fill a stage
 TIED = 1.1  # cells from the first neurons to the color that they stand for
 OPENED, MOST_OPEN = 2.9, 128  # cells above rows of kernels for one that is open; their most weights
 SAID = 0.25  # cells below rows, for words
-HEADED_SCALE, LINE, BELOW_ROWS = 0.58, 0.29, 0.75  # cells up to heads of gains and to a line above
+HEADED_SCALE, LINE, BELOW_ROWS = 0.66, 0.29, 0.75  # cells up to heads of gains and to a line above
 # them, and down to words
-RAISED, HEADED, SHORT = 2.75, 0.3, 3.0  # cells that the only image at the start is raised, up to
+RAISED, HEADED, SHORT = 3.55, 0.3, 3.0  # cells that the only image at the start is raised, up to
 # headings, and of rows of which one is opened
 BESIDE_IN = 0.2  # beside that image, whose words are wide
-REST, BARS, FEWER, SAYS = (
-    0.4,
-    2.85,
-    1.08,
-    0.9,
-)  # cells that long rows take beyond others, for numbers and bars of
-# an upright one, times this if it is long, and before others for what comes in
+# Cells that long rows take beyond others, for numbers and bars of an upright one, and before it for
+# what comes in, by whether it is long.
+REST, BARS, SAYS = 0.4, 2.93, (0.96, 0.8)
 BEADS, STRUNG = (0.06, 0.12), 0.12  # radius of what is evened out, before and behind; between them
 BENDS = 8  # points of the curve of an activation to each side
 PASSING = 1.0  # from the rows to a skip connection
@@ -297,7 +293,8 @@ def stations_of(program: Layered, names: Names, squares: Sequence[str] = ()) -> 
     for line, behind in pairwise(found):
         evened = is_evened(program, line)
         if is_evened(program, behind) or (behind.kind == "scale" and evened):
-            line.neurons = replace(line.neurons, square=False, told=evened)
+            curve = program.operations[line.place].formula if evened else line.neurons.curve
+            line.neurons = replace(line.neurons, square=False, told=evened, curve=curve)
             line.ball = BEADS[evened]
     return found
 
@@ -505,12 +502,12 @@ def along(stations: list[Station], looser: float) -> float:
     for station in stations[1:]:
         if station.kind == "rows":
             alone = station.before.count if station.form == "nested" else 1
-            is_said = station.form == "upright" and station.before.count <= ALONE
-            room = SAYS if is_said else (BEFORE + LANE * alone) * looser
+            says = SAYS[station.before.count > ALONE]
+            room = says if station.form == "upright" else (BEFORE + LANE * alone) * looser
             x += last.half + room + BESIDE_IN * (last.lift > 0.0)
             station.x = x + 0.5 * station.length
             gate = 0.0 if station.tile else min(GATE, SMALLER * station.step)
-            gate = BARS * (1.0 if is_said else FEWER) if station.form == "upright" else gate
+            gate = BARS if station.form == "upright" else gate
             x += station.length + AFTER * looser + gate
         elif station.kind == "scale":
             gap = 1.8 * STRUNG if last.ball in BEADS else 0.5 * NEXT
@@ -833,7 +830,8 @@ def heads_of_scale(program: Layered, stations: list[Station], number: int) -> li
     places = [station.origin + top + side * RIGHT for side in sides_of(station, len(words))]
     if is_evened(program, line):
         low = station.rows_at([station.units.count - 1])[0] - BELOW_ROWS * UP
-        long, short = text("plates.norm.evened"), text("plates.norm.evened.short")
+        long = text("plates.norm.evened", count=station.units.count)
+        short = text("plates.norm.evened.short")
         above = station.lift < 0.0  # where no call-outs are
         words = [*words, short if above else long]
         places.append(line.origin + top + LINE * UP if above else station.origin + low)

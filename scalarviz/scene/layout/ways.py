@@ -46,7 +46,7 @@ COLUMN, ARM = 0.47, 10.0  # from a foot to its wire, in slots, and up to its arm
 BELOW, STRANDS, INTO = 5.0, 4.0, 20.0  # foot to strands, strand to strand, and before a gate
 RIBBON, STUB, TRUNK = 3.0, 1.4, 8.0  # width of a ribbon, of its ends, and pixels to it from heads
 HEADS, HEAD = 2.75, 0.365  # from feet up to the heads of long rows in cells, half of one in slots
-ZERO, ADDED, LONGEST = 0.8, 0.94, 0.11  # between an upright row and its gate: the line of zero,
+ZERO, ADDED, LONGEST = 0.82, 0.94, 0.1  # between an upright row and its gate: the line of zero,
 # that of the sum, and the longest bar
 HALF_CUBE = 0.38  # of its largest cube, in its slots
 BAR, BRACKET = 12.0, 6.0  # pixels of the height of a bar, and of the ends of a bracket
@@ -60,6 +60,7 @@ DOTTED, DOT = 16.0, 6.0  # pixels of the least gate with a dot on its curve, and
 
 MOST, MOST_DIRECT = 4096, 131_072  # weights of a layer whose lines are drawn
 NEIGHBOUR, FAINT_WAY = 1.0, 0.7  # width and strength of lines beside the way that carries most
+UNDER_SQUARES = 4.9  # halves of squares from their feet to words on a sum below other words
 JOINED = "2a"  # alpha of what joins blocks of squares
 LIT = 1.6  # how much wider lines are that are pointed at or spoken of
 TUBE = 3.4  # least width of a tube
@@ -571,11 +572,13 @@ def frame_thread(
     fans: Sequence[SeenFan | None],
     thread: Sequence[Step],
     said: Sequence[float],
+    added: str,
 ) -> None:
     """Draw frames around the squares of the way that carries most, with their numbers.
 
     Args:
         said: what the unit before each weight says; without any there are no numbers
+        added: words on the sum at the end of the way, below all others
     """
     look, size = 1.8 * canvas.scale, LETTERS * canvas.scale
     for place, (number, unit, column) in enumerate(thread):
@@ -590,6 +593,11 @@ def frame_thread(
             )
         if len(said) == 0:
             continue
+        first = fans[thread[len(thread) - 1][0]]
+        if place == 0 and first is not None:
+            middle = 0.5 * (first.ends[0][0] + fan.starts[fan.count - 1][0])
+            low = max([y + half for _, y, half in fan.starts]) + UNDER_SQUARES * fan.starts[0][2]
+            canvas.text(middle, low, added, size=size, color=theme.lit, anchor="center")
         x, y, half = fan.starts[column]
         words = typeset(short(said[place], 2))
         canvas.text(
@@ -602,6 +610,23 @@ def frame_thread(
             outline=theme.ground,
             anchor="center",
         )
+
+
+def thread_words(
+    weight: float, column: int, came: float, terms: Sequence[float], total: float, out: float
+) -> str:
+    """Return the sum at the end of the way that carries most, and what a curve makes of it.
+
+    Args:
+        weight: the last one of the way, of this column, into which `came` comes
+        terms: all products without the bias
+    """
+    hundreds = round(100.0 * terms[column])
+    few, more = factors(came, weight, hundreds) or (2, 2)
+    rest = round(100.0 * total) - hundreds
+    others = sum_words([*terms[:column], *terms[column + 1 :]], rest / 100.0, 2)
+    added = typeset(f"{short(weight, more)} × {short(came, few)} + {others}").replace("+ −", "− ")
+    return text("squares.sum", added=added, sum=short(total), out=short(out))
 
 
 def thread_strokes(
@@ -633,13 +658,13 @@ def thread_strokes(
 
 # Pixels of numbers, of slots and of a row with numbers; of a sheet with a row, its height, the most
 # of a slot and of a cube, and room for the sum.
-LETTERS, LEAST_SLOT, TALL = 12.0, 24.0, 94.0
+LETTERS, LEAST_SLOT, TALL, LOW = 12.0, 23.5, 94.0, 86.0
 SHEET, SHEET_SLOT, SHEET_CUBE, SUM = 124.0, 56.0, 40.0, 72.0
+OVER_ROWS, FAR_RIGHT = 46.0, 8.0  # from rows up to a sheet, and from what is left of that
 MOST_SHEET = 0.42  # of the height of the network, so that it is still seen
 READABLE = 34.0  # pixels of slots, below which a row that is looked at has a sheet
-MINUS, WIDER = 3.6, 14.0  # pixels of a minus, and of an open row beyond its layer
-APART_NUMBERS, WIDE_NUMBER = 4.0, "−0.00"  # pixels between two numbers of a row; a wide one
-HALF_CENT = 0.0055  # by how much a product may differ from the printed one
+MINUS, WIDER = 3.6, 20.0  # pixels of a minus, and of an open row beyond its layer
+APART_NUMBERS = 4.0  # pixels between two numbers of a row
 
 
 @dataclass
@@ -698,21 +723,20 @@ def draw_upright(
     said = text("long_rows.upright.sum", sum=short(row.result))
     low = feet[len(feet) - 1][1] + 1.7 * size
     canvas.text(added, low, said, size=size, color=theme.ink, bold=True, anchor="center")
-    half, gap = HALF_CUBE * fan.slot, APART_NUMBERS * scale
-    left, middle, right = feet[0][0] - half, feet[0][0] + half, zero - longest - gap
-    terms, start = adding_up(row), right
-    products = [f"= {short(each)}" for each in terms]
-    pairs = [multiplied(row.comes[i], row.weights[i], product) for i, product in enumerate(terms)]
-    start -= canvas.widest(products, size=size)
+    most, gap = max([abs(each) for each in row.shares]), APART_NUMBERS * scale
+    half = HALF_CUBE * fan.slot * most ** (1.0 / 3.0)
+    left, middle, right = feet[0][0] - half, feet[0][0] + half + gap, zero - longest - gap
+    lines = adding_up(row.comes, row.weights, row.terms, row.result)
+    products = [f"= {short(each[2])}" for each in lines]
+    start = right - canvas.widest(products, size=size)
     if pitch < 1.2 * size or middle > start:
         return
-    columns, weights = [("product", products, right)], [short(each) for each in row.weights]
-    comes = [f"{pair[0]}×" for pair in pairs[: row.inputs]]
+    weights, comes = [each[1] for each in lines], [f"{each[0]} ×" for each in lines]
+    columns, comes = [("product", products, right)], comes[: row.inputs]
     rim = max([x + radius for x, _, radius in fan.starts])
     if left - rim > canvas.widest(comes, size=size):
         columns.append(("says", comes, left))
-        weights = [pair[1] for pair in pairs]
-    if start - middle > canvas.measure(WIDE_NUMBER, size=size) + 2.0 * gap:
+    if start - gap - middle > canvas.widest(weights, size=size):
         columns.append(("weight", weights, start - gap))
     for name, words, edge in columns:
         head = text(f"long_rows.head.{name}")
@@ -750,29 +774,63 @@ def bars_from(
             canvas.box(left, level - 0.5 * high, long, high, signs[1 if number > 0.0 else 0])
 
 
-def adding_up(row: OpenRow) -> list[float]:
-    """Return the products of a row with two digits, which add up to those of its result.
+# Digits of two factors in print, few first.
+DIGITS = [(2, 2), (2, 3), (3, 2), (3, 3), (2, 4), (3, 4), (4, 3), (4, 4)]
+NEAREST = 0.499  # of a digit that a product is rounded by: no half one, of which people differ
+FAR_FROM = 100.0  # more than a product can be from the next digit
 
-    Those that are nearest to the next digit are rounded to it where the sum asks for that.
+
+def in_print(value: float, digits: int) -> float:
+    """Return a number as `short` prints it."""
+    power = 10.0 ** (digits if abs(value) < 10.0 else digits - 1)
+    return round(value * power) / power
+
+
+def factors(x: float, weight: float, hundredths: int) -> tuple[int, int] | None:
+    """Return how many digits of both factors give a printed product; None if none do."""
+    for few, more in DIGITS:
+        if abs(100.0 * in_print(x, few) * in_print(weight, more) - hundredths) < NEAREST:
+            return few, more
+    return None
+
+
+def adding_up(
+    comes: Sequence[float], weights: Sequence[float], terms: Sequence[float], result: float
+) -> list[tuple[str, str, float]]:
+    """Return the factors of a sum in print, and their products with two digits.
+
+    The products add up to the result: if needed, the nearest ones are rounded to the next digit.
+    The factors have the digits from which their printed product follows.
     """
-    whole = [round(100.0 * each) for each in row.terms]
-    missing = round(100.0 * row.result) - sum(whole)
+    pairs = [*zip(comes, weights, strict=True)]
+    whole = [round(100.0 * each) for each in terms]
+    missing = round(100.0 * result) - sum(whole)
     way = 1 if missing > 0 else -1
-    if missing == 0:
-        return [each / 100.0 for each in whole]
-    rest = [way * (100.0 * each - own) for each, own in zip(row.terms, whole, strict=True)]
-    order = sorted(range(len(whole)), key=lambda i: -rest[i])
-    for i in order[: abs(missing)]:
-        whole[i] += way
-    return [each / 100.0 for each in whole]
+    rest = [way * (100.0 * each - own) for each, own in zip(terms, whole, strict=True)]
+    if missing != 0:  # terms without such factors come last
+        pairs_in = enumerate(pairs)
+        ends = [rest[i] < 0.0 or factors(x, w, whole[i] + way) is None for i, (x, w) in pairs_in]
+        order = sorted(range(len(whole)), key=lambda i: (FAR_FROM if ends[i] else 0.0) - rest[i])
+        for i in order[: abs(missing)]:
+            whole[i] += way
+    found: list[tuple[str, str, float]] = []
+    for i, (x, w) in enumerate(pairs):
+        few, more = factors(x, w, whole[i]) or (2, 2)
+        found.append((short(x, few), short(w, more), whole[i] / 100.0))
+    return found
 
 
-def multiplied(one: float, other: float, product: float) -> list[str]:
-    """Return two factors with as few digits, up to four, as make their product the printed one."""
-    digits = 2
-    while digits < 4 and abs(round(one, digits) * round(other, digits) - product) > HALF_CENT:
-        digits += 1
-    return [short(one, digits), short(other, digits)]
+def sum_words(terms: Sequence[float], total: float, most: int) -> str:
+    """Return the largest terms of a sum, and all others as one with b, which add up in print."""
+    sizes = sorted([each for each in terms if each != 0.0], key=lambda each: -abs(each))
+    hundreds = [round(100.0 * each) for each in sizes[:most]]
+    rest = round(100.0 * total) - sum(hundreds)
+    numbers = [typeset(f"{each / 100.0:.2f}") for each in [*hundreds, rest]]
+    largest, count = " + ".join(numbers[:-1]), len(sizes) - most
+    words = text("sums.others", largest=largest, count=count, others=numbers[-1])
+    if count <= 0:
+        words = text("sums.bias", largest=largest, others=numbers[-1]) if rest != 0 else largest
+    return words.replace("+ −", "− ")
 
 
 def draw_open(
@@ -789,18 +847,16 @@ def draw_open(
         signs: the colors of minus and plus
     """
     scale, size, slot = canvas.scale, LETTERS * canvas.scale, fan.slot
-    end, _, radius = fan.ends[row.unit]
-    feet = fan.feet[row.unit]
-    left, right = fan.left - 5.0 * scale, end + radius + 5.0 * scale
+    own, feet = frame_of(fan, row.unit), fan.feet[row.unit]
+    left, right, begin, stop = own.x, own.right, own.y, own.bottom
     top, low = fan.bus + TRUNK * scale + 2.0 * HEAD * slot + 4.0 * scale, fan.top + 4.0 * scale
     wide = right - left + WIDER * scale
     first, last = fan.feet[0][0][1], fan.feet[len(fan.feet) - 1][0][1]
     pitch = (last - first) / max(1, len(fan.feet) - 1)
-    begin, stop = feet[0][1] - 0.84 * pitch, feet[0][1] + 0.2 * pitch
     for start, until in ((first - pitch, begin), (stop, last + 0.3 * pitch)):
         canvas.box(left, start, right - left, max(0.0, until - start), theme.ground + VEIL)
     rim, frame, fill = 6.0 * scale, theme.lit + FRAME, theme.panel[:7]
-    canvas.box(left, begin, right - left, stop - begin, None, radius=rim, outline=frame)
+    canvas.box(own.x, own.y, own.width, own.height, None, radius=rim, outline=frame)
     canvas.box(left, top, wide, low - top, fill, radius=rim, outline=frame)
     canvas.line([(right, low - rim), (right, begin + rim)], frame, width=scale)
     has_numbers = slot >= LEAST_SLOT * scale and low - top >= TALL * scale
@@ -814,6 +870,34 @@ def draw_open(
     words = text("long_rows.open.most")
     if canvas.measure(words, size=size) < right - left - 2.0 * rim:
         canvas.text(left + rim, top + 1.4 * size, words, size=size, color=theme.lit)
+
+
+def frame_of(fan: SeenFan, unit: int) -> Box:
+    """Return the box around a row."""
+    end, _, radius = fan.ends[unit]
+    first, y, last = fan.feet[0][0][1], fan.feet[unit][0][1], fan.feet[len(fan.feet) - 1][0][1]
+    pitch = (last - first) / max(1, len(fan.feet) - 1)
+    left, right = fan.left - 5.0 * fan.scale, end + radius + 2.0 * fan.scale
+    up = min(0.84 * pitch, first - fan.top)
+    return Box(left, y - up, right - left, up + 0.2 * pitch)
+
+
+def sheet_above(fan: SeenFan, view: Box, taken: Sequence[Box]) -> Box | None:
+    """Return the box of a row with its numbers, above rows without numbers; None without room.
+
+    Args:
+        taken: boxes of words, right of which it is
+    """
+    if fan.form != "nested" or fan.slot >= LEAST_SLOT * fan.scale:
+        return None
+    scale, left = fan.scale, wire(fan, 0)[3][0] + FAR_RIGHT * fan.scale
+    low, right = fan.top - OVER_ROWS * scale, view.right
+    for each in taken:
+        if each.meets(Box(left, view.y, right - left, low - view.y)):
+            left = each.right + FAR_RIGHT * scale
+    is_wide = (right - left - SUM * scale) / len(fan.feet[0]) >= LEAST_SLOT * scale
+    has_room = is_wide and low - view.y >= LOW * scale
+    return Box(left, view.y, right - left, low - view.y) if has_room else None
 
 
 def has_sheet(fan: SeenFan, scale: float) -> bool:
@@ -839,14 +923,17 @@ def sheet_of(view: Box, count: int, foot: float, scale: float) -> Box | None:
 def draw_sheet(
     canvas: Canvas2D,
     theme: Theme,
+    fan: SeenFan,
     box: Box,
     row: OpenRow,
     signs: tuple[Color, Color],
     draw_cubes: Callable[[list[tuple[float, float, float, float]]], None],
 ) -> None:
-    """Draw a row whose cubes are small with its numbers, in a box of `sheet_of`."""
+    """Draw a row whose cubes are small with its numbers, in a box, and a frame around it there."""
     scale, count, rim = canvas.scale, len(row.weights), 8.0 * canvas.scale
-    fill, outline = theme.panel[:7], theme.lit
+    fill, outline, own = theme.panel[:7], theme.lit, frame_of(fan, row.unit)
+    if fan.slot < LEAST_SLOT * scale:  # else on numbers
+        canvas.box(own.x, own.y, own.width, own.height, None, radius=rim, outline=outline + FRAME)
     canvas.box(box.x, box.y, box.width, box.height, fill, radius=rim, outline=outline, line=scale)
     slot = (box.width - SUM * scale) / count
     places = [box.x + (i + 0.5) * slot + 0.5 * rim for i in range(count)]
@@ -871,48 +958,52 @@ def write_row(
     """
     scale, size = canvas.scale, LETTERS * canvas.scale
     rim, top, low = 6.0 * scale, box.y, box.bottom - 0.55 * size
-    under, room = low - 2.9 * size, box.width - 2.0 * rim
+    under, room = low - 2.4 * size, box.width - 2.0 * rim
     draw_cubes([(x, under, side, share) for x, share in zip(places, row.shares, strict=True)])
-    long = text(
-        "long_rows.open" if len(row.bends) > 2 else "long_rows.open.linear", sum=short(row.result)
-    )
-    words = long if canvas.measure(long, size=size) < room else text("long_rows.open.short")
-    if canvas.measure(words, size=size) < room:
-        canvas.text(box.x + rim, top + 1.4 * size, words, size=size, color=theme.lit)
+    lines = adding_up(row.comes, row.weights, row.terms, row.result)
+    shown = [  # a weight of nothing has one digit
+        (x, w if product != 0.0 else short(row.weights[i], 1), product)
+        for i, (x, w, product) in enumerate(lines)
+    ]
+    added = [each[2] for each in shown[: row.inputs]]
+    sums = [sum_words(added, row.result, most) for most in (FEW, ALONE)]
+    key = "long_rows.open" if len(row.bends) > 2 else "long_rows.open.linear"
+    heads = [text(key, sum=f"{each} = {short(row.result)}") for each in sums]
+    if 0.0 in row.comes and len(row.bends) > 2:
+        heads = [f"{text('long_rows.off')} {heads[0]}", *heads]
+    heads = [*heads, text(key, sum=short(row.result))]
+    heads = [each for each in heads if canvas.measure(each, size=size) < room]
+    if len(heads) > 0:
+        canvas.text(box.x + rim, top + 1.4 * size, heads[0], size=size, color=theme.lit)
     pitch = places[1] - places[0] if len(places) > 1 else side
     x, hues = places[len(places) - 1] + 0.6 * pitch, [theme.quiet, signs[1], signs[0]]
-    lines = [
+    columns = [
         (row.comes[: row.inputs], top + 2.9 * size, text("long_rows.comes")),
         (row.weights, low - 1.35 * size, text("long_rows.head.weight")),
-        (adding_up(row), low, text("long_rows.head.product")),
+        ([each[2] for each in shown], low, text("long_rows.head.product")),
     ]
-    for numbers, y, name in lines:
+    for line, (numbers, y, name) in enumerate(columns):
+        said = [(x, w, short(product))[line] for x, w, product in shown]
         for sign, color in enumerate(hues):
             own = [i for i, each in enumerate(numbers) if (each > 0.0) + 2 * (each < 0.0) == sign]
-            at, some = [(places[i], y) for i in own], [numbers[i] for i in own]
-            draw_short(canvas, at, some, color)
+            draw_short(canvas, [(places[i], y) for i in own], [said[i] for i in own], color)
         if x + canvas.measure(name, size=size) < box.right - 0.4 * rim:
             canvas.text(x, y, name, size=size, color=theme.soft)
 
 
-def draw_short(
-    canvas: Canvas2D,
-    places: list[Point],
-    values: list[float],
-    color: Color,
-) -> None:
+def draw_short(canvas: Canvas2D, places: list[Point], said: list[str], color: Color) -> None:
     """Write numbers around points, with a minus that is short."""
     size, minus = LETTERS * canvas.scale, MINUS * canvas.scale
-    said = [short(abs(each), 2 if abs(each) < 1.0 else 1) for each in values]
-    at = [(x + 0.5 * minus * (each < 0.0), y) for (x, y), each in zip(places, values, strict=True)]
+    at: list[Point] = []
     starts: list[Point] = []
-    for (x, y), words, value in zip(at, said, values, strict=True):
-        if value < 0.0:
-            left = x - 0.5 * canvas.measure(words, size=size)
+    for (x, y), words in zip(places, said, strict=True):
+        if words[0] == "-":
+            left = x + 0.5 * minus - 0.5 * canvas.measure(words[1:], size=size)
             starts += [(left - minus, y - 0.3 * size)]
+        at += [(x + 0.5 * minus if words[0] == "-" else x, y)]
     if len(said) > 0:
-        front = [-1.0] * len(said)
-        canvas.texts(at, said, size=size, color=color, anchor="center", depth=front)
+        front, bare = [-1.0] * len(said), [each.replace("-", "") for each in said]
+        canvas.texts(at, bare, size=size, color=color, anchor="center", depth=front)
     if len(starts) > 0:
         ends = [(x + 0.75 * minus, y) for x, y in starts]
         canvas.segments(starts, ends, color, width=1.2 * canvas.scale)

@@ -47,6 +47,8 @@ from scalarviz.scene.layout.ways import (
     products,
     ribbons,
     strokes_of,
+    sum_words,
+    thread_words,
     way_in,
     wire,
     wires,
@@ -232,7 +234,11 @@ def test_bars_of_an_upright_row_begin_at_zero_and_are_to_scale() -> None:
         assert color == ("plus" if term > 0.0 else "minus")
 
 
-@pytest.mark.parametrize("name", ["xnor", "micrograd"])
+def number_in(words: str) -> float:
+    return float(words.strip(" ×=").replace("−", "-"))
+
+
+@pytest.mark.parametrize("name", ["xnor", "micrograd", "normalized"])
 def test_an_upright_row_has_its_arithmetic_beside_it(name: str) -> None:
     stage, see = seen(name, (1280, 800))
     data = stage.frame_data()
@@ -240,31 +246,45 @@ def test_an_upright_row_has_its_arithmetic_beside_it(name: str) -> None:
     own, row = fan_seen(stage, see)(data.layout.fans[number]), open_row(number, 0, data)
     canvas = Canvas2D(1280, 800)
     draw_upright(canvas, DARK, own, row, ("#0000ff", "#ff8000"), written=True)
-    products = [each for each in canvas.words if each.startswith("= ") and each != "= adds"]
-    printed = [float(each[2:].replace("−", "-")) for each in products]
-    assert sum(printed) == pytest.approx(round(row.result, 2))
+    heads = [canvas.words.index(each) + 1 for each in ("= adds", "says", "× weight")]
+    products, comes, weights = (
+        [number_in(each) for each in canvas.words[head : head + count]]
+        for head, count in zip(heads, (row.inputs + 1, row.inputs, row.inputs + 1), strict=True)
+    )
+    assert sum(products) == pytest.approx(round(row.result, 2))
     assert f"all added: {short(row.result)}" in canvas.words
-    if name == "xnor":  # a long one has its products alone
-        says, weights = (canvas.words.index(head) + 1 for head in ("says", "× weight"))
-        factors = zip(canvas.words[says:], canvas.words[weights:-1], printed, strict=False)
-        for comes, weight, product in [*factors][: row.inputs]:
-            assert comes.endswith("×")
-            assert float(comes[:-1]) * float(weight) == pytest.approx(product, abs=0.0055)
+    for x, weight, product in zip(comes, weights, products, strict=False):
+        assert abs(x * weight - product) < 0.005
     assert not {*data.layout.fans[number].all_rows[0].tolist()} & {
         *numbers_on_cubes(canvas, see, data, at_rest=True)
     }
 
 
-def test_the_printed_products_of_a_row_add_up() -> None:
+def test_the_printed_products_of_a_row_follow_from_its_factors_and_add_up() -> None:
     rng = np.random.default_rng(0)
+    follow = []
     for _ in range(200):
-        terms = np.where(rng.random(17) < 0.4, 0.0, rng.normal(size=17)).tolist()
-        printed = adding_up(
-            OpenRow(0, 16, terms, terms, terms, terms, sum(terms), 1.0, 0.0, "", [])
-        )
+        x, weights = np.where(rng.random(17) < 0.4, 0.0, rng.normal(size=17)), rng.normal(size=17)
+        terms = (x * weights).tolist()
+        lines = adding_up(x.tolist(), weights.tolist(), terms, sum(terms))
+        printed = [product for _, _, product in lines]
+        follow += [abs(float(x) * float(w) - product) < 0.005 for x, w, product in lines]
         assert sum(printed) == pytest.approx(round(sum(terms), 2))
         assert np.abs(np.subtract(printed, terms)).max() < 0.01
         assert all(each == 0.0 for each, term in zip(printed, terms, strict=True) if not term)
+    assert np.mean(follow) > 0.99
+
+
+def test_a_sum_in_words_has_its_largest_terms_and_the_rest_as_one() -> None:
+    terms = [0.31, -1.2, 0.0, 0.052, 2.0]
+    assert sum_words(terms, 1.1, 2) == "2.00 − 1.20 + 2 others with b .30"
+    assert sum_words(terms[:3], -1.0, 3) == "−1.20 + .31 + b −.11"
+    assert sum_words(terms[:2], -0.89, 5) == "−1.20 + .31"
+
+
+def test_the_way_to_red_ends_in_a_sum_that_adds_up_in_print() -> None:
+    words = thread_words(0.2149, 1, 1.306, [0.4, 0.2149 * 1.306, -0.3], 0.4, 0.598)
+    assert words == "red: .21 × 1.31 + .40 − .30 + b .02 = .40; the S makes it .60"
 
 
 def test_a_row_is_opened_by_the_mouse_else_the_one_that_adds_most() -> None:
@@ -962,7 +982,7 @@ def test_above_gains_and_shifts_are_their_signs_and_what_is_evened_out_is_on_the
     None
 ):
     layout = stage_of(trained("normalized"), (1280, 800)).frame_data().layout
-    long = "evened out: mean 0, spread 1; then × and +"
+    long = "the 8 evened out: mean 0, spread 1"
     assert [each.words for each in layout.heads] == ["×", "+", long, "×", "+", "evened out"]
     assert [line.square for line in layout.neurons[1:7]] == 2 * [False, False, True]
     assert [line.told for line in layout.neurons[1:7]] == 2 * [False, True, True]
