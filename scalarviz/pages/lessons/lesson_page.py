@@ -154,7 +154,7 @@ Statements = list[ast.stmt]
 
 
 def shown_by(code: Sequence[str], cell: int) -> Any:
-    """Run the cells that a notebook cell requires; return the session of its last line, sv.watch."""
+    """Run the cells that a notebook cell requires; return what its last line shows."""
     parsed = [ast.parse(source).body for source in code[: cell + 1]]
     call: Any = parsed[-1].pop()
     wanted = names_read([call])
