@@ -19,13 +19,13 @@ from scalarviz.story.caption import Piece
 
 PieceBox = tuple[Box, Piece]  # the box of a piece on the picture
 Line = tuple[Piece, ...]
-Group = list[Piece]  # pieces that stay in one row
-WIDE, SHAPES = 460.0, (1.0, 0.62)  # largest width of the card, and shares of it that are tried
-CARD_PAD, BUTTONS = 12.0, 42.0  # pixels around its words, and height of a row of buttons
-TITLE, SIZE = 16.0, 14.0  # letters of the caption
-SMALLER = 13.0, 12.0  # of a title of one line
-ASIDE, LEAST_WIDE, HEAD = 24.0, 240.0, 38.0  # beside the title: room around it, width, height
-LEAST = 1.25  # distance of rows, in letters
+Group = list[Piece]  # pieces kept in one row
+WIDE, SHAPES = 460.0, (1.0, 0.62)  # maximum width of the card, and fractions of it that are tried
+CARD_PAD, BUTTONS = 12.0, 42.0  # padding, and height of a row of buttons, in pixels
+TITLE, SIZE = 16.0, 14.0  # letter sizes of the caption
+SMALLER = 13.0, 12.0  # letter sizes of a title of one line
+ASIDE, LEAST_WIDE, HEAD = 24.0, 240.0, 38.0  # beside the title: margin, minimum width, height
+LEAST = 1.25  # line spacing, in letters
 MORE = Piece("…", opens=True)
 SIGNS = " + ", " = ", " ≈ "
 WORDS = re.compile(r"\S+\s*|\s+")
@@ -41,9 +41,9 @@ def draw_caption(
 ) -> tuple[Box, list[PieceBox]]:
     """Draw the caption on a card where it covers least; return the card, and boxes of pieces.
 
-    It has the title; a click on it opens formula and lines. A card that would cover something is
-    narrower, or stands right of the title in `head`, or in its place where there is no room.
-    Offers are below the title: the last row of the card is left to them.
+    The card has the title; a click on it opens formula and lines. A card that would cover something
+    is narrower, or right of the title in `head`, or in its place if there is no room. Offers are
+    below the title, in the last row of the card.
     """
     words, scale, offers = frame_data.words, division.scale, bool(frame_data.offers)
     caption = words.caption
@@ -52,7 +52,7 @@ def draw_caption(
     pad, opens = CARD_PAD * scale, bool(caption.lines)
     title = words.about if words.is_new and words.about else caption.title
     card, heads = None, list[tuple[str, float]]()
-    for share in SHAPES:  # narrower where it would cover something
+    for share in SHAPES:  # narrower if it would cover something
         room = min(WIDE * (1.12 if offers else share) * scale, division.inner.width) - 2.0 * pad
         heads = heading(canvas, title, room, scale, 1 if offers else 3)
         wide = max([canvas.measure(line, size=size, bold=True) for line, size in heads])
@@ -79,13 +79,13 @@ def draw_caption(
 
 
 def corners(division: Division, wide: float, high: float, others: Sequence[Box] = ()) -> list[Box]:
-    """Return the places of a box in the corners of the stage that others leave free.
+    """Return candidate boxes in the corners of the stage, clear of `others`.
 
     Those below the network come first.
     """
     inner, scene, gap = division.inner, division.scene, 8.0 * division.scale
     right = max(inner.right - wide, inner.x)
-    bottom = min(scene.bottom - gap, inner.bottom)  # the result may stand below the network
+    bottom = min(scene.bottom - gap, inner.bottom)  # the exhibit may be below the network
     top, low = scene.y + gap, bottom - high
     places = []
     for x, y, way in (
@@ -96,7 +96,7 @@ def corners(division: Division, wide: float, high: float, others: Sequence[Box] 
     ):
         box = Box(x, y, wide, high)
         for other in others if way > 0.0 else others[::-1]:
-            if box.meets(other):  # beside it, on the way to the middle
+            if box.meets(other):  # beside it, toward the middle
                 y = other.bottom + 0.75 * gap if way > 0.0 else other.y - 0.75 * gap - high
                 box = Box(x, y, wide, high)
         if top <= box.y and box.bottom <= scene.bottom and not any(map(box.meets, others)):
@@ -105,7 +105,7 @@ def corners(division: Division, wide: float, high: float, others: Sequence[Box] 
 
 
 def clearest(places: Sequence[Box], taken: Obstacles | None) -> Box | None:
-    """Return the first of the places where least is covered; None for no places."""
+    """Return the first of the positions that cover least; None if empty."""
     if taken is None or not places:
         return next(iter(places), None)
     return min(places, key=taken.covered)
@@ -116,9 +116,9 @@ def draw_opened(
 ) -> list[PieceBox]:
     """Draw formula and lines of the caption in a panel above the strip; return the pieces' boxes.
 
-    It stands left of exhibit and card, which it does not cover.
+    It is left of exhibit and card, without covering them.
 
-    The last box is that of the panel, with a piece about nothing.
+    The last box is that of the panel, with an empty piece.
     """
     caption, scale = frame_data.words.caption, division.scale
     if caption is None or not frame_data.opened or not (caption.whole or caption.lines):
@@ -139,10 +139,10 @@ def draw_opened(
 def heading(
     canvas: Canvas2D, title: str, width: float, scale: float, most: int
 ) -> list[tuple[str, float]]:
-    """Return lines of a title with their sizes: one line, else a smaller one, else more.
+    """Return lines of a title with their sizes: one line, else a smaller one, else several.
 
     Args:
-        most: lines; if it is 1, in smaller letters if need be
+        most: maximum lines; if 1, in smaller letters if necessary
     """
     for size in (TITLE * scale, SIZE * scale, *(each * scale for each in SMALLER * (most == 1))):
         if canvas.measure(title, size=size, bold=True) <= width:
@@ -155,7 +155,7 @@ def heading(
 
 
 def rows_of(canvas: Canvas2D, lines: Sequence[Line], width: float, size: float) -> list[Group]:
-    """Return lines in rows of a width, broken between terms."""
+    """Return lines wrapped to a width, broken between terms."""
     rows = []
     for line in lines:
         row: Group = []
@@ -171,7 +171,7 @@ def rows_of(canvas: Canvas2D, lines: Sequence[Line], width: float, size: float) 
 
 
 def groups_within(canvas: Canvas2D, line: Line, width: float, size: float) -> Iterator[Group]:
-    """Return what stays together in a row; of what is wider than that, each piece."""
+    """Return the groups that stay in a row; a group that is too wide is split into pieces."""
     for group in groups_of(line):
         if width_of(canvas, group, size) <= width:
             yield group
@@ -180,7 +180,7 @@ def groups_within(canvas: Canvas2D, line: Line, width: float, size: float) -> It
 
 
 def groups_of(line: Line) -> Iterator[Group]:
-    """Return what stays together: a sign and its term, a bracket; of a sentence, each word."""
+    """Return groups that stay together: a sign and its term, a bracket; each word of a sentence."""
     if not any(is_about(piece) or piece.opens for piece in line):
         words = [word for piece in line for word in WORDS.findall(piece.words)]
         yield from ([Piece(word)] for word in words)
@@ -199,7 +199,7 @@ def groups_of(line: Line) -> Iterator[Group]:
 
 
 def is_about(piece: Piece) -> bool:
-    """Return whether a piece stands for a weight or a neuron."""
+    """Return whether a piece represents a weight or a neuron."""
     return piece.row != NONE or piece.neuron is not None
 
 
@@ -216,7 +216,7 @@ def draw_rows(
     frame_data: FrameData,
     theme: Theme,
 ) -> list[PieceBox]:
-    """Write rows below each other; return the boxes of the pieces that are about something."""
+    """Write rows below each other; return the boxes of the pieces with a weight or a neuron."""
     (left, y), found = start, []
     for row in rows:
         x, y = left, y + high
@@ -234,7 +234,7 @@ def draw_rows(
 
 
 def merged(row: Group) -> Group:
-    """Return a row whose pieces about nothing are one."""
+    """Return a row in which adjacent plain pieces are merged."""
     found: Group = []
     for piece in row:
         if found and not any(is_about(each) or each.opens for each in (piece, found[-1])):
@@ -244,5 +244,5 @@ def merged(row: Group) -> Group:
 
 
 def same(piece: Piece, other: Piece | None) -> bool:
-    """Return whether two pieces are about the same, such as a term in the band and the panel."""
+    """Return whether two pieces have the same subject, such as a term in the band and the panel."""
     return other is not None and (piece.row, piece.neuron) == (other.row, other.neuron)

@@ -14,7 +14,7 @@ from scalarviz.training.session.shared_clock import SharedClock
 from scalarviz.training.session.threads import Background, Job
 from scalarviz.training.session.timeline import paced
 
-AT_ONCE = 0.05  # seconds that a face waits for a session's result without a noticeable delay
+AT_ONCE = 0.05  # seconds that an interface waits for a session without noticeable delay
 # Python's switch interval in seconds. With a longer one, waiting threads starve: NumPy releases the
 # lock more often, but too briefly for them to take it.
 SWITCH = 0.0001

@@ -76,7 +76,7 @@ def frame(still: StoryboardStill, place: int, count: int) -> str:
     caption = still.caption
     formula = f'<p class="formula"><code>{escape(caption.formula)}</code></p>'
     numbers = [f"<li><code>{escape(line)}</code></li>" for line in caption.numbers]
-    width, height = struct.unpack(">II", still.picture[16:24])  # so that the layout is stable
+    width, height = struct.unpack(">II", still.picture[16:24])  # for a stable layout
     return FRAME.substitute(
         picture=f"data:image/png;base64,{base64.b64encode(still.picture).decode()}",
         width=width,

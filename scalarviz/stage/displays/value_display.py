@@ -163,7 +163,7 @@ def draw(nodes: list[DrawnNode], layout: GraphLayout) -> SvgDrawing:
     for i, node in enumerate(nodes):
         column, y = layout.columns[i], layout.heights[i]
         draw_operation(drawing, node, lefts[column], y)
-        width = node.width if node.is_plain else widths[column]  # equally wide in a column
+        width = node.width if node.is_plain else widths[column]  # equal widths in a column
         left = lefts[column] + widths[column] - width
         draw_box(drawing, node, (left, y, width), is_root=i == len(nodes) - 1)
     return drawing
