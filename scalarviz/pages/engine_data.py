@@ -168,7 +168,7 @@ def why_not(session: Session) -> str:
 
 
 def shared_of(trainer: Trainer) -> tuple[list[Unit], bytes] | None:
-    """Return the shared module for a trainer, and its kernels in order; None if any is missing."""
+    """Return the shared module for a trainer, and its kernels in order; None if one is missing."""
     return shared_module(training_of(trainer, 0).units(), trainer.bank.dtype)
 
 

@@ -46,7 +46,7 @@ class CubeValues:
         per_layer: whether each plate has separate scales
         clipped: count of numbers that exceed the color scale
         frozen: mask of the frozen parameters
-        before: the colors' numbers before the shown step, if any
+        before: the colors' numbers before the shown step, or None
         grown: the color scale before and after, while it has just grown; else None
         pushes: gradients known in the shown step, NaN for others; or None
         top_push: gradient with the longest arrow; None: the largest one

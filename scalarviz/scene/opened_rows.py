@@ -337,7 +337,7 @@ def has_two_digits(numbers: Sequence[str]) -> bool:
 def write_first(
     canvas: Canvas2D, theme: Theme, shapes: list[str], place: Point, room: float, *, lit: bool
 ) -> None:
-    """Write the first of some texts that fits, if any."""
+    """Write the first of some texts that fits."""
     size = LETTERS * canvas.scale
     fits = [each for each in shapes if canvas.measure(each, size=size) <= room]
     if fits:

@@ -404,7 +404,7 @@ def draw_chips(
             if len(lines) > FEW_LINES or " ".join(lines) != words:  # it needs more room
                 wide, lines = most, canvas.wrap(words, most, MOST_LINES, size=size)
             if canvas.measure(lines[-1], size=size) + more > wide:
-                lines.append("")  # the button gets a line of its own
+                lines.append("")  # the button gets a separate line
         high += line * (len(lines) - 1)
         places = corners(division, wide + 2.0 * pad, high, [*others, *boxes])
         box = clearest(places[2:] + places[:2], taken)

@@ -97,7 +97,7 @@ class SmallPictures:
 def draw_networks(
     canvas: Canvas2D, panel: SweepPanel, box: Box, scales: ChartScales, scale: float, theme: Theme
 ) -> list[Box]:
-    """Draw thumbnails that fill a box, as many as fit, and return their boxes.
+    """Draw the thumbnails that fit in a box, and return their boxes.
 
     Args:
         scales: of the losses

@@ -455,7 +455,7 @@ class TerrainReader:
 
 
 def is_in(plane: LossPlane, values: FloatArray) -> bool:
-    """Return whether weights lie in a plane, up to rounding."""
+    """Return whether weights are in a plane, up to rounding."""
     apart = np.abs(plane.values_at(*plane.place_of(values)) - values)
     return bool((apart <= ROUNDING * (1.0 + np.abs(values))).all())
 

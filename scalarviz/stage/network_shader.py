@@ -508,7 +508,7 @@ class NetworkShader(AbstractContextManager["NetworkShader"]):
         self._closed()
 
     def _shader(self) -> tuple[Shader | None, str]:
-        """Return the current network as shader code, or the reason why it has none."""
+        """Return the current network as shader code, or the reason why that is impossible."""
         net = self._network
         if self._text[0] is not net.program:
             self._text = (net.program, *text_of(net))

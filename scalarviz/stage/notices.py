@@ -104,7 +104,7 @@ class Messages(ABC):
 
     @final
     def chips(self) -> list[tuple[str, str]]:
-        """Return the messages, at most two: the status, if any, and the latest notices."""
+        """Return the messages, at most two: the status and the latest notices."""
         status = [(self.status, "")] if self.status else []
         notices = [(each.text, each.action) for each in self._notices]
         return [*status, *notices[len(status) - MOST_NOTICES :]]

@@ -274,7 +274,7 @@ class Stage(Messages):
 
     @property
     def has_plane(self) -> bool:
-        """Whether the data are in a plane, so that there are maps."""
+        """Whether the data are in a plane and can have maps."""
         return isinstance(self.reading.learned, Plane)
 
     def rescale(self, *, anew: bool = False) -> None:
@@ -599,7 +599,7 @@ class Stage(Messages):
         return found
 
     def _instead(self, added: BatchSum | None) -> Caption | None:
-        """Return the caption that replaces that of the operation, if any."""
+        """Return the caption that replaces that of the operation, or None."""
         if self.own is not None and self.reading.way.values:
             reading = self.reading
             outputs = reading.way.values[reading.program.outputs.name]

@@ -551,7 +551,7 @@ def time_of(stage: Stage) -> str:
 
 
 def pinned_of(stage: Stage) -> tuple[str, str, str]:
-    """Return value, gradient and name of the pinned weight, if any."""
+    """Return value, gradient and name of the pinned weight, or empty texts."""
     row, reading = stage.pinned, stage.reading
     if row is None:
         return NO_NUMBER, NO_NUMBER, NO_NUMBER

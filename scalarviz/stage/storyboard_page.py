@@ -19,7 +19,7 @@ from scalarviz.base.texts import text
 from scalarviz.scene.canvas.palette import MAPS
 from scalarviz.story.caption import Caption
 
-# The page has no hue of its own: in the pictures, hue shows the sign of a number.
+# The page is gray: in the pictures, hue shows the sign of a number.
 COLORS = {
     "dark": f"""--back: {MAPS["dark"].background}; --raised: #1b2027; --line: #3a424d;
   --edge: #8b95a1; --quiet: #aeb7c2; --text: #eceff3; --strong: #ffffff; --on-strong: #0e1116;""",

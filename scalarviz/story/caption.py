@@ -335,7 +335,7 @@ class CardLine:
 
 @dataclass(frozen=True)
 class CardTable:
-    """Columns of numbers on a card; as many rows are shown as fit.
+    """Columns of numbers on a card, limited to the rows that fit.
 
     Attributes:
         head: names of the columns

@@ -154,7 +154,7 @@ def moved(found: Explained, now: float, name: str) -> Caption:
     last = found.lines[-1]
     digits = max(3, digits_between(old, last.value))  # enough for the subtracted number
     ended, shown = ending(found, exactly, digits)
-    if figures(shown) > digits:  # as many for the new number, so that both can be compared
+    if figures(shown) > digits:  # also for the new number, for comparison
         ended, shown = ending(found, exactly, figures(shown))
     new = ended[-1].words
     title = text("captions.step.title", name=name, old=shown, new=new)
@@ -564,7 +564,7 @@ def rest_of(step: int, loss: float, is_edited: bool) -> str:
 # Playback: how many samples are right, and how the loss has changed.
 
 AVERAGED = 20  # losses averaged for the comparison
-# Texts of changes of the loss, by the largest ratio to the loss after about half as many steps.
+# Texts of changes of the loss, by the largest ratio to the loss after about half the steps.
 LOSS_CHANGES = {
     "tenth": 0.13,
     "quarter": 0.35,

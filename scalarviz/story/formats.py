@@ -30,7 +30,7 @@ class CaptionDigits:
     """The digits of the numbers in one caption.
 
     Attributes:
-        least: minimum digits of a number, by its name in `key_of`
+        least: minimum digits of a number, by its `key_of`
         writings: texts of each number so far, with their digits
     """
 

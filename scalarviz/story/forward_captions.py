@@ -78,7 +78,7 @@ def variance(numbers: Sequence[float]) -> float:
 
 
 def largest(numbers: Sequence[float]) -> float:
-    """Return the largest number; NaN if any is NaN."""
+    """Return the largest number, or NaN if one is NaN."""
     return math.nan if any(each != each for each in numbers) else max(numbers)
 
 
@@ -620,7 +620,7 @@ def weighed(ctx: TracedWeight) -> list[EquationTerm | str]:
 def by_weight(
     compute: Callable[[Sequence[float]], float], weight: Sequence[EquationTerm | str]
 ) -> Callable[[Sequence[float]], float]:
-    """Return a function that computes an equation beginning with a weight of `weighed`, if any."""
+    """Return a function that computes an equation, optionally with a weight of `weighed` first."""
     return (lambda v: v[0] * compute(v[1:])) if weight else compute
 
 

@@ -21,7 +21,7 @@ from scalarviz.story.traced_weight import read_answers
 
 # End of each part of the tour, in seconds.
 STAND, FORWARD, ERROR, BACKWARD, STEP, END = 1.0, 3.5, 4.5, 7.0, 8.0, 10.0
-# Steps per second in the last parts, of equal duration: as many steps as small networks need.
+# Steps per second in the last parts, of equal duration: enough steps for small networks.
 SPEEDS = 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0
 MORE = 20.0  # seconds after the end for a slow machine to catch up
 SLOWEST = 0.35  # maximum seconds counted between two pictures

@@ -137,7 +137,7 @@ def until_ctrl_c(
 
 
 def paths_of(scenes: Sequence[str]) -> dict[str, Path]:
-    """Return the files of scenes and lessons by the names of their pages.
+    """Return the files of scenes and lessons by page name.
 
     The glossary is included if a lesson of the package links to it. Raises InputError for a
     duplicate name.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Complete = Callable[[str], list[str]]
 
-# Placeholders for values in a help text, by option type; flags have none.
+# Placeholders for values in a help text, by option type, except flags.
 METAVARS = {bool: "", int: "N", float: "NUMBER", str: "TEXT", Path: "FILE"}
 NAME, NAME_AND_VALUE, CONDITION = "NAME", "NAME=VALUE", "CONDITION"
 CONTEXT = "_context"  # key of typer's context, which distinguishes typed options from defaults

@@ -174,7 +174,7 @@ class ClockControl:
         self.play(anew=False)
 
     def pause(self) -> None:
-        """Pause; report the error that has stopped training, if any."""
+        """Pause; report the error if one has stopped training."""
         self.walk.stop()
         if self.several:
             self.stop(self.halt)
@@ -186,7 +186,7 @@ class ClockControl:
             self.stop(self.halt)
 
     def halt(self) -> None:
-        """Pause; raise the error that has stopped the clock, if any."""
+        """Pause; raise the error if one has stopped the clock."""
         self.asked, self.errand = False, False
         self._seen.clear()
         self.clock.pause(AT_ONCE)

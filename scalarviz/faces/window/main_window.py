@@ -184,7 +184,7 @@ class MainWindow(LoopWindow):
         self.controls.panel.place()
 
     def _place_menus(self) -> None:
-        """Place the menus at the end of the title, or if there is none, in the panel."""
+        """Place the menus at the end of the title, or without one in the panel."""
         body, panel, title = self._body, self.controls.panel, self.title
         stage, several = self.face.stage, self.face.several
         high = body.height() - (0 if stage.common.present else self.controls.height())

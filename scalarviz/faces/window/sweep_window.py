@@ -135,7 +135,7 @@ class SweepWindow(LoopWindow):
             return
         if not self.sweep.playing:
             try:
-                self.sweep.pause()  # raises the error that has ended training, if any
+                self.sweep.pause()  # raises an error that has ended training
             except Exception as error:  # of any class: scenes are user code
                 self.fail(error)
         self._tell()
@@ -167,7 +167,7 @@ class SweepWindow(LoopWindow):
             self.fail(lost(error) if is_of_opengl(error) else error)
 
     def open(self) -> None:
-        """End the loop to open the chosen network, if any."""
+        """End the loop to open the selected network."""
         if self.stage.chosen is not None:
             self.sweep.pause()
             self.opened = self.stage.chosen

@@ -275,7 +275,7 @@ def face_of(letter: str, bold: bool) -> StyledFace | None:
 
 
 def unlikeness(path: str, bold: bool) -> tuple[int, bool, str]:
-    """Sort key of a font by its name: fonts that resemble DejaVu Sans come first."""
+    """Return the sort key of a font path: fonts that resemble DejaVu Sans come first."""
     name = Path(path).stem.lower()
     unlike = sum(part in name for part in UNLIKE) + (("bold" in name) != bold)
     return unlike, not any(part in name for part in LIKE), path

@@ -96,7 +96,7 @@ class Answers(Exhibit):
 
 
 def paint_tile(canvas: Canvas2D, box: Box, lines: Sequence[str], theme: Theme) -> None:
-    """Draw a tile with centered words, as many lines as fit.
+    """Draw a tile with centered words, limited to the lines that fit.
 
     Wide text has smaller letters; a number without room for its name is shown alone.
     """

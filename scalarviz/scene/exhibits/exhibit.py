@@ -120,7 +120,7 @@ class Exhibit(ABC):
         return text("headline.before") if self.by_hand else text("headline.start")
 
     def details(self, box: Box, scale: float) -> Box | None:
-        """Return the area in which a click shows details; None if there are none."""
+        """Return the area in which a click shows details, or None."""
         return None
 
     def in_detail(self) -> Exhibit:
@@ -414,7 +414,7 @@ def short(value: float) -> str:
 
 
 def paint_key(canvas: Canvas2D, box: Box, marks: Sequence[Key], theme: Theme) -> None:
-    """Draw the meaning of each mark in one line, as many as fit, in the upper part of a box.
+    """Draw the meanings of the marks that fit, in one line in the upper part of a box.
 
     Args:
         marks: "dot", "ring", "cross" or "line"

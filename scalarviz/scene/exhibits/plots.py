@@ -229,7 +229,7 @@ class Plane(Exhibit):
 
     @property
     def is_table(self) -> bool:
-        """Whether the samples are so few that each is a row of a table."""
+        """Whether the samples are few enough to be rows of a table."""
         return self.sorts and not self.classes and len(self.points) <= QUESTIONS
 
     def _paint_table(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:

@@ -203,7 +203,7 @@ def block(
     return found, pitch * columns, pitch * lines
 
 
-# What is drawn of the graph: nodes, inputs, parameters, and edges.
+# The drawn items of the graph: nodes, inputs, parameters, and edges.
 
 MANY_PARAMETERS = 20  # maximum parameters of a node that are drawn with edges
 

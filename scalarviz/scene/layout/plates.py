@@ -262,7 +262,7 @@ class Neurons:
         points: (n, 3), centers
         sums: the buffer of the weighted sums, or ""
         values: the buffer of the outputs
-        names: name of each neuron, if any
+        names: name of each neuron; may be empty
         layer: index in the network; NONE for the inputs
         shape: (channels, height, width) if the neurons are the pixels of images, one per channel
         side: cells between pixels

@@ -29,7 +29,7 @@ from scalarviz.scene.layout.plates import (
 from scalarviz.scene.layout.trays import BALL, Names, Station, stations_of
 
 HIGHEST = 16  # rows of a block
-FEW, PAIRS = 8, 2  # squares in one column, and columns of a block of up to three times as many
+FEW, PAIRS = 8, 2  # squares in one column, and columns of a block of up to three times FEW
 GAP, GAPS = 1.4, 2.2  # cells between two blocks, and their maximum if there is room
 SPREAD, ROUND = 1.8, 0.55  # cells between balls, and radius of one
 LINE = 0.8  # line spacing in cells

@@ -110,7 +110,7 @@ def placed(stations: Sequence[Station], aspect: float) -> Camera:
 
 
 def grouped(stations: Sequence[Station]) -> list[list[Station]]:
-    """Return groups of stations: a wall, if any, and the items at the ends of its rows."""
+    """Return groups of stations: usually a wall, and the items at the ends of its rows."""
     found: list[list[Station]] = []
     for station in stations:
         if not found or station.kind == "rows" or station.units != found[-1][-1].units:

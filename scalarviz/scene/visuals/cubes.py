@@ -270,7 +270,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
     def _lay_out_means(self, largest: int) -> None:
         """Allocate the mip levels of all plates, stacked vertically.
 
-        A plate whose levels exceed the `largest` texture has none: it is drawn cube by cube.
+        A plate whose levels exceed the `largest` texture is drawn cube by cube, without levels.
         """
         top, width = 0, 1
         self._levels = np.zeros(len(self._table), np.float32)
