@@ -1,7 +1,7 @@
 """Cost of conditions in training on the cpu engine: processor time of a step, microseconds.
 
-    python -m benchmarks conditions [rounds]
-    python -m benchmarks.sides benchmarks.conditions rgb|64|128
+python -m benchmarks conditions [rounds]
+python -m benchmarks.sides benchmarks.conditions rgb|64|128
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def changed() -> list[str]:
 
 
 def near_tests(path: str) -> list[Path]:
-    """Return the tests that import or mirror a module, its examples, and lists; or a test itself."""
+    """Return tests that import or mirror a module, its examples, and lists; or a test itself."""
     file = ROOT / path
     if not path.endswith(".py") or not file.is_file():
         return []

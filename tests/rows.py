@@ -60,7 +60,7 @@ def names_of(module: ModuleType, table: str) -> list[str]:
 
 
 def without_rows(message: str) -> str:
-    """Return a message with "all of TABLE", or "most of TABLE", in place of the names of its rows."""
+    """Return a message with "all of TABLE", or "most of TABLE", in place of its rows' names."""
     if "choose one of" not in message:
         return message
     message = message.replace(", ".join(OFFERS), "all of OFFERS")  # among other arguments

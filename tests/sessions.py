@@ -155,7 +155,7 @@ LEARNING_KINDS = ["batch_norm", "dropout"]
 
 
 def examples(few: int, many: int) -> settings:
-    """Return the settings of a slow test: `few` examples in `make test`, `many` in `make test-all`."""
+    """Return settings of a slow test: `few` examples in `make test`, `many` in `make test-all`."""
     return settings(max_examples=few if settings.default.max_examples < 100 else many)
 
 

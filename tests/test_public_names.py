@@ -54,9 +54,7 @@ def test_help_shows_every_option_by_name_and_type() -> None:
 
 def test_the_docstring_says_what_each_argument_is() -> None:
     for name, (function, home) in CALLABLES.items():
-        inherited = getattr(
-            home, function.__name__, function
-        )  # an overriding one is not repeated
+        inherited = getattr(home, function.__name__, function)  # an overriding one is not repeated
         text = inspect.getdoc(function) or inspect.getdoc(inherited) or ""
         assert text, f"{name} has no docstring"
         for each in parameters(function):
