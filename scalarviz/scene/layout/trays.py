@@ -79,7 +79,7 @@ REST, BARS, FEWER, SAYS = (
     1.08,
     0.9,
 )  # cells that long rows take beyond others, for numbers and bars of
-# an upright one, times this if it is long, and before others for what comes in
+# an upright one, times this if it is long, and before others for inputs
 BEADS, STRUNG = (0.06, 0.12), 0.12  # radius of beads, before and after; distance between them
 BENDS = 8  # points of an activation's curve to each side
 PASSING = 1.0  # from the rows to a skip connection
