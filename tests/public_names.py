@@ -24,7 +24,7 @@ def public_objects() -> Iterator[tuple[str, Any]]:
 
 
 def classes() -> Iterator[tuple[str, type]]:
-    """Yield the public classes, and those of ours from which they inherit."""
+    """Yield the public classes, and their base classes in scalarviz."""
     seen: set[type] = set()
     for name, found in public_objects():
         if inspect.isclass(found):

@@ -62,7 +62,7 @@ def is_usual(unit: Unit, dtype: str) -> bool:
 
 
 def main() -> None:
-    """Compile the usual kernels, and those of pages."""
+    """Compile the usual kernels, and page kernels."""
     usual = [each for each in every_kernel.every_kernel() if is_usual(*each)]
     paths = [path_of_unit(*each) for each in usual if not is_ready(*each)]
     workers = min(os.cpu_count() or 1, -(-len(paths) // FEW))

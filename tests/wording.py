@@ -153,7 +153,7 @@ def function(name: str) -> str:
 
 
 def write(run: Run) -> None:
-    """Write the messages of the files of a run; those of other files and skipped tests are kept."""
+    """Write the messages of the files of a run, and keep those of other files and skipped tests."""
     golden.cache_clear()  # a test may have run others, which wrote theirs
     known = {path: rows for path, rows in golden().items() if (TESTS / path).exists()}
     tests = {test: run.passed.get(test, messages_of(test, known)) for test in run.collected}

@@ -297,7 +297,7 @@ def kind_of(option: Option) -> Any:
     return next(iter(get_args(option.kind)), option.kind)
 
 
-# The Show of a scene with its options and those of every scene.
+# The Show of a scene with its options and the common ones.
 
 # Options of SHARED that change a session, even one resumed from a file; others recreate it.
 GOING_ON = "lr", "engine", "precision"
@@ -531,7 +531,7 @@ def made_again(session: Session, given: Mapping[str, Any]) -> Session:
     )
     found.visits.metrics = session.visits.metrics
     rows = {row: row for row in range(len(network.bank))}
-    if stops := with_rows(in_force(trainer.settings), rows):  # as far as the same rows exist
+    if stops := with_rows(in_force(trainer.settings), rows):  # for rows that still exist
         with found.undo_log.off():
             found.timeline.note(KIND, {"conditions": stops})
     return found

@@ -61,12 +61,14 @@ def exhibit_data(session: Session) -> dict[str, Any] | None:
     Args:
         session: session of the page
 
-    kind     "swatches": colors; "plane": a map of two inputs, or a curve over one; "pictures": a
-             picture and the learned one; "sorting": pictures by predicted class; "answers": numbers
-             or classes
-    things   key of the text that names the samples
-    reads    "sigmoid" or "softmax" if the loss applies it to the outputs, else ""
-    output   name of the buffer of the outputs; `outputs` is their number
+    The keys of every exhibit:
+
+    - kind: "swatches": colors; "plane": a map of two inputs, or a curve over one; "pictures": a
+      picture and the learned one; "sorting": pictures by predicted class; "answers": numbers or
+      classes
+    - things: key of the text that names the samples
+    - reads: "sigmoid" or "softmax" if the loss applies it to the outputs, else ""
+    - output: name of the buffer of the outputs; `outputs` is their number
     """
     made = exhibit_of(session)
     if made is None:

@@ -131,7 +131,7 @@ def page(
     Args:
         session: a Session, a Show or a fitted estimator; its network must have layers
         path: output file, .html
-        title: title of the page; by default that of the Show
+        title: title of the page; by default the title of the Show
         theme: "dark" or "light"; by default None, the theme of the reader's system
         engine: if True, the page trains; if False, it has a recording, computed now by a copy of
             the session, which can be played forward and backward but not changed; by default None:
@@ -381,7 +381,7 @@ def without(table: str, kinds: Collection[str]) -> str:
 
 
 def opens_rows(scene: Mapping[str, Any]) -> bool:
-    """Return whether the layout of a scene has long rows of kernels, of which one is opened."""
+    """Return whether the layout of a scene has long rows of kernels, one of them opened."""
     return any(fan["form"] == "open" for layout in scene["layouts"] for fan in layout["fans"])
 
 
@@ -403,7 +403,7 @@ def said_in(markup: str) -> dict[str, str]:
 
 
 def style_of_page() -> str:
-    """Return the whole style: that of the head, and the rules added by the loader."""
+    """Return the whole style: the style of the head, and the rules added by the loader."""
     return first_style() + rules_of_page()
 
 

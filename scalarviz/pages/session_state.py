@@ -237,7 +237,7 @@ class SessionState:
     def _answered(
         self, numbers: SnapshotValues, inputs: FloatArray, focus: int = 0
     ) -> dict[str, FloatArray]:
-        """Return the values of all neurons for a sample; `told` adds those of nodes."""
+        """Return the values of all neurons for a sample; `told` adds the values of nodes."""
         if self.program.is_graph:
             return {}
         taken = self.session.network.bank.step_count
@@ -332,7 +332,7 @@ def earlier_data(losses: FloatArray, end: int = 0) -> PageState | None:
 
 
 def blocks_of(between: Callable[..., FloatArray], first: int, end: int) -> PageState:
-    """Return losses `between` steps: blocks, then those of the last steps.
+    """Return losses `between` steps: blocks, then the individual losses of the last steps.
 
     past  [end, mean] of each block of steps, None if unknown, as web/loss_record.js reads them
     """

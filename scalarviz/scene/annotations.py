@@ -133,7 +133,7 @@ def draw_before(
     """Draw the dashed outline of points; nothing if one of them is not visible.
 
     Args:
-        color: by default that of the previous state
+        color: by default the color of previous states
         clear: area without dashes, such as a number
     """
     if not math.isfinite(sum([x + y for x, y in points])):
@@ -271,7 +271,7 @@ def write_names(
 
     Args:
         places: indices of the visible neurons, as `balls`; `bright` is the brightness of each
-        numbers: their values, as far as known; below squares they are also written
+        numbers: their known values; below squares they are also written
         signs: the colors of minus and plus
         box: of the network
         is_first: whether cubes are to the right: names are on the left, if there is room

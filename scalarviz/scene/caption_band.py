@@ -118,7 +118,7 @@ def draw_opened(
 
     It is left of exhibit and card, without covering them.
 
-    The last box is that of the panel, with an empty piece.
+    The last box is the panel's, with an empty piece.
     """
     caption, scale = frame_data.words.caption, division.scale
     if caption is None or not frame_data.opened or not (caption.whole or caption.lines):

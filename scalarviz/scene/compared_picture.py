@@ -27,7 +27,7 @@ class ComparedPicture:
     """Draws the surroundings of panes in the current OpenGL context.
 
     Attributes:
-        words: all text in the last picture, except that of the panes
+        words: all text in the last picture, except in the panes
     """
 
     def __init__(self) -> None:

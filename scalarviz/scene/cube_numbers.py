@@ -57,7 +57,7 @@ def numbers_on_cubes(
     """Return the numbers written on cubes, by bank index.
 
     Args:
-        at_rest: whether to include those of cubes in a row that were not requested
+        at_rest: whether to include unrequested numbers of cubes in a row
     """
     first, asks, told = first_rows(frame_data), frame_data.look.numbers, frame_data.told
     is_said = told is not None and told.outcome is not None  # the change, in its panel

@@ -73,7 +73,7 @@ def cells_of(plate: Plate, rows: Sequence[int]) -> list[int]:
 
 
 def chosen_rows(frame_data: FrameData) -> list[int]:
-    """Return bank indices of the hovered and pinned weights; during a guess, only that of it."""
+    """Return bank indices of hovered and pinned weights; during a guess, only the guessed one."""
     if frame_data.guess is not None:
         return [frame_data.guess.row]
     cards = [each for each in [frame_data.hover, frame_data.pinned] if each is not None]
@@ -121,7 +121,7 @@ def rows_in_focus(frame_data: FrameData) -> list[int]:
 
 
 def rows_explained(frame_data: FrameData) -> list[int]:
-    """Return the bank indices reached when stepping by neuron, else those of the caption."""
+    """Return the bank indices reached when stepping by neuron, else those in the caption."""
     caption, walked = frame_data.words.caption, rows_walked(frame_data)
     if walked or caption is None or frame_data.moment is None:
         return walked

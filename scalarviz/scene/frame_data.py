@@ -80,7 +80,7 @@ class CubeValues:
 
 @dataclass(frozen=True)
 class Buffers:
-    """The focus sample: the contents of each buffer of the program, as far as computed.
+    """The focus sample: the computed contents of each buffer of the program.
 
     Attributes:
         values: activations, by buffer name

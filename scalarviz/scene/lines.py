@@ -291,7 +291,7 @@ def explain(
         is_back = moment.kind in WAYS_BACK or moment.kind == "delta" or row not in told
         part = frame_data.part if row in told else 1.0
         lit = lit_parts(known.seen, *cube, is_back, part, len(told))
-        lit = lit if blame is None else lit[:1]  # its own path is among those of blame
+        lit = lit if blame is None else lit[:1]  # its own path is one of blame's
         for i, (path, width, back) in enumerate(lit):
             depth = known.depths[unit][column] if i else BEHIND
             paint.light(path, 7 if back else 6, width, depth)
@@ -303,7 +303,7 @@ def explain(
 class LinePaint:
     """Paths that are drawn together, in order, each over its dark casing.
 
-    Color indices stand for quiet, plus and minus, the three channels, lit, and the light of the
+    Colors, by index: quiet, plus and minus, the three channels, lit, and the light of the
     backward pass.
     """
 

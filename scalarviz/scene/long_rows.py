@@ -130,7 +130,7 @@ def chosen_unit(number: int, frame_data: FrameData) -> int | None:
 
 
 def open_unit(number: int, frame_data: FrameData) -> int | None:
-    """Return the unit whose row has its numbers: the hovered one, or that of the main path."""
+    """Return the unit whose row has its numbers: the hovered one, or one on the main path."""
     chosen = chosen_unit(number, frame_data)
     thread = thread_of(frame_data.layout, frame_data.weights, frame_data.buffers.values)
     units = [chosen, *[unit for place, unit, _ in thread if place == number]]

@@ -82,7 +82,7 @@ class Look:
         color: quantity shown by the colors of cubes: "value", "gradient", ...; see `Stage.channels`
         cubes: quantity shown by the sizes of cubes, likewise
         camera: "perspective", "orthographic" or "flat", or a Camera
-        theme: "dark", "light", or "auto": that of the system or the reader, dark in files
+        theme: "dark", "light", or "auto": the theme of the system or the reader, dark in files
         per_layer: whether each layer has a separate color scale
         every_weight: whether each layer is a wall with a cube for every weight, as large layers are
         neuron_maps: whether squares show the function that each neuron computes

@@ -43,7 +43,7 @@ class Measured:
 
     Attributes:
         name: displayed name, such as "unseen ones right"
-        share: whether it is drawn on a scale from 0 to 1; else on that of the losses
+        share: whether it is drawn on a scale from 0 to 1; else on the loss scale
     """
 
     name: str
@@ -184,7 +184,7 @@ def loss_scale(losses: FloatArray, most: float | None = None) -> LossScale:
     It is logarithmic if all are positive, else linear.
 
     Args:
-        most: the largest one, if not that of the losses
+        most: upper end of the scale; by default the largest loss
     """
     least: float = float(losses.min())
     low, high = loss_ends(least, float(losses.max()) if most is None else most)

@@ -125,7 +125,7 @@ def box_of(
 ) -> Box | None:
     """Return the box around a neuron, else around the cube of a row; None if not visible.
 
-    `half` is that of `cube_boxes`.
+    `half` is the same as for `cube_boxes`.
     """
     if neuron is not None:
         return box_of_neuron(see, frame_data.layout, neuron)

@@ -61,7 +61,7 @@ def draw_pictures(
 def seen_pictures(see: Projection, line: Neurons) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the corners of images in the picture, a mask of visible ones, and their depths.
 
-    Depths are those of the left and the right side, (n, 2).
+    Depths are given for the left and the right side, (n, 2).
     """
     seen = see(line.corners().reshape(-1, 3))
     xy = seen.xy.reshape(-1, 3, 2)

@@ -77,7 +77,7 @@ class Opened:
 
 
 def opened_rows(frame_data: FrameData, carried: Callable[[Fan], Carried]) -> list[Opened]:
-    """Return the rows with the largest contributions, the first layer first, as far as known.
+    """Return the known rows with the largest contributions, the first layer first.
 
     Hovered or pinned items open others, and a step those that it explains.
     """
@@ -359,7 +359,7 @@ class FilterPlace:
 
     Attributes:
         pixel: its index; `corner` is the row and column of the first pixel that the filter reads
-        pixels: the inputs, 0 beyond the edges; `weights` are those of the filter
+        pixels: the inputs, 0 beyond the edges; `weights` of the filter
         terms: sum of all products, and b; `found` is the result
         bends: whether negative results become 0
     """

@@ -192,7 +192,7 @@ def draw_question(canvas: Canvas2D, box: Box, theme: Theme) -> Box:
 
 @lru_cache(maxsize=8)
 def bar_of(theme: Theme) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-    """Return the colors of the scale as an image, and those of cube faces at its positions."""
+    """Return the colors of the scale as an image, and of cube faces at its positions."""
     places = np.round(np.linspace(-1.0, 1.0, 21), 3)
     faces = np.clip(theme.map(places)[:, np.newaxis] * np.array(FACES)[:, np.newaxis], 0.0, 1.0)
     return image_bytes(theme.map(places)[np.newaxis]), image_bytes(faces.reshape(1, -1, 3))

@@ -126,7 +126,7 @@ def share_known(kind: str, part: float) -> float:
 @final
 @dataclass(frozen=True)
 class NeuronPart:
-    """An operation of which a picture shows some neurons.
+    """An operation with only some of its neurons shown.
 
     Attributes:
         kind: of the operation
@@ -175,7 +175,7 @@ class Light:
         cuts: whether each is shown complete, at once
         given: seconds that a slow step adds to the next operation; 0: those between the last two
         seconds: present duration of an operation
-        waiting: the queue, of which the first is shown; `part` is its finished fraction
+        waiting: the queue; its first operation is shown, with finished fraction `part`
     """
 
     def __init__(self, cuts: bool) -> None:

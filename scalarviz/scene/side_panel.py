@@ -170,7 +170,7 @@ def draw_side(
     """Draw the panel at the top of a box, as high as necessary; return its box.
 
     Args:
-        colors: of the outputs; `tint` is that of its subject, if it is one of them
+        colors: of the outputs; `tint` is the color of its subject, if it is one of them
         signs: colors of minus and plus
         part: finished fraction of the operation
     """
@@ -393,7 +393,7 @@ def draw_scale(
 def draw_bars(
     canvas: Canvas2D, theme: Theme, bars: Bars, box: Box, signs: tuple[Color, Color], part: float
 ) -> None:
-    """Draw numbers as bars from a zero line, end to end for a sum, as far as computed."""
+    """Draw computed numbers as bars from a zero line, end to end for a sum."""
     scale, size, ends = canvas.scale, LETTERS * canvas.scale, ends_of_bars(bars)
     names, values = [each.name for each in bars.rows], [each.value for each in bars.rows]
     is_share = bars.unit == "share"
@@ -456,7 +456,7 @@ def draw_curve(
     For blame in the backward pass, it has its slope there.
 
     Args:
-        tint: of the result; None: that of its sign
+        tint: of the result; None: the color of its sign
     """
     scale, size, heights = canvas.scale, LETTERS * canvas.scale, [y for _, y in bent.points]
     reach = bent.points[len(bent.points) - 1][0]

@@ -45,7 +45,7 @@ def cubes_seen(
     """Return the eight projected corners of each cube on a plate.
 
     Args:
-        half: half the side of the box, in a cell of at least 1; None: that of the cube and a margin
+        half: half the side of the box, in a cell of at least 1; None: the cube's and a margin
     """
     layout, cubes, corners = frame_data.layout, frame_data.cubes, [np.zeros((0, 3))]
     for row in rows:

@@ -1,8 +1,8 @@
 """SweepPanels: the networks of a sweep, a panel for each setting, drawn flat.
 
-A panel has the success rate of its networks with an interval, how often they have less loss than
-those of another setting, the loss of each network as a thin line and their mean as a thick one, and
-a thumbnail of each network, framed if it failed.
+A panel has the success rate of its networks with an interval, the comparison of losses with another
+setting, the loss of each network as a thin line and their mean as a thick one, and a thumbnail of
+each network, framed if it failed.
 """
 
 from __future__ import annotations
@@ -281,20 +281,21 @@ LEGEND = 0.6  # maximum fraction of the line above all panels for the legend
 class SweepPanel:
     """One setting of a sweep.
 
-    setting  index of the setting
-    name     the setting as text
-    seeds    seed of each network, in the order of everything below
-    checks   steps with known losses
-    losses   shape (networks, checks); NaN after a network has ended
-    mean     the mean of the losses at each check, as in the table
-    pictures contents of the thumbnails of the networks
-    failed   mask of failed networks; `succeeded` of successful ones
-    success  success rate, and its interval; None without a success criterion
-    error    error of the whole setting, or ""
-    against  comparison with another setting, in texts of which the first one that fits is written;
-             empty without a comparison
-    is_other whether it is that setting
-    score    ranking score as text; shown without a success criterion
+    Attributes:
+        setting: index of the setting
+        name: the setting as text
+        seeds: seed of each network, in the order of all following arrays
+        checks: steps with known losses
+        losses: shape (networks, checks); NaN after a network has ended
+        mean: the mean of the losses at each check, as in the table
+        pictures: contents of the thumbnails of the networks
+        failed: mask of failed networks; `succeeded` of successful ones
+        success: success rate, and its interval; None without a success criterion
+        error: error of the whole setting, or ""
+        against: comparison with another setting, in texts of decreasing width, the first fitting
+            one is written; empty without a comparison
+        is_other: whether it is that setting
+        score: ranking score as text; shown without a success criterion
     """
 
     setting: int

@@ -228,7 +228,7 @@ def wish_of(row: ToldRow, view: Box, scale: float, others: Sequence[Box]) -> Box
 
 
 def wished(share: float, push: float) -> float:
-    """Return the requested fraction of a weight, magnified; `push` is that of its gradient."""
+    """Return the requested fraction of a weight, magnified; `push` is its gradient's fraction."""
     return share - GROWN * push
 
 

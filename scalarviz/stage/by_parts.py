@@ -171,7 +171,7 @@ class BatchSum:
         return np.bincount(places, products[written, read], len(self.operation.parameters))
 
     def pushes(self, grad: FloatArray, samples: float) -> FloatArray:
-        """Return the bank's gradients, with those of the operation accumulated so far."""
+        """Return the bank's gradients, with the operation's accumulated so far."""
         found = np.array(grad, np.float64)
         found[self.operation.parameters] = self.gradients(samples)
         return found

@@ -26,7 +26,7 @@ class Argument:
     """An argument of a command that a page sends.
 
     Attributes:
-        kind: "whole" or "real" for numbers, "flag", "unit" of steps, "inputs" for those of a sample
+        kind: "whole" or "real" for numbers, "flag", "unit" of steps, "inputs" of a sample
         low: minimum integer
         high: maximum, or the name of the items that it indexes
         default: default value; REQUIRED if it must be given

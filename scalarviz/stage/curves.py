@@ -91,7 +91,7 @@ class Curves:
         )
 
     def _read(self, now: TrainingState, count: int, view: CurveView) -> Curve:
-        """Read the first `count` losses of the branch, and those of others."""
+        """Read the first `count` losses of the branch, and the losses of others."""
         branch = now.here.branch
         others = [each for each in now.branches if each is not branch and each.end.step]
         others = sorted(others, key=lambda each: each.number)[-NEWEST:]

@@ -293,7 +293,7 @@ class LiveValues:
         )
 
     def _grown(self, done: int) -> dict[str, FloatArray]:
-        """Return the gradients of a compiled function after `done` moments, as far as computed."""
+        """Return the computed gradients of a compiled function after `done` moments."""
         way = self._shown
         count = sum(bool(moment.gradients) for moment in self.moments[:done])
         found = {name: flow for each in way.grown[:count] for name, flow in each.items()}
@@ -358,7 +358,7 @@ class LiveValues:
         return None if outputs is None else predictions_of(self.now.loss_function, outputs)[0]
 
     def _with_first(self, made: Exhibit | None, samples: Any = None) -> Exhibit | None:
-        """Return an exhibit with that of step 0, which is computed once per training run."""
+        """Return an exhibit with the one of step 0, computed once per training run."""
         now, network = self.now, self._copies[0].begun()
         key = id(now.data), now.network.activations, now.loss_function, self.program
         if made is None or network is None:

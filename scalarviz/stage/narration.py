@@ -326,7 +326,7 @@ def before_heading(blocks: Sequence[object]) -> int:
 
 
 def moved_most(session: Session, row: int) -> str:
-    """Return which samples moved a weight most in the last steps, as far as replay is fast."""
+    """Return which samples moved a weight most in the last steps that are fast to replay."""
     count = len(session.operations) * session.timeline.trainer.batches.size
     steps = max(1, min(REPEATED, QUICK // (count * len(session.network.bank))))
     try:
@@ -437,7 +437,7 @@ def came_back(
 ) -> list[CardTable]:
     """Return the gradients from the nodes that read a value, as a table.
 
-    None if one of them represents several nodes, of which only the mean is known.
+    None if one of them represents several nodes with only a known mean.
     """
     products, trace = list[ProductRow](), program.trace
     for node in map(program.nodes.__getitem__, readers):

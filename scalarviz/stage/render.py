@@ -253,7 +253,7 @@ def storyboard(
     Args:
         session: a Session, a Show or a fitted estimator
         path: output file, .html
-        title: title of the page; by default that of the Show
+        title: title of the page; by default the title of the Show
         progress: True, the default, shows a progress bar in a terminal or a notebook if rendering
             takes longer than a second; False shows none; a function is called with the number of
             pictures done and the total

@@ -22,7 +22,7 @@ from scalarviz.files.shaders.shader import FOURS_READER, TEXELS, Shader
 from scalarviz.scene.canvas.canvas2d import Floats
 from scalarviz.scene.offscreen import no_opengl
 
-# An OpenGL context without a window, independent of those of vispy and Qt: vispy has one current
+# An OpenGL context without a window, independent of vispy and Qt: vispy has one current
 # canvas for all threads, and a toolkit one thread for all windows. It is created directly by EGL,
 # and used by direct calls of OpenGL. EGL also finds a GPU without a display, or Mesa's software
 # renderer.
@@ -154,7 +154,7 @@ class Evaluator:
     Args:
         context: the hidden context
         shader: the network, with its parameters in groups of four
-        inputs: numbers of a sample, `outputs` those of a result
+        inputs: number of inputs of a sample; `outputs` likewise
 
     Raises:
         DisplayError: if the driver cannot compile it, or does not support float textures.

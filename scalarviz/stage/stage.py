@@ -258,7 +258,7 @@ class Stage(Messages):
         self.look_as(self.look.changed(checked(given, self.channels)), given)
 
     def look_as(self, look: Look, changed: Collection[str]) -> None:
-        """Set a look of which some fields have changed."""
+        """Set a look with some changed fields."""
         self.look = self.common.scales.look = look.in_theme(self.look.theme)
         if "camera" in changed:
             self.eyes.look(look.preset)
@@ -599,7 +599,7 @@ class Stage(Messages):
         return found
 
     def _instead(self, added: BatchSum | None) -> Caption | None:
-        """Return the caption that replaces that of the operation, or None."""
+        """Return the caption that replaces the operation's, or None."""
         if self.own is not None and self.reading.way.values:
             reading = self.reading
             outputs = reading.way.values[reading.program.outputs.name]

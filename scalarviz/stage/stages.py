@@ -259,7 +259,7 @@ class Stages(Messages):
         return None
 
     def _press(self, name: str) -> None:
-        """Press the button of the picture, or those of this name in the sessions."""
+        """Press the button of the picture, or the buttons of this name in the sessions."""
         if not self.press(name):
             for stage in self.panes:
                 stage.press(name)
@@ -403,7 +403,7 @@ class Stages(Messages):
         return Compared(heads, rows, seen, None if self.common.silent else self.chosen)
 
     def all_chips(self) -> list[tuple[str, str]]:
-        """Return all messages; those of one of several sessions under its name."""
+        """Return all messages; with several sessions, each under its session's name."""
         found = dict.fromkeys(self.chips())
         of_each = [dict.fromkeys(stage.chips()) for stage in self.panes]
         for name, chips in zip(self.names, of_each, strict=True):
@@ -503,7 +503,7 @@ def stages_of(show: object, *given: Any, **more: Any) -> Stages:
 NO_NUMBER = "–"
 # Indices of class colors for the networks: neither orange nor blue, which show signs.
 CURVE_CLASSES = 0, 1, 2, 3, 4, 6
-# Columns, and their ranks: if space is short, those of the highest ranks are left out.
+# Columns, and their ranks: if space is short, the highest ranks are left out.
 COLUMNS = (
     ("step", 1),
     ("loss", 0),

@@ -65,7 +65,7 @@ def values_in_a_row(sweep: Sweep) -> int:
 
 COARSEST = 48  # weights along a side of a wall
 # Points of all maps of a sweep, and weights times points: during playback they take tens of
-# milliseconds. When paused, they are multiplied by this factor.
+# milliseconds. When paused, both limits are multiplied by AT_REST.
 POINTS, WORK, AT_REST = 1e5, 1e7, 10.0
 SIDES = 8, 32  # minimum and maximum cells along a map
 MOST_SAMPLES = 24  # swatches of a network
@@ -122,7 +122,7 @@ class Maker:
 
         Args:
             values: shape (networks, parameters)
-            networks: number of networks of the sweep, all of which are drawn
+            networks: number of networks of the sweep; all are drawn
             playing: whether the sweep trains, so that maps must be fast
         """
         if kind == MAPS and MAPS in self.kinds:

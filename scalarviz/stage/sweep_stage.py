@@ -262,7 +262,7 @@ class SweepStage:
     def _compared(
         self, number: int, other: int | None, scores: Mapping[int, FloatArray]
     ) -> list[str]:
-        """Return how often the networks of a setting are better than those of another one.
+        """Return how often the networks of a setting are better than another setting's.
 
         The texts are of decreasing width; empty if one of the settings is unknown. During training
         the interval is left out because it takes several milliseconds.

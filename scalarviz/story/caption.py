@@ -291,7 +291,7 @@ class Caption:
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
-        """The pieces about weights and neurons: those of the lines, then those only in `whole`."""
+        """The pieces about weights and neurons: in the lines, then those only in `whole`."""
         told = [p for line in self.lines for p in line if p.row != NONE or p.neuron is not None]
         known = {(p.row, p.neuron) for p in told}
         rest = [piece for line in self.whole for piece in line]

@@ -256,7 +256,7 @@ def caption_of_state(
     Args:
         row: bank index of the weight whose numbers are shown; None uses `explained_neuron`
         neuron: the neuron whose numbers are shown instead, as buffer and index; or None
-        tellers: captions by kind of moment; by default those of a network
+        tellers: captions by kind of moment; by default for a network
     """
     if state.moment == NONE:
         return Caption(text("captions.before"))

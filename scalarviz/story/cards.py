@@ -237,7 +237,7 @@ def neuron_facts(known: NeuronNumbers) -> list[tuple[str, str]]:
 
 
 def made_by(known: NeuronNumbers, operation: OperationFacts) -> list[CardLine | CardTable]:
-    """Return how an operation computes the number of a neuron, as far as it is known."""
+    """Return the known part of how an operation computes the number of a neuron."""
     arrived, made, place = (
         known.array(operation.source),
         known.array(operation.target),

@@ -2,7 +2,7 @@
 
 Facts do not change while a network trains; a State is one moment. `training.session.reading`
 creates both from a session; a page has them as JSON, under the same names. Formulas are functions
-of numbers: in Python those of the tables, in a page compiled from their expression trees.
+of numbers: in Python from the tables, in a page compiled from their expression trees.
 """
 
 from __future__ import annotations
@@ -484,7 +484,7 @@ class State:
         before: values before the step; None before the first one. During a step, `earlier` has the
             values before the previous step
         slots_before: the optimizer slots before the step, by name
-        values: values of the focus sample by buffer, as far as computed
+        values: computed values of the focus sample by buffer
         gradients: gradients of the focus sample by buffer
         target: targets of the sample, or None
         weight: weight of the sample, relative to a mean of 1 in the batch, or as given for a summed

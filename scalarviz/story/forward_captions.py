@@ -726,7 +726,7 @@ def row_line(ctx: TracedWeight, p: list[float], t: list[float], error: float) ->
 def part_lines(
     ctx: TracedWeight, errors: list[float], whole: float
 ) -> tuple[list[CaptionLine], CaptionLine | None]:
-    """Return how the errors of the focus sample, then those of all samples, add up to the loss.
+    """Return how the errors of the focus sample, then of all samples, add up to the loss.
 
     The second part is the last line with all samples, if some are omitted.
     """

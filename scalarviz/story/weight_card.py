@@ -247,7 +247,7 @@ def change_line(known: Why) -> CardLine:
 
 
 def sentence(known: Why, grad: str) -> str:
-    """Return why the weight changed in this step, as far as known.
+    """Return the known reason why the weight changed in this step.
 
     Args:
         grad: its gradient as written elsewhere on the card

@@ -3,7 +3,7 @@
 Names and arguments of commands are those of rows of COMMANDS in stage/commands.py, or of OTHERS
 here.
 
-All calls are made in one thread, that of the interface. Each page gets a state after it has
+All calls are made in the interface's thread. Each page gets a state after it has
 received the previous one, at most 30 per second, and a reply to each of its commands when that is
 finished.
 """
@@ -405,7 +405,7 @@ def past_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def landscape_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the loss over a plane as far as computed, and the path of the branch in it."""
+    """Return the computed losses over a plane, and the path of the branch in it."""
     reading, view = stage.reading, CurveView()
     for row in rows_of(args, "pins", len(reading.numbers.value)):
         view.pin(row)

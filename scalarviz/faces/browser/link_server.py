@@ -316,7 +316,7 @@ class Tokens:
         self._waits: dict[str, tuple[int, float]] = {}  # wrong guesses, end of wait, by visitor
 
     def owns(self, given: str) -> bool:
-        """Return whether a token is that of the owner of this machine."""
+        """Return whether a token belongs to the owner of this machine."""
         return is_same(given, self.own)
 
     def looks(self, who: str, given: str) -> bool:

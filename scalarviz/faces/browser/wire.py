@@ -174,7 +174,7 @@ def part_of(numbers: FloatArray) -> tuple[float, list[tuple[float, int]]]:
 
 
 def exact_of(state: dict[str, Any], rows: Rows) -> dict[str, Any]:
-    """Return exact numbers of some rows, as far as a state has them, with step and operation."""
+    """Return the exact numbers of some rows available in a state, with step and operation."""
     rows = rows[rows < len(state["value"])]
     moment = {"step": state["step"], "operation": state["operation"], "rows": rows}
     return moment | {name: state[name][rows] for name in BANKS}

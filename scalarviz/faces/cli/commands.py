@@ -81,7 +81,7 @@ def main(words: Sequence[str] | None = None) -> None:
     """Run a command line, and exit.
 
     Args:
-        words: the arguments; None: those of the process
+        words: the arguments; None: sys.argv
 
     Exit codes: 0 for success, 1 for an error, 2 for an unknown name, 130 after Ctrl-C, 143 after
     SIGTERM.
@@ -555,7 +555,7 @@ def command_of_several(verb: str, words: Sequence[str]) -> Callable[..., None]:
     """Return a function for typer whose parameters are the options common to all the scenes.
 
     Args:
-        words: names of the scenes, of which typer passes all but the first
+        words: names of the scenes; typer passes all but the first
     """
     import typer
 

@@ -264,7 +264,7 @@ GIGABYTES = 2.0
 
 
 class Lack(Exception):
-    """A failure, or, with `works`, a limitation; the other fields are those of a Finding."""
+    """A failure, or, with `works`, a limitation; the other fields are the same as in Finding."""
 
     def __init__(
         self, why: str, mend: str = SYSTEM, *, works: bool = False, debian: str = ""

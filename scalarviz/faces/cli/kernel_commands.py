@@ -33,10 +33,10 @@ from scalarviz.training.session.session import Session
 
 
 def warm(engine: str = "cpu") -> None:
-    """Compile kernels, with a progress bar, and those of large pictures.
+    """Compile kernels, including the kernels of large pictures, with a progress bar.
 
     Args:
-        engine: "cpu", the default: all kernels; "cuda": those of the scenes, for a GPU; "auto": the
+        engine: "cpu", the default: all kernels; "cuda": scene kernels, for a GPU; "auto": the
             fastest engine on this machine
 
     Raises:

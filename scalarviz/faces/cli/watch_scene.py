@@ -253,7 +253,7 @@ def open_link(words: str, given: Mapping[str, Any]) -> int:
 
     Args:
         words: the link
-        given: options: those of WATCHING, steps, limit, and those of `keep_of`
+        given: options of WATCHING and of `keep_of`, steps and limit
 
     Raises:
         InputError: if the link is invalid.

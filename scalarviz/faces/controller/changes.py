@@ -259,7 +259,7 @@ def one_less(controller: Controller) -> None:
 
 
 def layer_more(controller: Controller) -> None:
-    """Add a layer before that of the pinned item, by default before the last one."""
+    """Add a layer before the layer of the pinned item, by default before the last one."""
     place = layer_at(controller, len(controller.session.network.layers) - 1)
     grow(controller, partial(insert_layer, layer=place))
 

@@ -61,7 +61,7 @@ class ClockControl:
     Args:
         owner: shows common messages: a controller, or the interface of several sessions
         panes: panes whose sessions move
-        steps: number of steps after which they first pause; None: those of the shows
+        steps: number of steps after which they first pause; None: the steps of the shows
         speed: steps per second, 0 for as fast as possible; None: the speed of the first show
 
     Attributes:
@@ -341,7 +341,7 @@ class ClockControl:
     # Steps.
 
     def set_unit(self, unit: str) -> None:
-        """Set the unit of `step`; for the operation, also that of playing."""
+        """Set the unit of `step`; an operation is also the unit of playing."""
         lead = self.panes[0]
         with reporting_errors(self):
             if self.several:

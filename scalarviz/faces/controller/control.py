@@ -81,7 +81,7 @@ class FaceState:
     redoable: int  # number of changes that can be redone
     offered: tuple[str, ...]  # labels of the large buttons
     needs_hidden_layers: bool  # whether a single layer could not learn the data
-    look: Look  # of the picture; its camera is that of the selected session
+    look: Look  # of the picture, with the selected session's camera
     channels: tuple[str, ...]
     smooth: bool  # whether the loss curve shows means
     large_curve: bool
@@ -115,7 +115,7 @@ class FaceState:
 
     @property
     def choices(self) -> tuple[OptionChoice, ...]:
-        """The options of every session, and those of the scene."""
+        """The options of every session, and of the scene."""
         return *self.common, *self.options
 
     @property
@@ -355,9 +355,9 @@ class Control:
         scale: scale of a slider; by default 0 to 100
         marks: marked values of a timeline
         drag: setter while a number is dragged; by default `set`
-        about: text that depends on the state, in place of that of the row; likewise `icon` and
+        about: text that depends on the state, replacing the row's text; likewise `icon` and
             `help`
-        option: the row of an option, which is not in a table; by default None, that of COMMANDS
+        option: the row of an option, which is not in a table; by default None, the row in COMMANDS
     """
 
     name: str

@@ -52,7 +52,7 @@ class Controller:
         face: the interface that contains the pane
         stage: the picture of the show
         recipe: how the show was created, so that its options can be changed
-        steps: number of steps after which it first pauses; None: those of the show
+        steps: number of steps after which it first pauses; None: the steps of the show
         speed: steps per second, 0 for as fast as possible; None: the speed of the show
 
     `time` has the commands on its time only. `last_words` are the messages after `quit`. `trail`
@@ -122,7 +122,7 @@ class Controller:
 
     @property
     def played_by(self) -> ClockControl:
-        """The clock for playing: that of all panes, if they are linked."""
+        """The clock for playing: the shared clock of all panes, if they are linked."""
         return self.face.all if self.face.together else self.time
 
     def play_soon(self) -> None:

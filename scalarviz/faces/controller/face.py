@@ -42,12 +42,12 @@ class Face:
     Args:
         stage: their picture, a pane for each
         recipes: how their shows were created, one for each; by default empty
-        steps: number of steps after which they first pause; None: those of the shows
+        steps: number of steps after which they first pause; None: the steps of the shows
         speed: steps per second, 0 for as fast as possible; None: the speed of the first show
 
     Attributes:
         panes: a controller for each session
-        all: the time of all panes: that of the one, or a clock of several
+        all: the time of all panes: the clock of a single session, or a shared one
         together: whether commands on time, rates and samples apply to all sessions
         jumps: counter of jumps, announced to pages
 

@@ -74,7 +74,7 @@ class OptionChoice:
 class Recipe:
     """A scene and its options, from which its show can be recreated with other ones.
 
-    `given` are the options given on the command line by name, including those of every scene.
+    `given` are the options given on the command line by name, including the options of every scene.
     `name` is the name of a built-in scene, or "".
     """
 

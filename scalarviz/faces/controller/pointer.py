@@ -253,7 +253,7 @@ class CurvePointer:
 
 @computes
 def roll(controller: Controller, terrain: TerrainReader, spot: tuple[float, float]) -> None:
-    """Set the weights to those of a point of the plane; all changes of a drag are undone together.
+    """Set the weights to a point of the plane; all changes of a drag are undone together.
 
     Weights that the plane does not change are kept.
     """

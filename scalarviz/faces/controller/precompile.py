@@ -269,7 +269,7 @@ def changes(journal: Iterable[Action]) -> list[Action]:
 
 
 def last_change(timeline: Timeline) -> Any:
-    """Return the action that selected the current engine, or that of the next step; or None."""
+    """Return the action that selected the engine of the current or the next step; or None."""
     now = timeline.clock.place
     done = [
         each

@@ -48,7 +48,7 @@ def train(show: object, steps: int | None = None, keep: Autosave | None = None) 
 
     Args:
         show: a Show or a Session
-        steps: number of steps; None: those of the show
+        steps: number of steps; None: the steps of the show
         keep: saves the session
 
     Returns:
@@ -78,7 +78,7 @@ def end_of(show: Show, steps: int | None, least: int = 1) -> int:
     """Return the last step of training.
 
     Args:
-        steps: number of its steps; None: those of the show
+        steps: number of its steps; None: the steps of the show
         least: minimum valid number; by default 1
     """
     end = show.session.step_index + steps_of(show, steps, least)
@@ -194,7 +194,7 @@ def why_lost(session: Session) -> str:
 
 
 def steps_of(shown: Show | Several, steps: int | None, least: int = 0) -> int:
-    """Return the number of steps of one or several sessions; None: those of their shows."""
+    """Return the number of steps of one or several sessions; None: the steps of their shows."""
     return int(shown.steps) if steps is None else size(steps, "steps", least)
 
 

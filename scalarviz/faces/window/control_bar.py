@@ -251,7 +251,7 @@ class TextLabel(QLabel):
 
 @final
 class Tick(QCheckBox):
-    """A checkbox whose border is visible on dark backgrounds, unlike that of Qt's Fusion style."""
+    """A checkbox with a visible border on dark backgrounds, unlike in Qt's Fusion style."""
 
     def __init__(self, row: Command, act: Act) -> None:
         super().__init__()
@@ -547,7 +547,7 @@ class ControlPanel(QScrollArea):
         return bool(self._choices) or not self.isVisible()
 
     def _fill(self, state: FaceState) -> None:
-        """Recreate the fields: those of every session, and those of the scene with notes."""
+        """Recreate the fields for the common options, and for the scene's with notes."""
         self._fields.clear()
         self._title.setVisible(bool(state.options))
         for rows, choices in ((self._common, state.common), (self._grid, state.options)):

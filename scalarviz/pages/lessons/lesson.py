@@ -354,7 +354,7 @@ def parser() -> Any:
             f"{pip_command('serve')}"
         ) from error
     made = MarkdownIt("commonmark").enable("table")
-    # Without labels, which would become ids and could collide with those of the page.
+    # Without labels, which would become ids and could collide with ids of the page.
     dollarmath_plugin(
         made, allow_space=False, allow_labels=False, double_inline=True, renderer=formula
     )

@@ -3,7 +3,7 @@
 A glyph is rendered at its exact screen size, in device pixels, and cached. Small glyphs are cached
 at four subpixel shifts, so that letters are evenly spaced while every image is on whole pixels. All
 units here are device pixels, y down; only `scalarviz.scene.canvas.canvas2d` uses logical ones. The
-fonts are DejaVu from the package, and those of the system for other scripts.
+fonts are DejaVu from the package, and system fonts for other scripts.
 """
 
 from __future__ import annotations
@@ -298,7 +298,7 @@ def files_by_block() -> dict[int, list[str]]:
 
 
 def system_files() -> list[str]:
-    """Return the font files of the system: those of fontconfig, or all in the standard folders."""
+    """Return the font files of the system, from fontconfig or the standard folders."""
     names: list[str] = []
     with suppress(OSError, subprocess.SubprocessError):
         command = ["fc-list", "--format", "%{file}\n"]

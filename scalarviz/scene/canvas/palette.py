@@ -183,23 +183,25 @@ class ControlColors:
 class Theme:
     """Colors of one theme, as "#rrggbb" or "#rrggbbaa".
 
-    map     color map of the numbers; its background is that of the picture
-    answers color map of answers such as yes and no; `sides`, samples of no and of yes on it
-    pool    color added to the background by the pool of light in the middle
-    tray    background of empty items
-    shelf   trays below cubes, with alpha
-    glass   an empty glass ball
-    shadow  of cubes and balls, with alpha channels  of red, green and blue
-    ink     text; `soft` for sentences, `quiet` for less important text, `faint` for minor lines
-    former  previous values; `worse`, a number that has not improved accent  pinned and selected
-    items, and buttons
-    light   the current computation
-    push    backward arrows on cubes
-    wire    wires; `lit` for highlighted ones
-    panel   background of texts and curves, `rim` its border; `chip` of a button
-    ghost   curve of the other branch
-    metric  curve of a metric such as the accuracy; `loss`, that of the loss controls  colors of the
-    window's controls
+    Attributes:
+        map: color map of the numbers, with the background of the picture
+        answers: color map of answers such as yes and no; `sides`, samples of no and of yes on it
+        pool: color added to the background by the pool of light in the middle
+        tray: background of empty items
+        shelf: trays below cubes, with alpha
+        glass: an empty glass ball
+        shadow: shadow of cubes and balls, with alpha
+        channels: red, green and blue
+        ink: text; `soft` for sentences, `quiet` for less important text, `faint` for minor lines
+        former: previous values; `worse`, a number that has not improved
+        accent: pinned and selected items, and buttons
+        light: the current computation
+        push: backward arrows on cubes
+        wire: wires; `lit` for highlighted ones
+        panel: background of texts and curves, `rim` its border; `chip` of a button
+        ghost: curve of the other branch
+        metric: curve of a metric such as the accuracy; `loss` of the loss
+        controls: colors of the window's controls
     """
 
     name: str
@@ -369,7 +371,7 @@ HEAT = {
     ),
 }
 STOPS = (0.0, 0.35, 0.8, 1.0)
-SHADES = 511  # including that of 0 in the middle
+SHADES = 511  # including the shade of 0 in the middle
 
 
 @lru_cache(maxsize=4)

@@ -60,7 +60,7 @@ class Sorting(Exhibit):
         pictures: (n, height, width), ink from 0 to 1
         labels: true classes; `said` are the predicted ones
         confusion: matrix of these and further images; `of` is their name
-        focus: predicted and true class of the current sample; None: those of the first image
+        focus: predicted and true class of the current sample; None: the classes of the first image
         names: names of the classes, by default their numbers
         wrong: some misclassified images, with their true and predicted class
         answers: outputs for the current sample, whose image is `height`, `width`; `why` is the
@@ -247,7 +247,7 @@ class Sorting(Exhibit):
         canvas.image(*corner, wide, wide * rows / columns, colors)
 
     def _paint_verdict(self, canvas: Canvas2D, foot: Box, theme: Theme) -> None:
-        """Write the accuracy, and below it that of step 0."""
+        """Write the accuracy, and below it the accuracy at step 0."""
         size, base = letter_size(canvas), foot.y + 0.5 * foot.height
         large, (right, all_of_them) = RIGHT_YET / LETTERS * size, self.score()
         shapes = self.verdict(), text("exhibits.right.short", right=right, count=all_of_them)

@@ -111,7 +111,7 @@ class Exhibit(ABC):
         return [verdict] if (verdict := self.verdict()) else []
 
     def after(self, first: Exhibit | None) -> Exhibit:
-        """Return the exhibit with that of step 0."""
+        """Return the exhibit together with the one of step 0."""
         return replace(self, first=first)
 
     @property

@@ -156,7 +156,7 @@ def paint_image(canvas: Canvas2D, box: Box, picture: Pixels) -> None:
 SIDE, AGAIN, WIDE_SWATCH, HIGH_SWATCH, PITCH = 64.0, 66.0, 32.0, 36.0, 60.0
 COLUMNS, FRAME, GAP = (6.0, 62.0, 94.0), (132.0, 46.0), 10.0
 UNDER = 36.0  # pixels from OUT to a panel below its error
-AROUND = 6.0  # pixels at the sides of the plate, for the dashes around that of step 0
+AROUND = 6.0  # pixels at the sides of the plate, for the dashes around the one of step 0
 PALE = 1.5  # contrast to the background below which swatches have an outline
 
 
@@ -201,7 +201,7 @@ class Swatches(Exhibit):
         outputs: FloatArray | None = None,
         target: FloatArray | None = None,
     ) -> Swatches:
-        """Return the colors with those of the current sample; unknown ones are empty."""
+        """Return the colors including the current sample's; unknown ones are empty."""
         return replace(self, focus=in_rows(3, inputs, outputs, target))
 
     @property

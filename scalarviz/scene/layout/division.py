@@ -39,17 +39,18 @@ NOWHERE = Box(0.0, 0.0, 0.0, 0.0)
 class Division:
     """The boxes of a picture; an absent part has zero width or height.
 
-    whole    the picture
-    head     its title, and the legend to the right
-    scene    the stage, of the full width
-    exhibit  the result plot, at the right end of the stage
-    card     the pinned weight, in place of the exhibit, which moves below it
-    inner    the rest of the stage, for the network
-    strip    the parts of a step
-    band     the loss curve, for selecting steps
-    scale    size of letters and margins, relative to a picture of 1280 x 800
-    chart    a large chart, below the network
-    headline the progress of training, above the exhibit
+    Attributes:
+        whole: the picture
+        head: its title, and the legend to the right
+        scene: the stage, of the full width
+        exhibit: the result plot, at the right end of the stage
+        card: the pinned weight, in place of the exhibit, which moves below it
+        inner: the rest of the stage, for the network
+        strip: the parts of a step
+        band: the loss curve, for selecting steps
+        scale: size of letters and margins, relative to a picture of 1280 x 800
+        chart: a large chart, below the network
+        headline: the progress of training, above the exhibit
     """
 
     whole: Box

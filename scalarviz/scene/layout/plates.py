@@ -213,7 +213,7 @@ class Plate:
         return [column + 0.5, row + 0.5 + low / self.cell[1], low]
 
     def lowered(self, half: Any) -> Any:
-        """Return the distance of a cube's center from that of its cell, forwards and downwards."""
+        """Return the distance between a cube's and its cell's centers, forwards and downwards."""
         return self.seat - half if self.seat else 0.0 * half
 
     def place_of(self, index: int) -> tuple[int, int] | None:
@@ -450,7 +450,7 @@ class Fan:
         return np.column_stack([rows[:, : self.inputs : self.pixels], rows[:, self.inputs :]])
 
     def ends_of(self, index: int, unit: int) -> list[list[float]]:
-        """Return the positions of the units joined by a bank index; for a bias, that of its sum."""
+        """Return the positions of the units joined by a bank index; for a bias, of its sum."""
         column = self.unit_before(index)
         before = [row3(self.starts, column)] if column < self.inputs_count else []
         return [*before, row3(self.ends, unit)]

@@ -149,7 +149,7 @@ def fan_of(program: Program, station: Station, neurons: Sequence[Neurons], place
 
 
 def joined(neurons: Sequence[Neurons], place: int, operation: int) -> Wires:
-    """Return wires from each neuron of a line to those of the next that depend on it."""
+    """Return wires from each neuron of a line to the dependent ones of the next."""
     starts, ends = neurons[place - 1].points, neurons[place].points
     each = max(1, len(ends) // max(1, len(starts)))
     starts = np.repeat(starts, each, axis=0)[: len(ends)]

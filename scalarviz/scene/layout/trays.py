@@ -2,7 +2,7 @@
 
 The lines of neurons are vertical, along the flow from left to right. Before each neuron is its
 tray, along the flow: a cube for each input, in columns shared by all rows of the layer, and the
-bias last. At its end are the gate and the ball, so the rows of a layer are those of its matrix.
+bias last. At its end are the gate and the ball, so the rows of a layer are the rows of its matrix.
 Images of a convolution are squares, its kernels tiles of cubes on the trays. The scene is seen
 nearly from the front.
 """
@@ -57,7 +57,7 @@ ANSWER, FEW = 0.36, 3  # radius of the balls of answers, and maximum number of s
 SCORES = 5  # minimum number of answers that are bars
 GRAIN, APART = 0.62, 0.5  # cell of a kernel on walls, and room between two images there
 IMAGE, MOST_IMAGE, POOLED = 0.84, 1.9, 0.76  # by its pitch, side of an image, its maximum, and
-# that of a smaller one
+# side of a smaller one
 TILE = 0.96  # maximum fraction of its row for a kernel
 LANE, BEFORE, ALONE = 0.1, 0.3, 12  # lanes before rows of at most ALONE inputs; their room
 UPRIGHT = 5  # maximum inputs of a last neuron with a horizontal row
@@ -71,7 +71,7 @@ SAID = 0.25  # cells below rows, for words
 HEADED_SCALE, LINE, BELOW_ROWS = 0.58, 0.29, 0.75  # cells up to headings of gains, to a line above
 # them, and down to words
 RAISED, HEADED, SHORT = 2.75, 0.3, 3.0  # cells that the only initial image is raised, up to
-# headings, and of rows of which one is opened
+# headings, and of rows with an opened one
 BESIDE_IN = 0.2  # beside that image, which has wide words
 REST, BARS, FEWER, SAYS = (
     0.4,
@@ -118,7 +118,7 @@ class Station:
         step: distance between columns of rows
         edge: of its largest cubes; `gap`, minimum room between two images, and `share`, the
             fraction for an image, or for the largest square
-        deep: whether its rows run in depth, as those of walls do
+        deep: whether its rows run in depth, as in walls
         inputs: weights of each of its rows
         x, lift, aside: its center along the flow, upwards, and in depth
     """
@@ -376,7 +376,7 @@ def place_all(stations: list[Station], aspect: float, before: float = 0.0) -> No
     rows = [each for each in stations if each.kind == "rows"]
     high = SEEN * HIGH + REST * any(each.form == "long" for each in rows)
     free = aspect * high - before
-    for each in rows:  # as far as there is room, all cubes as large as their rows are high
+    for each in rows:  # if there is room, all cubes as large as their rows are high
         wide = LOOSE if each.form == "long" else WIDE
         each.step = TILE * each.pitch if each.tile else wide * each.edge
         if each.opens:

@@ -46,7 +46,7 @@ def walls(
     aspect: float = 1.75,
     squares: Sequence[str] = (),
 ) -> Layout:
-    """Lay out a program as walls; the arguments are those of `trays_layout`."""
+    """Lay out a program as walls; arguments as for `trays_layout`."""
     stations = stations_of(program, names or {}, squares)
     made = layout_at(program, about, stations, placed(stations, aspect))
     lines = [each for each in stations if each.kind == "line"]

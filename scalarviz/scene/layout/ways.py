@@ -47,7 +47,7 @@ BELOW, STRANDS, INTO = 5.0, 4.0, 20.0  # foot to strands, strand to strand, and 
 RIBBON, STUB, TRUNK = 3.0, 1.4, 8.0  # width of a ribbon, of its ends, and pixels to it from heads
 HEADS, HEAD = 2.75, 0.365  # from feet up to the heads of long rows in cells, half of one in slots
 ZERO, ADDED, LONGEST = 0.8, 0.94, 0.11  # between an upright row and its gate: the zero line,
-# that of the sum, and the longest bar
+# the sum line, and the longest bar
 HALF_CUBE = 0.38  # of its largest cube, in its slots
 BAR, BRACKET = 12.0, 6.0  # pixels of the height of a bar, and of the ends of a bracket
 NARROWEST, VEIL, FRAME = 1.28, "47", "aa"  # slots by largest cubes; alpha over rows, and of frames
@@ -740,7 +740,7 @@ def bars_from(
 
 
 def adding_up(row: OpenRow) -> list[float]:
-    """Return the products of a row with two digits, which add up to those of its result.
+    """Return the products of a row with two digits, which add up to the rounded result.
 
     Those closest to the next digit are rounded to it if the sum requires it.
     """

@@ -191,7 +191,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self.lights()
 
     def _allocate(self) -> None:
-        """Allocate the resources for the current context, as far as its driver allows.
+        """Allocate the resources for the current context, within the limits of its driver.
 
         Raise DisplayError if it has no float textures.
         """
