@@ -84,7 +84,7 @@ class Look:
         camera: "perspective", "orthographic" or "flat", or a Camera
         theme: "dark", "light", or "auto": the theme of the system or the reader, dark in files
         per_layer: whether each layer has a separate color scale
-        every_weight: whether each layer is a wall with a cube for every weight, as large layers are
+        every_weight: whether each layer is a wall with a cube for every weight, as in large layers
         neuron_maps: whether squares show the function that each neuron computes
         numbers: whether all cubes are labeled with their numbers
         ghosts: whether cubes in a row have a dashed outline of their initial size

@@ -363,7 +363,7 @@ class Evaluation:
 def shader(network: Network | Session) -> NetworkShader:
     """Return a network as a fragment shader; called with samples, it returns their outputs.
 
-    The GPU evaluates the code that `network.export("net.glsl")` writes, on a thread with a separate
+    The GPU evaluates the code that `network.export("net.glsl")` writes, in a thread with a separate
     OpenGL context; no window is needed. Each call uses the current parameters. `request(X)` does
     not wait for the result. Results have float32 precision; see `NetworkShader`.
 

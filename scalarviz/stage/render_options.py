@@ -53,9 +53,9 @@ class RenderOptions(Look):
         samples: each pixel is the mean of samples x samples, 1 to 4
         pin: bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
             drawn; for several sessions, a list with one of these or None for each
-        past: chart below the network: "value", "gradient" or "change" of all weights over time, or
-            their "distance"; "norms" of layers, also such as "gradient norms"; or the "landscape"
-            of the loss; None: no chart
+        past: chart below the network: "value", "gradient" or "change" of all weights over time,
+            optionally sorted by "distance" from the start; or "norms" of layers; also combined,
+            such as "gradient norms"; or the "landscape" of the loss; None: no chart
     """
 
     size: tuple[int, int] = (1280, 800)
