@@ -40,8 +40,8 @@ HEADED = 26.0  # minimum pixels between cubes for column headings
 AROUND = 16.0  # pixels around the network available for words
 FAINT = "99"  # alpha of a line
 S_SHAPED = "tanh", "sigmoid"
-DIGITS, LAST = (2, 3, 4, 5), 0.01  # of factors; by how much the others may differ in print
-HALF = 1e-6  # from a half, which may be rounded either way
+DIGITS, LAST = (2, 3, 4, 5), 0.01  # of factors; tolerated difference of the rest in print
+HALF = 1e-6  # distance from a half, which may be rounded either way
 GRAPH, ABOVE, HIGHEST = (164.0, 56.0), 22.0, 14.0  # pixels of the graph of a curve, from its top
 # to the line of words, and at most up from the box of the network
 
@@ -136,7 +136,7 @@ def draw_first_row(
 
 
 def bent_in(row: OpenRow) -> Bent:
-    """Return the curve of a row with the point of its neuron, which may lie beyond its ends."""
+    """Return the curve of a row with the point of its neuron, possibly beyond its ends."""
     last = len(row.bends) - 1
     points = [(REACH * (2.0 * i / last - 1.0), height) for i, height in enumerate(row.bends)]
     points = sorted([*points, (row.result, row.says)], key=lambda point: point[0])
@@ -144,7 +144,7 @@ def bent_in(row: OpenRow) -> Bent:
 
 
 def boxes_of(fan: SeenFan) -> list[Box]:
-    """Return the boxes of the wires that rise before a layer, and of its rows."""
+    """Return the boxes of the wires before a layer, and of its rows."""
     levels, rim = [y for feet in fan.feet for _, y in feet], 0.5 * GAP * fan.scale
     high = min([fan.top, fan.starts[0][1], *levels]) - rim
     right = max([x + radius for x, _, radius in fan.ends])
@@ -180,15 +180,15 @@ def shown_in(fan: SeenFan, row: OpenRow) -> list[int]:
 
 
 def number_of(words: str) -> float:
-    """Return the number that `short` wrote."""
+    """Return the number written by `short`."""
     return float(words.replace(",", ""))
 
 
 def closed_sum(row: OpenRow, shown: Sequence[int]) -> list[str]:
-    """Return some products of a row as they are written, then all others added; "" for no others.
+    """Return some written products of a row, then the sum of the rest; "" without a rest.
 
-    They have as few digits as make them add up in print; if none do, there is nothing. The others
-    are what is missing to the sum in print, if that is what they add up to but for the last digit.
+    They have the fewest digits that add up in print; empty if none do. The rest is the difference
+    to the printed sum, if it agrees except for the last digit.
     """
     total, rest = short(row.result), row.result - sum([row.terms[i] for i in shown])
     is_whole = len(shown) == len(row.terms)
@@ -205,10 +205,10 @@ def closed_sum(row: OpenRow, shown: Sequence[int]) -> list[str]:
 
 
 def sum_forms(row: OpenRow, words: Sequence[str]) -> list[list[str]]:
-    """Return lines of what adds up in a row and what the curve makes of it, the longest first.
+    """Return lines with the sum of a row and the result of its curve, the longest first.
 
     Args:
-        words: of `closed_sum`; without, there is the sum alone
+        words: result of `closed_sum`; if empty, only the sum
     """
     total, says, is_s = short(row.result), short(row.says), row.curve in S_SHAPED
     turns = text("first_row.turns.s" if is_s else "first_row.turns", sum=total, result=says)
@@ -267,7 +267,7 @@ def draw_sum(
 
 
 def draw_column(canvas: Canvas2D, theme: Theme, fan: SeenFan, view: Box) -> list[Box]:
-    """Draw what a column of a layer is; return the box of the words."""
+    """Explain a column of a layer; return the box of the words."""
     scale, size, (x, run) = canvas.scale, LETTERS * canvas.scale, wire(fan, 0)[3]
     said, y = text("first_row.column"), above_band(fan) - 2.0 * LINE * scale
     place, end = (x + 20.0 * scale, y + 0.36 * size), (x, max(y, run + 4.0 * scale))

@@ -73,7 +73,7 @@ class Command:
         about: tooltip, accessible name and menu entry; "" if a Control has one for each state
         label: label in front of it; rows with the same label form a group
         text: text on a button or beside a checkbox; by default `about`
-        help: text in the list of keys, by default `about`; {} stands for the names of a choice
+        help: text in the list of keys, by default `about`; {} becomes the names of a choice
         icon: icon of a button instead of the text: a Font Awesome name; some are available in
             windows
         example: placeholder of an empty text field
